@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
-from hooks.utils.state.days import day_of  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.io.system import day_of  # noqa: E402  the benchmark runs from anywhere
 from popkit_retention.context import ContextBuildOptions, build_context  # noqa: E402
 from popkit_retention.context.provider_forms import Provider  # noqa: E402
 from popkit_retention.context.service import Caller, Request  # noqa: E402

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from hooks.utils.hosts.claude_code import TOOLS  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import jobs, memory, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import memory, services, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
@@ -178,11 +178,11 @@ class Ends:
         self.bench = Bench(folder)
         folder.mkdir()
         if has_policies:
-            governed = folder / "popkit" / jobs.FOLDER
+            governed = folder / "popkit" / services.DATA_FOLDER
             governed.mkdir(parents=True)
             each = {"older_than_days": 30, "keep_session_ids": [], "keep_context_ids": [], "auto_gc": True}
-            (governed / jobs.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
-            (governed / jobs.NOTE).write_text(jobs.note(time.time()))
+            (governed / services.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
+            (governed / services.NOTE).write_text(services.collection_note(time.time()))
 
     def end(self) -> float:
         """Seconds of the hook on a session that ends."""

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 from hooks.utils.hosts.claude_code import sent
 from hooks.utils.policy.economics import plain, write_kind
 from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, TOKEN_USES, Reading
-from hooks.utils.state import limits, shipped
+from hooks.utils.state import client_reports, shipped
 from popkit_retention.bill.fit import Fit, movements
 from popkit_retention.bill.sums import GRAIN_S
 
@@ -134,12 +134,12 @@ class History:
             window = self._window(at)
             resets = self.began[window] + LENGTH_S
             full = self._of(model, tokens) + (full if readings and readings[-1].resets_at == resets else 0.0)
-            until = min(resets, at + limits.EVERY_S, requests[number + 1][0] if number + 1 < len(requests) else resets)
+            until = min(resets, at + client_reports.EVERY_S, requests[number + 1][0] if number + 1 < len(requests) else resets)
             look = at + self.draw.uniform(1, 60)
             while look < until or not readings or readings[-1].resets_at != resets:
                 new = Reading(FIVE_HOUR, look, float(round(full)), resets)
                 last = readings[-1] if readings else None
-                if last is None or last.resets_at != resets or new.percent > last.percent or look - last.at >= limits.EVERY_S:
+                if last is None or last.resets_at != resets or new.percent > last.percent or look - last.at >= client_reports.EVERY_S:
                     readings.append(new)
                 look += self.draw.uniform(5, 60)
         return readings

@@ -1,7 +1,7 @@
 """UserPromptSubmit and Stop: answers /popkit:context, tells when the context fills up."""
 
+from utils.handlers import run
 from utils.handlers.context_monitor import check_thresholds, handle
-from utils.io.hook_io import run
 
 __all__ = ["check_thresholds", "handle"]
 

@@ -4,8 +4,8 @@ from utils import pack
 
 pack.use()
 
-from utils.handlers.post_tool_use import handle  # noqa: E402
-from utils.io.hook_io import run  # noqa: E402  found through the pack
+from utils.handlers import run  # noqa: E402  found through the pack
+from utils.handlers.tool_calls import track  # noqa: E402
 
 if __name__ == "__main__":
-    run(handle, "post-tool-use")
+    run(track, "post-tool-use")

@@ -1,7 +1,7 @@
 """PreCompact: the state is brought up to date before the conversation is folded."""
 
-from utils.handlers.pre_compact import handle
-from utils.io.hook_io import run
+from utils.handlers import run
+from utils.handlers.session_events import before_compaction
 
 if __name__ == "__main__":
-    run(handle, "pre-compact")
+    run(before_compaction, "pre-compact")

@@ -1,7 +1,7 @@
 """PreToolUse: `popkit restore HANDLE` needs no question to the user."""
 
-from utils.handlers.pre_tool_use import handle
-from utils.io.hook_io import run
+from utils.handlers import run
+from utils.handlers.tool_calls import allow
 
 if __name__ == "__main__":
-    run(handle, "pre-tool-use")
+    run(allow, "pre-tool-use")

@@ -1,7 +1,7 @@
 """SessionEnd: what lives for the session expires."""
 
-from utils.handlers.session_end import handle
-from utils.io.hook_io import run
+from utils.handlers import run
+from utils.handlers.session_events import end
 
 if __name__ == "__main__":
-    run(handle, "session-end")
+    run(end, "session-end")

@@ -1,7 +1,7 @@
 """SessionStart: the session's state begins, or follows the transcript again."""
 
-from utils.handlers.session_start import handle
-from utils.io.hook_io import run
+from utils.handlers import run
+from utils.handlers.session_events import start
 
 if __name__ == "__main__":
-    run(handle, "session-start")
+    run(start, "session-start")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hooks.utils.io import files, git
+from hooks.utils.io import files, processes
 from tests.examples import choose, examples
 from tests.kit.forks import Forks
 from tests.patience import HANG_S
@@ -63,7 +63,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
     if config.getoption("--fast"):
         for item in items:
-            if item.get_closest_marker("server"):
+            # A browser's driver that may not start does not say so, but fails.
+            if item.get_closest_marker("server") or "browser" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason=ALONE))
             if "transcripts" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason="it goes through real sessions: scripts/test without --fast runs it"))
@@ -92,8 +93,8 @@ def hook_patience() -> files.Patience:
 @pytest.fixture
 def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """git is waited for as long as it takes: the machine may be busy."""
-    monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)
-    monkeypatch.setattr(git, "PATIENT_S", HANG_S)
+    monkeypatch.setitem(processes.ask_git.__kwdefaults__, "timeout_s", HANG_S)
+    monkeypatch.setattr(processes, "PATIENT_S", HANG_S)
 
 
 @pytest.fixture(scope="session")

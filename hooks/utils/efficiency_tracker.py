@@ -9,17 +9,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 
 from .io import files, home
+from .io.system import day_of, days_before
 from .policy import figures
 from .policy.context import Counts, counts_of
-from .policy.ledger import AMOUNTS
-from .state import days, peek, session, sweeping
+from .policy.ledger import AMOUNTS, DAILY
+from .state import session, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from .policy.shapes import LedgerFigures, Period
+
+WEEK_DAYS = 7
 
 
 @dataclass
@@ -46,7 +49,7 @@ class EfficiencyMetrics:
     ledger: dict[str, float] = field(default_factory=dict)
     """What was saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
     days: dict[str, float] = field(default_factory=dict)
-    """The same by day (`state/days.py`), of the last days of each context."""
+    """The same by day (rebuild.newest_days), of the last days of each context."""
 
     @property
     def figures(self) -> LedgerFigures:
@@ -103,10 +106,20 @@ def _by_cause(ledger: dict) -> dict:
 def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
     """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
     today, the third with the first day."""
-    today = days.day_of(now)
-    since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
-    found: dict[str, Period] = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
+    today = day_of(now)
+    since = {"yesterday": days_before(today, 1), "week": days_before(today, WEEK_DAYS - 1)}
+    found: dict[str, Period] = {name: {"since": day, **figures.of(sums_since(metrics.days, day))} for name, day in since.items()}
     return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
+
+
+def sums_since(table: Mapping[str, float], day: str) -> dict[str, float]:
+    """Return the sums of a flat table of days from one on, by name; 0 where there is nothing."""
+    found = dict.fromkeys(DAILY, 0.0)
+    for key, amount in table.items():
+        of, _, name = key.partition(" ")
+        if of >= day and name in found:
+            found[name] += amount
+    return found
 
 
 def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
@@ -127,7 +140,7 @@ def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMe
     """Return agent id ("" for the main thread) -> the metrics of each context of a session; a state that cannot be read counts for
     nothing."""
     found: dict[str, EfficiencyMetrics] = {}
-    for paths in peek.contexts_of(popkit_home, session_id):
+    for paths in session.contexts_of(popkit_home, session_id):
         state = files.read_object(paths.state)
         if state:
             agent = state.get("agent_id")
@@ -142,14 +155,14 @@ def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
 
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
     """Return the metrics of every session of a project, those that were swept since included."""
-    here = [name for name in peek.sessions(popkit_home) if session.read(popkit_home, name).get("project") == project]
+    here = [name for name in session.folders(popkit_home) if session.read(popkit_home, name).get("project") == project]
     gone = [metrics for name, metrics in swept_metrics(popkit_home) if project and name == home.safe_name(project)]
     return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *gone])
 
 
 def all_metrics(popkit_home: str) -> EfficiencyMetrics:
     """Return the metrics of every session, those that were swept since included."""
-    here = (session_metrics(popkit_home, name) for name in peek.sessions(popkit_home))
+    here = (session_metrics(popkit_home, name) for name in session.folders(popkit_home))
     return sum_metrics([*here, *(metrics for _, metrics in swept_metrics(popkit_home))])
 
 

@@ -290,7 +290,7 @@ def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, sta
     code, shown, _ = shell("prune", "--older-than", "1h", "--dry-run")
     said = " ".join(shown.split())
     assert code == 0
-    assert "1 context would vanish completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in said
+    assert "1 context would disappear completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in said
     assert f"session fork {standing[1]} Read src/2.py session session" in said
     assert "To put contents back first: popkit context undo --session ID" in said
     found = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
@@ -331,7 +331,7 @@ def test_verify_names_what_was_left_to_a_source_that_no_longer_has_it(shell: She
     assert shell("verify")[0] == 0
     file.write_text("two\n")
     code, shown, _ = shell("verify")
-    assert (code, shown.splitlines()[0]) == (1, f"Lost: {id} Read src/0.py: git no longer gives its content")
+    assert (code, shown.splitlines()[0]) == (1, f"Lost: {id} Read src/0.py: git no longer has its content")
     found = json.loads(shell("verify", "--json")[1])
     assert (found["ok"], found["broken"], found["lost"]) == (False, [], [id])
 

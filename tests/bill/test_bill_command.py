@@ -12,7 +12,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.operations import offers
-from hooks.utils.state import prompt_overhead
+from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 from popkit_retention.bill import statement
 from popkit_retention.bill.digests import digest_of
@@ -43,7 +43,7 @@ class Shop:
             it.write(store / f"s{number}.jsonl")
         self.digests = [digest_of(str(path), path.stat().st_size) for path in sorted(store.iterdir())]
         if known is not None:
-            prompt_overhead.keep(str(self.home), str(self.project), "s0", known, AT)
+            client_reports.keep_breakdown(str(self.home), str(self.project), "s0", known, AT)
 
     def run(self, *words: str, inside_of: str = "."):
         environ = {"CLAUDE_CONFIG_DIR": str(self.folder / "claude"), "POPKIT_HOME": str(self.home)}
@@ -53,7 +53,7 @@ class Shop:
         return json.loads(self.run(*words, "--json").stdout)
 
     def hidden(self) -> list[str]:
-        return list(prompt_overhead.hidden(str(self.home), str(self.project)))
+        return list(client_reports.hidden(str(self.home), str(self.project)))
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_what_was_not_understood_is_said(odd: dict, says: str, tmp_path: Path):
 
 
 def test_a_later_breakdown_that_says_nothing_leaves_the_one_before_and_is_told(shop: Shop):
-    prompt_overhead.keep(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
+    client_reports.keep_breakdown(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
     told = drawn(shop, 100)
     assert "could not be used: it is empty" in told
     assert "MCP server linear" in told
@@ -183,7 +183,7 @@ def test_what_is_deferred_is_out_of_the_prompt_and_still_found(shop: Shop):
     assert shop.hidden() == []
     assert f"{SERVER} is deferred from the next session on" in " ".join(shop.run("defer", SERVER, "--yes").stdout.split())
     assert f"{SERVER} is deferred already" in shop.run("defer", SERVER, "--yes").stdout
-    assert f"First: popkit bill show {SERVER}" in " ".join(shop.run("hide", SERVER, "--yes").stderr.split())
+    assert f"First run: popkit bill show {SERVER}" in " ".join(shop.run("hide", SERVER, "--yes").stderr.split())
     row = next(row for row in shop.data()["rows"] if row["name"] == SERVER)
     assert (row["tokens"], row["deferred"], row["on_demand"]) == (0, True, 3_900)
     assert "), deferred since" in " ".join(shop.run().stdout.split())
@@ -205,10 +205,10 @@ def test_a_name_that_is_none_is_refused_with_those_that_are(words: tuple[str, st
 
 def test_what_is_kept_is_the_users_alone(shop: Shop):
     shop.run("hide", SERVER, "--yes")
-    kept = [path for path in (shop.home / prompt_overhead.FOLDER).iterdir() if path.suffix == ".json"]
+    kept = [path for path in (shop.home / client_reports.BREAKDOWNS).iterdir() if path.suffix == ".json"]
     assert len(kept) == 2
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
-    assert all(prompt_overhead.STORAGE[0].owns(str(shop.home), f"{prompt_overhead.FOLDER}/{path.name}") for path in kept)
+    assert all(client_reports.STORAGE[1].owns(str(shop.home), f"{client_reports.BREAKDOWNS}/{path.name}") for path in kept)
 
 
 def test_a_section_becomes_a_draft_in_a_new_file_and_the_old_file_stays(shop: Shop):
@@ -291,7 +291,7 @@ def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path)
     found = json.loads(inside.run(["misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
     assert (found["sessions"], found["lost"]["times"]) == (2, 4)
     none = inside.run(["misses", "--since", "2199-01-01"], environ, tmp_path).stdout
-    assert "No request wrote what the one before had left in the cache." in none
+    assert "No request wrote again what the previous one had left in the cache." in none
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import seconds_of
-from hooks.utils.state.limits import weights
-from hooks.utils.views.limits import pane_lines
+from hooks.utils.state.client_reports import weights
+from hooks.utils.views.amounts import limits_pane_lines
 from popkit_retention import extras
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import SLOT_S, took
@@ -128,7 +128,7 @@ def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
 def test_without_a_reading_it_says_what_reports_them(tmp_path: Path):
     environ = worked(tmp_path)
     assert data(tmp_path, environ) == {"last_reading_at": None, "windows": []}
-    assert "No reading of a limit is kept." in inside.run(["limits"], environ, tmp_path).stdout
+    assert "There is no reading of a limit yet." in inside.run(["limits"], environ, tmp_path).stdout
     has_read(tmp_path, [["five_hour", BEGAN - HOUR, 62, BEGAN]])
     assert "No window runs now." in inside.run(["limits"], environ, tmp_path).stdout
 
@@ -148,7 +148,7 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
     told = {"last_reading_at": now, "windows": [five, seven, spent]}
     lines = text.laid_out(spending.windows(told, now), columns)
-    in_pane = text.laid_out(pane_lines(told, "claude-opus-5", now), columns)
+    in_pane = text.laid_out(limits_pane_lines(told, "claude-opus-5", now), columns)
     assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
     golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
@@ -318,7 +318,7 @@ def test_limits_are_set_only_on_the_users_word(environ: dict[str, str], capsys: 
     assert json.loads(configuration(environ).read_text()) == {"retention": {"context": {"month_usd": 50.0, "session_tokens": 2_000_000}}}
     assert main.main(["budget", "set", "month_usd=none", "--yes"], environ) == 0
     assert json.loads(configuration(environ).read_text()) == {"retention": {"context": {"session_tokens": 2_000_000}}}
-    assert "asks for just that" not in capsys.readouterr().out
+    assert "already has these settings" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

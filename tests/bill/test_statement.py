@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.lost_cache import RESULT, SAID, Composition, Sent, losses, lost_tokens
-from hooks.utils.state.prompt_overhead import parsed
+from hooks.utils.state.client_reports import parsed_breakdown
 from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time
 from popkit_retention.bill.sums import of_models, took, usd_of
@@ -22,7 +22,7 @@ FILES = {"/shop/CLAUDE.md": "intro\n\n# Tests\n\nEvery change has one.\n\n```\n#
 
 
 def rows(calls=None, hidden=None, hooks=0, **more) -> list[dict]:
-    return statement.rows_of(parsed(breakdown(**more)), hooks, hidden or {}, calls or {}, FILES.get)
+    return statement.rows_of(parsed_breakdown(breakdown(**more)), hooks, hidden or {}, calls or {}, FILES.get)
 
 
 def by_name(some: list[dict]) -> dict[str, dict]:
@@ -127,7 +127,7 @@ def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_coul
     texts = {
         "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
     }
-    found = statement.rows_of(parsed(breakdown()), 0, {}, {}, texts.get)
+    found = statement.rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
     (draft,) = statement.drafts(found, "/shop")
     parts = {part["name"]: part["tokens"] for part in by_name(found)["/shop/CLAUDE.md"]["parts"]}
     assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}

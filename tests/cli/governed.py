@@ -33,12 +33,12 @@ class Governed(Remembered):
         return message
 
     def bytes(self) -> dict[str, str]:
-        """What stands in our folder, but for SQLite's and locks' own files, which opening alone changes."""
+        """What stands in our folder, but for SQLite's and locks' own files and the cached configuration, which reading alone changes."""
         passing = ("-shm", "-wal", ".lock", "hooks.log")
         return {
             str(path.relative_to(self.home)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.home.rglob("*"))
-            if path.is_file() and not path.name.endswith(passing)
+            if path.is_file() and not path.name.endswith(passing) and path.parent.name != "cache"
         }
 
     def policy(self, domain: str = "memory") -> dict:

@@ -64,9 +64,10 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
     ours = (
         "archive.sqlite", "archive.sqlite-journal", "need-model.json", "doctor.json", "hooks.log", "hooks.log.old", "hooks.log.lock",
         "interpreter", "interpreter.4711", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "swept.4711.tmp",
+        "opencode.previous.json",
         "venv.lock", "venv/pyvenv.cfg", "venv/lib/site-packages/x.py", "cache/config-a.json", "projects/x/need-model.json",
         "sessions/a/main.state.json", "sessions/a/main.state.json.corrupt", "sessions/a/agent-b.journal.jsonl", "sessions/a/clear.lock",
-        "sessions/a/main.receipts.jsonl",
+        "sessions/a/main.receipts.jsonl", "sessions/a/warming.lock",
         "sessions/a/session.json.lock", "sessions/a/original.jsonl", "sessions/.swept-b/main.expired.jsonl",
         "memory.sqlite", "memory.sqlite-wal", "memory/job.lock", "memory/backups/archive-1790000000.jsonl",
         "memory/shop-0123456789ab/MEMORY.md", "memory/shop-0123456789ab/MEMORY.md.4711.tmp", "memory/shop-0123456789ab/settings.json",
@@ -99,7 +100,7 @@ def test_it_says_which_archives_and_holds_would_be_lost(tmp_path: Path) -> None:
     house.retention("hold", "add", id, "--why", "audit", "--who", "alice")
     house.retention("archive", id)
     shown = house.popkit("uninstall", "--dry-run").stdout
-    assert "1 hold in force: somebody wants this to stay" in shown
+    assert "1 hold in force: somebody wants this data to stay" in shown
     assert "alice: audit" in shown
     assert f"  {house.home}/data/archive\n" in shown
     assert "archives of popkit retention " in " ".join(shown.split())

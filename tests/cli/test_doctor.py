@@ -83,7 +83,7 @@ def test_a_shim_is_named_with_what_it_costs(played: Played) -> None:
     check = found(played, "interpreter")
     assert (check["interpreter"], check["path_python"]) == (real, str(played.bin / "python3"))
     assert check["path_start_ms"] > 100, "ms: the shim sleeps for as long"
-    assert "the launcher goes past it" in check["text"]
+    assert "the launcher bypasses it" in check["text"]
 
 
 def test_an_interpreter_that_does_not_start_is_told_and_replaced(played: Played) -> None:
@@ -93,7 +93,7 @@ def test_an_interpreter_that_does_not_start_is_told_and_replaced(played: Played)
     broken.chmod(0o755)
     (played.home / "interpreter").write_text(f"{broken}\n")
     check = found(played, "interpreter")
-    assert (check["level"], check["text"]) == ("warning", f"{broken}, which hooks were started with, is no Python that starts")
+    assert (check["level"], check["text"]) == ("warning", f"{broken}, which hooks were started with, is not a working Python")
     assert check["advice"] == f"Delete {played.home / 'interpreter'}: the next hook finds another one and remembers it."
     played.bash("npm test", "PASS\n")
     assert found(played, "interpreter")["interpreter"] == str(played.bin / "python3")

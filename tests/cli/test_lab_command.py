@@ -94,7 +94,7 @@ def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
     (tmp_path / "bare").mkdir()
     code, shown, _ = lab(environ, capsys, str(tmp_path / "bare"), *FEW)
     assert code == 1
-    assert "No transcripts there: name files or folders" in shown
+    assert "No transcripts there: give files or folders" in shown
 
 
 REFUSED = {
@@ -136,7 +136,7 @@ def test_a_policy_of_ones_own_stands_among_the_others_and_its_faults_are_told(en
     assert code == 0
     assert {"mine.py:OldReads", "mine.py:Sometimes"} <= set(re.findall(r"^  (\S+) +\d\.\d{3} ", shown, re.MULTILINE))
     told = " ".join(shown.split())
-    assert "mine.py:Sometimes failed in 1 session. There it counts as if it had cleared nothing: 1 decide raised KeyError" in told
+    assert "mine.py:Sometimes failed in 1 session. It counts there as if it had cleared nothing: 1 decide raised KeyError" in told
     assert all(len(line) <= 76 for line in shown.splitlines())
 
 
@@ -209,9 +209,9 @@ def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_on
 def test_what_keeping_the_cache_warm_would_have_been_worth_is_told_for_each_lifetime(environ, capsys) -> None:
     code, shown, err = lab(environ, capsys, "--keep-warm", "--ttl", "both")
     assert (code, err) == (0, "")
-    assert re.search(r"Prompt cache of 5 minutes: 2 sessions, 46 requests\n  cost against letting it go cold: \d\.\d{3}", shown)
+    assert re.search(r"Prompt cache of 5 minutes: 2 sessions, 46 requests\n  cost compared with letting it go cold: \d\.\d{3}", shown)
     assert "Prompt cache of 1 hour: 2 sessions, 46 requests\n  Nothing is sent" in shown
-    assert "sessions that became dearer: " in shown
+    assert "sessions that cost more: " in shown
     _, shown, _ = lab(environ, capsys, "--keep-warm", "--json")
     assert {"sessions", "requests", "sent", "cost", "without", "dearer"} == set(json.loads(shown)["300"])
 
@@ -227,7 +227,7 @@ def _transcript() -> Transcript:
     return transcript
 
 
-NO_MODEL = "an unknown model, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"
+NO_MODEL = "an unknown model, which the table of models does not list (read 0.025, write 1.25, output 5, thinking bound)"
 PAUSE_S = 4_000.0  # longer than any cache lives
 
 
@@ -301,7 +301,7 @@ def test_every_policy_can_be_replayed(tmp_path, capsys, name: str) -> None:
     ("model", "prices_named"),
     [
         ("claude-opus-4-8", "claude-opus-4-8 (read 0.1, write 1.25, output 5)"),
-        ("of-nobody", "of-nobody, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"),
+        ("of-nobody", "of-nobody, which the table of models does not list (read 0.025, write 1.25, output 5, thinking bound)"),
     ],
 )
 def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys, model: str, prices_named: str) -> None:

@@ -249,7 +249,7 @@ def test_an_import_of_what_is_there_says_how_to_leave_that_out(shop: Remembered,
     shop.add("the staging server is called otter")
     file = tmp_path / "out.jsonl"
     shop.memory("export", str(file))
-    assert "is there already, so nothing is imported. --missing skips what is there" in shop.mistake("import", str(file))
+    assert "is there already, so nothing is imported. --missing skips items that are already there" in shop.mistake("import", str(file))
     assert shop.memory("import", "--missing", str(file)).startswith("Imported 0 items")
 
 
@@ -334,13 +334,13 @@ def test_every_word_that_shows_an_item_says_that_it_waits_and_how_to_accept_it(h
     id = added(house)
     for word in (["list"], ["search", "commit"], ["list", "--waiting"]):
         shown = house.memory(*word)
-        assert "(waits for your yes)" in shown
+        assert "(waits for your approval)" in shown
         assert "1 of these items was added by an agent. MEMORY.md leaves it out until you accept it:" in unwrapped(shown)
         assert f"\n  popkit memory accept {id}\n" in shown
     for word in ("why", "show"):
         shown = unwrapped(house.memory(word, id))
         assert "What note, said by an agent" in shown
-        assert f"Waits for your yes. Until then it is not in MEMORY.md: popkit memory accept {id}" in shown
+        assert f"Waits for your approval. Until then it is not in MEMORY.md: popkit memory accept {id}" in shown
     assert "Waiting 1 item that an agent added, until you accept it: popkit memory list --waiting" in unwrapped(house.memory("status"))
     assert "added by an agent, and waits for your yes" in unwrapped(house.memory("file", "--why"))
 
@@ -350,7 +350,7 @@ def test_what_is_accepted_stands_in_memory_md_and_shows_who_said_it(house: Remem
     assert house.memory("file") == "MEMORY.md would be empty. popkit memory file --why says why.\n"
     shown = house.memory("accept", id)
     assert shown.startswith("Accepted: 1 item\n")
-    assert "From now on MEMORY.md can tell it." in shown
+    assert "From now on, MEMORY.md can include it." in shown
     assert SAID in house.memory("file")
     (document,) = house.home.glob("memory/*/MEMORY.md")
     assert SAID in document.read_text()
@@ -365,8 +365,8 @@ def test_all_that_waits_is_accepted_at_once_and_nothing_else(house: Remembered) 
     house.memory("forget", refused)
     assert set(house.items("--waiting")) == ids
     assert {item["id"] for item in house.json("accept", "--all")["items"]} == ids
-    assert house.mistake("accept", "--all") == "popkit memory: nothing waits for your yes"
-    assert house.memory("list", "--waiting") == "Nothing waits for your yes.\n"
+    assert house.mistake("accept", "--all") == "popkit memory: nothing is waiting for your approval"
+    assert house.memory("list", "--waiting") == "Nothing is waiting for your approval.\n"
     assert "does not wait for your yes" in house.mistake("accept", mine)
     assert "accept --all" in house.mistake("accept")
 

@@ -290,7 +290,7 @@ def test_an_import_that_fails_leaves_all_as_it_was(filled: Remembered, tmp_path:
 def test_what_is_there_already_is_not_taken_in_twice(filled: Remembered) -> None:
     before = filled.exported()
     said = filled.mistake("import", "-", stdin=filled.memory("export"))
-    assert "--missing skips what is there" in " ".join(said.split())
+    assert "--missing skips items that are already there" in " ".join(said.split())
     assert filled.exported() == before
 
 

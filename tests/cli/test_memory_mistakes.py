@@ -44,7 +44,7 @@ from tests.patience import HANG_S
         (["add"], "add needs TEXT"),
         (["add", "  "], "the text is empty"),
         (["add", "-"], "the text is empty"),
-        (["add", "x", "--kind", "a,b"], "an item is of one kind"),
+        (["add", "x", "--kind", "a,b"], "an item has one kind"),
         (["add", "x", "--kind", "k" * 300], "kind has more than 200 characters"),
         (["status", "now"], "status takes no arguments"),
         (["status", "--project", "/no/such/folder"], "there is no folder"),

@@ -113,7 +113,7 @@ def test_values_that_make_no_sense_are_refused(project: Path, wrong: list[str], 
 
 def test_without_sessions_the_user_names_the_values(project: Path, capsys: pytest.CaptureFixture):
     assert native_of(project, "on", "--yes") == 1
-    assert "Name the settings yourself" in " ".join(capsys.readouterr().err.split())
+    assert "Give the settings yourself" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_cheapest_is_advised_of_those_that_pay_without_many_misses():

@@ -98,7 +98,7 @@ def answer(capsys: pytest.CaptureFixture, environ: dict[str, str], *words: str) 
 def test_each_hosts_sessions_are_called_by_its_name(host: str, command: str, environ: dict, capsys: pytest.CaptureFixture, golden) -> None:
     since = ["--since", "2020-01-01"] if command != "try" and host == "claude-code" else []
     shown = answer(capsys, {**environ, "CLAUDE_PROJECT_DIR": "/home/dana/shop"}, command, *since, "--host", host)
-    shown = shown.partition("Install PopKit to have this in every session as")[0]
+    shown = shown.partition("Install PopKit to get this in every session as")[0]
     assert ("Claude" in shown) == (host == "claude-code" and command == "bill")
     golden(GOLDENS / f"{command}-{host}.txt", shown)
 

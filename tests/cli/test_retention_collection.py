@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.state import jobs
+from hooks.utils.state import services
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
 from tests.kit.forks import Forks
@@ -50,7 +50,7 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(aged: Governed) -> No
 def test_what_was_marked_is_deleted_by_a_collection_a_day_later_and_not_before(aged: Governed) -> None:
     shown = aged.retention("gc", "--yes")
     assert "Marked     3 memories" in shown
-    assert "take the marks back before:\n  popkit retention undo" in shown
+    assert "remove the marks before then:\n  popkit retention undo" in shown
     assert marked(aged) == 3
     aged.now += DAY_S - 60
     assert "Waiting    3 marked for less than 24 h" in aged.retention("gc", "--yes")
@@ -67,9 +67,9 @@ def test_undo_takes_marks_back_one_or_all(aged: Governed) -> None:
     (entry,) = aged.told("log", "--action", "marked")["entries"]
     ids = entry["ids"]
     shown = aged.retention("undo", ids[0])
-    assert shown == f"Took back 1 mark:\n  memory  {ids[0]}\n"
+    assert shown == f"Removed 1 mark:\n  memory  {ids[0]}\n"
     assert marked(aged) == 2
-    assert aged.retention("undo").startswith("Took back 2 marks:")
+    assert aged.retention("undo").startswith("Removed 2 marks:")
     assert "nothing is marked" in aged.refused("undo")
     aged.now += 2 * DAY_S
     aged.retention("gc", "--dry-run")
@@ -92,7 +92,7 @@ def test_nothing_happens_without_a_yes(aged: Governed) -> None:
     done = aged.asked("gc", stdin="n\n")
     assert done.returncode == 1
     assert "To mark    3 memories" in done.stdout
-    assert "nothing was changed. --yes answers beforehand" in " ".join(done.stderr.split())
+    assert "nothing was changed. --yes skips the question" in " ".join(done.stderr.split())
     assert aged.bytes() == before
     assert "help" not in done.stderr, "who says no has misunderstood no word"
     assert aged.asked("gc", stdin="y\n").returncode == 0
@@ -126,15 +126,15 @@ def test_the_limit_takes_the_oldest_first_and_tells_what_is_left(aged: Governed)
     shown = aged.retention("gc", "--yes", "--domain", "memory")
     assert "Marked     2 memories" in shown
     assert "Left       1 more for the next collection" in shown
-    assert "Eligible   3, of which one collection takes 2 (limit)" in aged.retention("show")
+    assert "Eligible   3, of which one collection deletes 2 (limit)" in aged.retention("show")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["gc", "now"], "gc takes no arguments"),
-        (["gc", "--quiet"], "--quiet goes only with --auto"),
-        (["gc", "--auto", "--yes"], "--yes does not go with it"),
+        (["gc", "--quiet"], "--quiet works only with --auto"),
+        (["gc", "--auto", "--yes"], "it does not work with --yes"),
         (["gc", "--domain", "audio"], "--domain takes memory or rag"),
         (["undo", "mnone"], "there is no"),
         (["archive", "mnone"], "there is no"),
@@ -155,10 +155,10 @@ def test_a_mistake_changes_nothing(aged: Governed, words: list, said: str) -> No
 
 
 def test_hooks_children_collect_where_auto_gc_is_on_and_print_nothing(aged: Governed) -> None:
-    assert aged.retention(*jobs.COLLECT[1:]) == ""
+    assert aged.retention(*services.COLLECT[1:]) == ""
     assert marked(aged) == 0
     aged.retention("set", "memory.auto_gc=true")
-    assert aged.retention(*jobs.COLLECT[1:]) == ""
+    assert aged.retention(*services.COLLECT[1:]) == ""
     assert marked(aged) == 3
     assert {entry["by"] for entry in aged.told("log", "--action", "marked")["entries"]} == {"job"}
     assert "the hourly job: marked 3 memories" in aged.retention("log", "--action", "marked")
@@ -167,7 +167,7 @@ def test_hooks_children_collect_where_auto_gc_is_on_and_print_nothing(aged: Gove
 def test_what_goes_wrong_in_a_hooks_child_stands_in_the_log(aged: Governed) -> None:
     aged.retention("set", "memory.auto_gc=true")
     (aged.home / "data" / "state" / "retention-policies.json").write_text("{")
-    assert aged.retention(*jobs.COLLECT[1:]) == ""
+    assert aged.retention(*services.COLLECT[1:]) == ""
     assert " retention " in aged.log()
 
 

@@ -266,7 +266,7 @@ def test_a_project_whose_folder_is_gone_is_known_by_what_it_left(house: Governed
     gone.mkdir()
     house.ask("add", "ids are UUIDs of version 7", cwd=gone)
     gone.rmdir()
-    assert "Nothing that is stored" in house.refused("hold", "add", "--project", str(gone) + "-by", "--why", "audit")
+    assert "Nothing is stored for it" in house.refused("hold", "add", "--project", str(gone) + "-by", "--why", "audit")
     house.retention("hold", "add", "--project", str(gone), "--why", "audit")
     assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
 
@@ -311,7 +311,7 @@ def test_show_begins_with_what_an_agent_asks_for(house: Governed) -> None:
     shown = house.retention("show")
     said = [
         f"An agent in {key(house)} asked for this memory policy",
-        "It would keep less, so it waits for your yes, and would hold in that project alone:",
+        "It would keep less, so it waits for your approval, and would apply to that project only:",
         "memory.older_than_days = 7 (now 30) memory.auto_gc = true (now false)",
         f"To decide: popkit retention accept {id} popkit retention decline {id}",
     ]
@@ -324,16 +324,16 @@ def test_show_begins_with_what_an_agent_asks_for(house: Governed) -> None:
 def test_what_is_accepted_is_told_with_how_to_end_it(house: Governed) -> None:
     id = asks(house, older_than_days=7)
     shown = unwrapped(house.retention("accept", id))
-    assert f"Accepted {id}. This now holds for {key(house)} alone, as revision 1: memory.older_than_days = 7 (was 30)" in shown
+    assert f"Accepted {id}. This now applies to {key(house)} only, as revision 1: memory.older_than_days = 7 (was 30)" in shown
     assert shown.endswith(f"To let your own policy apply there again: popkit retention unset {key(house)}")
     shown = unwrapped(house.retention("show"))
     assert f"memory of {key(house)}, by a policy of its own: older_than_days 7" in shown
-    assert "what past sessions have taught, but for the projects below" in shown
+    assert "what past sessions have taught, except for the projects below" in shown
     assert "An agent" not in shown
     assert f"Revision 1: memory of {key(house)}, just now, by you" in unwrapped(house.retention("history"))
-    assert f"Not in {key(house)}: popkit retention show says what holds there." in unwrapped(house.retention("set", "memory.limit=9"))
+    assert f"Not in {key(house)}: popkit retention show says what applies there." in unwrapped(house.retention("set", "memory.limit=9"))
     logged = unwrapped(house.retention("log"))
-    assert f"an agent: asked for {id} of memory of {key(house)}: older_than_days = 7" in logged
+    assert f"an agent: requested {id} of memory of {key(house)}: older_than_days = 7" in logged
     assert f"you: configured memory of {key(house)}, revision 1" in logged
     assert "no memory policy of its own any more" in unwrapped(house.retention("unset", key(house)))
     assert house.told("show")["own"] == []

@@ -3,6 +3,7 @@ setup opencode`: OpenCode's configuration is changed on the user's word alone, a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention import extras
-from popkit_retention.cli import settings_file, setup_command
+from popkit_retention.cli import opencode_setup, settings_file
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 
@@ -241,7 +242,46 @@ def test_it_adds_one_entry_and_leaves_the_rest_and_undo_gives_back_what_was_ther
     assert config.read_text().endswith('],\n\n\t"share":  "disabled"\n}\n')
     assert stat.S_IMODE(config.stat().st_mode) == 0o644
     assert played.run("setup", "opencode", "--undo", "--yes").returncode == 0
-    assert json.loads(config.read_text()) == json.loads(MINE)
+    assert config.read_text() == MINE
+    assert stat.S_IMODE(config.stat().st_mode) == 0o644
+    assert not (played.home / "opencode.previous.json").exists()
+
+
+@pytest.mark.parametrize("mine", ["", "{}", "{ }\r\n", '{"plugin": []}', '{"plugin":["theirs" , "a"]}', '\ufeff{"model":"x"}', MINE])
+def test_undo_gives_back_every_byte_of_a_file_that_was_there(played: Played, config: Path, mine: str) -> None:
+    config.write_bytes(mine.encode())
+    played.run("setup", "opencode", "--yes")
+    assert SPEC in config.read_text()
+    played.run("setup", "opencode", "--undo", "--yes")
+    assert config.read_bytes() == mine.encode()
+
+
+def test_a_file_that_it_made_goes_with_what_opencode_puts_into_every_file(played: Played, config: Path) -> None:
+    played.run("setup", "opencode", "--yes")
+    config.write_text(json.dumps({"$schema": "https://opencode.ai/config.json", **json.loads(config.read_text())}))
+    played.run("setup", "opencode", "--undo", "--yes")
+    assert not config.exists()
+
+
+def test_what_somebody_has_put_into_a_file_since_stays(played: Played, config: Path) -> None:
+    played.run("setup", "opencode", "--yes")
+    config.write_text(json.dumps({"model": "x", "plugin": ["theirs", SPEC]}))
+    played.run("setup", "opencode", "--undo", "--yes")
+    assert json.loads(config.read_text()) == {"model": "x", "plugin": ["theirs"]}
+
+
+def test_a_second_setup_does_not_lose_what_was_there_before_the_first(played: Played, config: Path) -> None:
+    config.write_text('{"plugin":["theirs"]}')
+    played.run("setup", "opencode", "--yes")
+    kept = json.loads((played.home / "opencode.previous.json").read_text())
+    old = config.read_text().replace(SPEC, "file:///old/power-mode/opencode")
+    config.write_text(old)
+    kept[str(config)]["after"] = hashlib.sha256(old.encode()).hexdigest()
+    (played.home / "opencode.previous.json").write_text(json.dumps(kept))
+    played.run("setup", "opencode", "--yes")
+    assert plugins(config) == ["theirs", SPEC]
+    played.run("setup", "opencode", "--undo", "--yes")
+    assert config.read_text() == '{"plugin":["theirs"]}'
 
 
 def test_it_shows_the_change_and_changes_nothing_unless_somebody_agrees(played: Played, config: Path) -> None:
@@ -249,7 +289,7 @@ def test_it_shows_the_change_and_changes_nothing_unless_somebody_agrees(played: 
     done = played.run("setup", "opencode")
     assert done.returncode == 1
     assert SPEC in done.stdout
-    assert "Nothing was changed. --yes answers beforehand." in done.stdout
+    assert "Nothing was changed. --yes skips the question." in done.stdout
     assert config.read_text() == MINE
 
 
@@ -259,7 +299,8 @@ def test_done_twice_it_says_that_it_is_there_and_undone_twice_that_it_is_not(pla
     assert played.run("setup", "opencode").stdout == f"PopKit is already in {both}.\n"
     played.run("setup", "opencode", "--undo", "--yes")
     assert played.run("setup", "opencode", "--undo").stdout == f"PopKit is not in {both}, so nothing was changed.\n"
-    assert config.read_text() == config.with_name("tui.json").read_text() == "{}\n"
+    assert not config.exists()
+    assert not config.with_name("tui.json").exists()
 
 
 def test_the_entry_of_another_folder_is_replaced(played: Played, config: Path) -> None:
@@ -290,8 +331,8 @@ LEFT_ALONE = {
     "comments, and no plugin": ('{ /* mine */ "plugin": [] }', "it has comments, or is broken"),
     "a comma too many": ('{"model": "x",}', "it is not valid JSON"),
     "cut short": ('{"plugin": ["a"', "it is not valid JSON"),
-    "no object": ("[1]", "it holds no JSON object"),
-    "twice": ('{"plugin": [], "plugin": ["a"]}', '"plugin" is in it twice'),
+    "no object": ("[1]", "it is not a JSON object"),
+    "twice": ('{"plugin": [], "plugin": ["a"]}', 'it has "plugin" twice'),
     "no list": ('{"plugin": "theirs"}', 'its "plugin" is not a list'),
     "deep": ("[" * 100_000, "it is not valid JSON"),
     "not UTF-8": ('{"plugin": ["\udcff"]}', "it is not UTF-8"),
@@ -340,6 +381,14 @@ def test_a_pipe_in_its_place_keeps_nobody_waiting(played: Played, config: Path) 
     assert says(done, "not a regular file")
 
 
+def test_a_folder_that_cannot_be_made_is_named_in_a_line(played: Played) -> None:
+    (played.user / ".config").write_text("")
+    done = played.run("setup", "opencode", "--yes")
+    assert done.returncode == 1
+    assert says(done, "popkit setup: ")
+    assert "Errno" not in done.stderr
+
+
 @pytest.mark.parametrize("words", [["opencode", "--json"], ["lab", "--undo"], ["lab", "--scope", "project"], ["--yes"]])
 def test_flags_that_say_nothing_here_are_refused(played: Played, words: list[str]) -> None:
     done = played.run("setup", *words)
@@ -364,7 +413,7 @@ def test_doctor_says_what_to_do_about_a_plugin_that_is_gone(played: Played, conf
     assert says(played.run("doctor"), "names the plugin of another PopKit")
     shutil.rmtree(other)
     gone = played.run("doctor")
-    assert says(gone, "names a plugin that is gone")
+    assert says(gone, "names a plugin that no longer exists")
     assert says(gone, "Run popkit setup opencode.")
 
 
@@ -378,7 +427,8 @@ def test_uninstall_takes_it_out(played: Played, config: Path) -> None:
     config.write_text(MINE)
     played.run("setup", "opencode", "--yes")
     assert played.run("uninstall", "--yes").returncode == 0
-    assert json.loads(config.read_text()) == json.loads(MINE)
+    assert config.read_text() == MINE
+    assert not config.with_name("tui.json").exists()
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
@@ -395,6 +445,6 @@ entries = st.one_of(words, st.tuples(words, st.dictionaries(words, st.integers()
 )
 def test_whatever_else_is_configured_stays_and_undo_is_the_inverse(other: dict, theirs: list, indent: object) -> None:
     before = json.dumps({**other, "plugin": theirs}, indent=indent, ensure_ascii=False)  # type: ignore[arg-type]
-    there = settings_file.with_value(before, "plugin", settings_file.formatted(before, [*theirs, setup_command.spec()]))
+    there = settings_file.with_value(before, "plugin", settings_file.formatted(before, [*theirs, opencode_setup.spec()]))
     assert json.loads(there) == {**other, "plugin": [*theirs, SPEC]}
-    assert [plugin for plugin in json.loads(there)["plugin"] if not setup_command.is_ours(plugin)] == theirs
+    assert [plugin for plugin in json.loads(there)["plugin"] if not opencode_setup.is_ours(plugin)] == theirs

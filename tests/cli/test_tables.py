@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
 from hooks.utils.operations import offers
-from popkit_retention.cli import setup_command
+from popkit_retention.cli import opencode_setup
 from popkit_retention.cli.integrations import SCRIPTS, words_after
 from popkit_retention.cli.main import COMMANDS
 from popkit_retention.extras import EXTRAS
@@ -61,7 +61,7 @@ def test_every_command_has_a_table_and_every_table_a_command() -> None:
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
     """The tables load nothing of what they are about."""
-    assert SETUP.operations[0].type.known == (*EXTRAS, setup_command.OPENCODE)
+    assert SETUP.operations[0].type.known == (*EXTRAS, opencode_setup.OPENCODE)
     assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
     assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
 

@@ -81,7 +81,7 @@ def test_without_a_trial_it_says_what_can_be_tried_and_keeps_nothing(tried: Trie
 def test_a_trial_is_started_on_ones_word_and_its_end_has_the_setting_as_it_was(tried: Tried, name: str, before: str, during: dict):
     tried.configured(before)
     assert "Nothing was changed" in tried.run("start", name, "--dry-run")
-    assert "--yes answers beforehand" in tried.run("start", name, code=1)
+    assert "--yes skips the question" in tried.run("start", name, code=1)
     assert tried.configured() == before
     assert f"popkit try-out stop {name}" in tried.run("start", name, "--yes")
     assert json.loads(tried.configured()) == during
@@ -182,8 +182,8 @@ def test_a_complete_trial_is_read_once_and_stays_as_it_was_read(tried: Tried):
 def test_where_both_arms_do_the_same_it_says_that_nothing_can_be_told(tried: Tried):
     tried.has_run(2 * PER_ARM)
     shown = tried.run()
-    assert shown.count("cannot be told from no effect") == 3
-    assert "Seeing a change of 10 % would take" in shown
+    assert shown.count("cannot be told apart from no effect") == 3
+    assert "Detecting a change of 10 % would take" in shown
 
 
 def test_a_session_in_which_nobody_asked_for_anything_is_no_session_without_a_transcript(tried: Tried):
@@ -204,4 +204,4 @@ def test_a_session_whose_bill_is_gone_or_partial_is_said_and_not_guessed(tried: 
     partial.write(tried.projects / "s1.jsonl")
     (read,) = tried.shown()
     assert [(arm["sessions"], arm["missing"], arm["partial"]) for arm in read["result"]["arms"].values()] == [(20, 1, 0), (20, 0, 1)]
-    assert "1 and 0 without a transcript, 0 and 1 of which some usage is not known" in tried.run()
+    assert "1 and 0 without a transcript, 0 and 1 with usage that is not known" in tried.run()

@@ -61,4 +61,4 @@ def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Inst
 def test_a_key_of_the_api_has_none(clients: dict[str, installs.Installed], tmp_path: Path):
     rows, says, _ = kept(tmp_path, clients["newest"], {})
     assert rows == []
-    assert "No reading of a limit is kept." in says
+    assert "There is no reading of a limit yet." in says

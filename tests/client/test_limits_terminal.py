@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from hooks.utils.state import limits
+from hooks.utils.state import client_reports
 from tests.policy.weighed import weights
 
 from . import installs
@@ -33,7 +33,7 @@ def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str
         terminal.turn("go [[SCRIPT:tested]]", "all tested")
         [transcript] = session.home.config.glob("projects/*/*.jsonl")
         models = [json.loads(line)["message"]["model"] for line in transcript.read_text().splitlines() if '"type":"assistant"' in line]
-        limits.keep_weights(str(session.popkit), [weights(0.2, models[-1])], time.time())
+        client_reports.keep_weights(str(session.popkit), [weights(0.2, models[-1])], time.time())
         terminal.send("/popkit")
         now = said(terminal.wait("Limits    5 h 62 % · 7 d 31 %"))
         assert re.search(r"Clear now: ~\d+k leave, .*, about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over 14 requests", now)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, store
+from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 
@@ -301,7 +301,7 @@ def test_the_archive_has_the_whole_and_why_tells_what_entered(day: Session):
 def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
     site = day.site()
     path = str(day.home.transcript_path(day.id))
-    made = rebuild(path, live.journal_of(site, site.paths()), site.rules_for, day.id)
+    made = rebuild(path, reconciling.journal_of(site, site.paths()), site.rules_for, day.id)
     assert day.stored() == shared_facts(made.state)
     tokens = {result.id: result.tokens for result in made.conversation.results()}
     assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
@@ -404,7 +404,7 @@ def test_clients_with_and_without_modules_take_turns_in_one_session(twice: Sessi
         assert referred(twice.results()[-1]) == (end == "newest")
         entered = twice.results()
     site = twice.site()
-    made = rebuild(str(twice.home.transcript_path(twice.id)), live.journal_of(site, site.paths()), site.rules_for, twice.id)
+    made = rebuild(str(twice.home.transcript_path(twice.id)), reconciling.journal_of(site, site.paths()), site.rules_for, twice.id)
     assert twice.stored() == shared_facts(made.state)
     assert made.state.index == len(entered)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, store
+from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from tests.patience import HANG_S
 
@@ -77,7 +77,9 @@ class Tracked:
         path = self.home.transcript_path(session_id)
         if agent_id:
             path = path.with_suffix("") / "subagents" / f"agent-{agent_id}.jsonl"
-        return shared_facts(rebuild(str(path), live.journal_of(site, site.paths(agent_id)), site.rules_for, session_id, agent_id).state)
+        return shared_facts(
+            rebuild(str(path), reconciling.journal_of(site, site.paths(agent_id)), site.rules_for, session_id, agent_id).state
+        )
 
     def errors(self) -> str:
         log = self.popkit_home / "hooks.log"
@@ -190,7 +192,7 @@ def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_someb
     run = tracked.run("go [[SCRIPT:rejected]]")
     if tracked.home.installed.version == installs.OLDEST_SUPPORTED:  # where the mod runs, its band may have asked already
         assert tracked.stored(run.session_id)["index"] == 0
-    made = live.reconcile(tracked.site(run.session_id), str(tracked.home.transcript_path(run.session_id)))
+    made = reconciling.reconcile(tracked.site(run.session_id), str(tracked.home.transcript_path(run.session_id)))
     assert [(result.tier, result.error) for result in made.state.live.values()] == [("preserved", True)]
     assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
 
@@ -222,7 +224,7 @@ def test_a_compaction_in_mid_turn_keeps_what_the_client_carries_over(tracked: Tr
     tracked.home.extra_env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
     first = tracked.run("fill it [[SCRIPT:fill]]")
     assert [request.kind for request in tracked.api.requests].count("summary") == 1
-    made = live.reconcile(tracked.site(first.session_id), str(tracked.home.transcript_path(first.session_id)))
+    made = reconciling.reconcile(tracked.site(first.session_id), str(tracked.home.transcript_path(first.session_id)))
     in_context = tracked.api.turns()[-1].text
     known = {result.label for result in [*made.state.live.values(), *made.state.expired.values()]}
     assert ("Bash echo full" in known) == ("echo full" in in_context)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hooks.utils.state import live
+from hooks.utils.state import reconciling
 from tests.patience import until
 
 from . import installs
@@ -71,7 +71,7 @@ def begin_again(terminal: ClientTerminal) -> None:
 
 def labels(tracked: Tracked, session_id: str) -> list[str]:
     """What a person is told is live, after the tracker has followed the transcript."""
-    made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    made = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
     return [result.label for result in made.state.live.values()]
 
 
@@ -121,7 +121,7 @@ def test_a_rewound_branch_is_neither_live_nor_expired(window: Window):
     assert "Bash ls src" in labels(tracked, session_id)
     terminal.rewind()
     terminal.turn("instead [[SCRIPT:look]]", "looked at it")
-    made = live.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    made = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
     known = [result.label for result in [*made.state.live.values(), *made.state.expired.values()]]
     assert not any("grep" in label or "ls src" in label for label in known)
     assert made.state.index == 4

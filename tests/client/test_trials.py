@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers.session_start import HINT
+from hooks.utils.handlers.session_events import HINT
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import trials
 from tests.patience import HANG_S

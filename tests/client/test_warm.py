@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.helper.warming import LINE
+from hooks.utils.helper.prompt_cache import LINE
 from tests import patience
 
 from . import installs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.config import cached, layers
-from hooks.utils.handlers import session_start
+from hooks.utils.config import effective, layers, sweep_cached
+from hooks.utils.handlers import session_events
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def test_a_file_that_is_made_changed_or_removed_counts_at_once(places):
     _root, home, project = places
 
     def agree() -> dict:
-        assert cached.effective(*places) == layers.load(*places)
-        return cached.effective(*places)
+        assert effective(*places) == layers.load(*places)
+        return effective(*places)
 
     assert agree()["pins"] == ["a"]
     write(home, {"pins": ["b"]})
@@ -46,36 +46,43 @@ def test_a_file_that_is_made_changed_or_removed_counts_at_once(places):
 def test_projects_do_not_share_what_is_remembered(places, tmp_path):
     root, home, project = places
     write(project, {"pins": ["here"]}, ".claude/retention-config.json")
-    assert cached.effective(root, home, project)["pins"] == ["a", "here"]
-    assert cached.effective(root, home, str(tmp_path / "elsewhere"))["pins"] == ["a"]
-    assert cached.effective(root, home, "")["pins"] == ["a"]
+    assert effective(root, home, project)["pins"] == ["a", "here"]
+    assert effective(root, home, str(tmp_path / "elsewhere"))["pins"] == ["a"]
+    assert effective(root, home, "")["pins"] == ["a"]
 
 
 @pytest.mark.parametrize("spoilt", ["", "{", "[]", "[1,2,3]", "null", '[[],[],{"pins":["forged"]}]', "\xff"])
 def test_a_spoilt_cache_is_passed_over(places, spoilt):
     _root, home, _project = places
-    expected = cached.effective(*places)
+    expected = effective(*places)
     (cache,) = (Path(home) / "cache").iterdir()
     cache.write_text(spoilt, encoding="latin-1")
-    assert cached.effective(*places) == expected
+    assert effective(*places) == expected
 
 
 def test_where_nothing_can_be_written_the_files_are_read(places, tmp_path):
     root, _home, project = places
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
-    assert cached.effective(root, str(in_the_way), project)["pins"] == ["a"]
+    assert effective(root, str(in_the_way), project)["pins"] == ["a"]
+
+
+def test_reading_the_configuration_makes_no_home(places, tmp_path):
+    root, _home, project = places
+    for _ in range(2):
+        assert effective(root, str(tmp_path / "deleted"), project)["pins"] == ["a"]
+    assert not (tmp_path / "deleted").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_a_pipe_in_place_of_any_file_keeps_no_hook_waiting(places):
     _root, home, project = places
-    expected = cached.effective(*places)
+    expected = effective(*places)
     (cache,) = (Path(home) / "cache").iterdir()
     cache.unlink()
     for pipe in (cache, Path(home) / "retention-config.json", Path(project) / ".claude/retention-config.json"):
         os.mkfifo(pipe)
-    assert cached.effective(*places) == expected
+    assert effective(*places) == expected
     assert cache.is_file()
 
 
@@ -93,7 +100,7 @@ DAY = 86_400.0
 def test_a_remembered_configuration_goes_a_month_after_it_was_made(places):
     home = places[1]
     old, young, other = (make(home, name, at) for name, at in (("config-a.json", 0), ("config-b.json", DAY), ("else.json", 0)))
-    assert cached.sweep(home, 30.5 * DAY) == 1
+    assert sweep_cached(home, 30.5 * DAY) == 1
     assert [path.exists() for path in (old, young, other)] == [False, True, True]
 
 
@@ -101,24 +108,24 @@ def test_they_go_a_few_at_a_time(places):
     home = places[1]
     for number in range(7):
         make(home, f"config-{number}.json", 0)
-    assert [cached.sweep(home, 40 * DAY, 3) for _ in range(4)] == [3, 3, 1, 0]
+    assert [sweep_cached(home, 40 * DAY, 3) for _ in range(4)] == [3, 3, 1, 0]
 
 
 def test_a_project_that_is_still_worked_in_is_remembered_again(places):
-    expected = cached.effective(*places)
-    assert cached.sweep(places[1], 4e9) == 1
-    assert cached.effective(*places) == expected
+    expected = effective(*places)
+    assert sweep_cached(places[1], 4e9) == 1
+    assert effective(*places) == expected
     assert len(list((Path(places[1]) / "cache").iterdir())) == 1
 
 
 def test_where_nothing_is_remembered_nothing_goes(places, tmp_path):
-    assert cached.sweep(str(tmp_path / "nowhere"), 4e9) == 0
+    assert sweep_cached(str(tmp_path / "nowhere"), 4e9) == 0
     (Path(places[1]) / "cache" / "config-folder.json").mkdir(parents=True)
-    assert cached.sweep(places[1], 4e9) == 0
+    assert sweep_cached(places[1], 4e9) == 0
 
 
 def test_the_start_of_a_session_sweeps(places):
     home, project = places[1:]
     old = make(home, "config-a.json", 0)
-    session_start.handle({"session_id": "s", "cwd": project, "source": "startup"}, {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": project})
+    session_events.start({"session_id": "s", "cwd": project, "source": "startup"}, {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": project})
     assert not old.exists()

@@ -70,7 +70,7 @@ def test_check_reports_problems_by_file_and_exits_1(shell):
         "      keep_warm, keep_warm_requests, keep_warm_usd, keep_days, memory,\n"
         "      mcp, context, models, $schema, $comment\n"
         '    There is no such key. Did you mean "profile"?\n'
-        "2 problems. What cannot be used is left out; the layer below it counts.\n"
+        "2 problems. Values that cannot be used are ignored; those of the layer below apply.\n"
     )
 
 
@@ -133,7 +133,7 @@ def test_show_lists_the_files_and_points_to_check_when_something_is_left_out(she
     assert code == 1
     assert f"{shell.user} (1 value ignored)" in text
     assert f"{shell.in_project} (ignored: not JSON" in text
-    assert text.endswith("Some values are left out: popkit config check says which and why.\n")
+    assert text.endswith("Some values are ignored: popkit config check says which and why.\n")
 
 
 def test_show_as_json_names_the_file_of_each_value(shell):

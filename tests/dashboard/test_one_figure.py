@@ -9,13 +9,13 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
-from hooks.utils.helper.misses import Misses
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane, PaneRequest
+from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.operations import context
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
-from hooks.utils.views import ledgers
+from hooks.utils.views import amounts
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
@@ -111,14 +111,14 @@ def _what_it_did_is_the_same(drawn: Drawn, page: dict, all_time: dict) -> None:
         assert sum(day[name] for day in all_time["days"]) == pytest.approx(figures[name], abs=1e-5)
 
     # In words: the same sentence, the same headline, the same rows.
-    sentence, saved = ledgers.in_words(figures), "\n".join(drawn.pane("saved"))
+    sentence, saved = amounts.ledger_in_words(figures), "\n".join(drawn.pane("saved"))
     for said in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
         assert sentence in " ".join(said.split())
-    headline = ledgers.headline(stats["worth"])
+    headline = amounts.headline(stats["worth"])
     for said in (drawn.answer("stats"), saved, all_time["headline"]):
         assert headline in said
     kept_out, cleared = text.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"
-    cost, net = ledgers.usd(figures["cost_usd"]), ledgers.usd(figures["net_usd"], True)
+    cost, net = amounts.usd(figures["cost_usd"]), amounts.usd(figures["net_usd"], True)
     for said in (saved, drawn.answer("stats"), "\n".join(all_time["lines"])):
         assert [_last_of(row, said) for row in ("Kept out", "Cleared", "Cost", "Net")] == [kept_out, cleared, cost, net]
     assert re.search(

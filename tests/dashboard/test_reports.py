@@ -10,9 +10,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from hooks.utils import efficiency_tracker as tracker
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.operations import context
-from hooks.utils.state import days, session
-from hooks.utils.views import ledgers
+from hooks.utils.state import session
+from hooks.utils.views import amounts
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
@@ -68,7 +69,7 @@ def test_the_sums_are_those_of_stats(board: Board) -> None:
     _paid_off(board)
     told = board.get("/api/stats")  # nobody has settled what the session did since the clear
     found = json.loads(context.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
-    assert told["headline"] == ledgers.headline(found["worth"])
+    assert told["headline"] == amounts.headline(found["worth"])
     installed = found["worth"]["installed"]
     assert told["saved_by_usd"] == installed["saved_by_usd"]
     assert sum(told["saved_by_usd"].values()) > 0
@@ -96,17 +97,17 @@ def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) 
 
 
 def test_days_end_today_have_no_gaps_and_begin_with_the_installation(board: Board) -> None:
-    today = days.day_of(board.shop.at)
+    today = day_of(board.shop.at)
     for ago in (0, 3, 29, 400):
         for path in board.shop.home.iterdir():
             os.utime(path, (board.shop.at - 86_400 * ago,) * 2)
         told = [day["day"] for day in board.get("/api/stats", days=30)["days"]]
-        assert told == [days.days_before(today, back) for back in reversed(range(min(30, ago + 1)))]
+        assert told == [days_before(today, back) for back in reversed(range(min(30, ago + 1)))]
 
 
 def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None:
     told = board.get("/api/stats", days=30)
-    assert [day["day"] for day in told["days"]] == [days.day_of(board.shop.at)]
+    assert [day["day"] for day in told["days"]] == [day_of(board.shop.at)]
     assert told["projects"] == []
     assert told["headline"] == "Net: PopKit has saved and cost nothing yet"
     board.get("/api/stats", 400, days=0)

@@ -188,7 +188,7 @@ def test_a_port_that_is_taken_is_refused_in_a_line(begin) -> None:
         process = begin("--port", str(port))
         said, errors = process.started.communicate(timeout=HANG_S)
     assert (process.started.returncode, said) == (1, "")
-    assert errors == f"popkit dashboard: port {port} cannot be used (Address already in use). Give another --port, or none\n"
+    assert errors == f"popkit dashboard: port {port} cannot be used (Address already in use). Give another --port, or omit it\n"
 
 
 def test_the_usual_port_gives_way_to_a_free_one() -> None:
@@ -222,7 +222,7 @@ def test_where_ipv6_cannot_be_had_it_says_so_and_lets_go_of_the_port() -> None:
     with socket.socket(socket.AF_INET6) as taken, contextlib.suppress(OSError):  # without ::1 it cannot be had anyway
         taken.bind(("::1", port))
         taken.listen()
-        with pytest.raises(server.CannotListen, match=rf"^\[::1\]:{port} cannot be used .*leave out --ipv6$"):
+        with pytest.raises(server.CannotListen, match=rf"^\[::1\]:{port} cannot be used .*omit --ipv6$"):
             server.bound(port, ipv6=True)
     (again,), _ = server.bound(port)
     again.close()

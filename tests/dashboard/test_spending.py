@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import days, session
+from hooks.utils.io.system import day_of
+from hooks.utils.state import session
 from popkit_retention.dashboard import app_state
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import Unusable
@@ -74,10 +75,10 @@ def test_usage_is_told_by_day_for_all_and_for_one(board: Board) -> None:
         book(board, f"of-{user}", user, tokens=tokens)
     told = board.get("/api/budgets")
     assert told["users"] == ["dana", "erik"]
-    today = days.day_of(board.shop.at)
+    today = day_of(board.shop.at)
     assert [day["day"] for day in told["usage"]] == [today], "nothing is known of the days before"
     used = {day["day"]: (day["input_tokens"], day["usd"], day["unpriced"]) for day in told["usage"]}
-    assert used.pop(days.day_of(board.shop.at - 10)) == (1_000, 1.0, 0)
+    assert used.pop(day_of(board.shop.at - 10)) == (1_000, 1.0, 0)
     assert set(used.values()) <= {(0, 0.0, 0)}
     theirs = board.get("/api/budgets", user="erik")
     assert (told["user"], theirs["user"]) == ("", "erik")

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.kit.forks import Command, Forks, Running
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ class Helper:
     """`popkit serve` as a process, in a home of its own, and what is asked of it."""
 
     session = SESSION
+    forks: Forks | None = None  # the process is a fork of these; where there are none, it is started as the client starts it
 
     def __init__(self, folder: Path, transcript: Path | None = None, config: dict[str, Any] | None = None, **env: str) -> None:
         self.home = folder / "popkit"
@@ -45,10 +47,14 @@ class Helper:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "serve", "--session", self.session]
-        command += ["--transcript", str(self.transcript), "--cwd", str(self.project)]
-        self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.process = self._started(["serve", "--session", self.session, "--transcript", str(self.transcript), "--cwd", str(self.project)])
         self.told = json.loads(self.process.stdout.readline())
+
+    def _started(self, words: list[str]) -> subprocess.Popen | Running:
+        if self.forks:
+            return self.forks.start(Command(words), self.env)
+        command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), *words]
+        return subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
     def ask(self, path: str, asked: object = None, raw: bytes | None = None) -> Any:
         connection = _Unix(self.told["socket"])

@@ -7,7 +7,23 @@ from typing import Any
 
 import pytest
 
+from tests.kit.forks import Forks
+
 from .asking import Helper
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked(forks: Forks) -> Iterator[None]:
+    """Helpers are forks of a process that has loaded what they load, which is most of the time that one takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Helper, "forks", forks)
+        yield
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Helpers are started as a client starts them."""
+    monkeypatch.setattr(Helper, "forks", None)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from hooks.utils.helper.compactions import Compactions
-from hooks.utils.state import limits
-from hooks.utils.state.site import Site
+from hooks.utils.state import client_reports
+from hooks.utils.state.live import Site
 from tests.policy.weighed import weights
 
 from .asking import Helper, Transcript, lines, numbered
@@ -52,7 +52,7 @@ def test_a_compaction_takes_out_what_is_dead_and_says_so_in_a_line(busy: Helper)
 
 
 def test_a_subscriber_is_told_what_a_compaction_saves_of_the_window(busy: Helper):
-    limits.keep_weights(str(busy.home), [weights(model="claude-opus-5-5")], time.time())
+    client_reports.keep_weights(str(busy.home), [weights(model="claude-opus-5-5")], time.time())
     notice = Running(busy).compacts()["notice"]
     assert re.search(
         r"all can be restored\. That saves about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over (14|39) requests\.$", notice

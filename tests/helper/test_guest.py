@@ -87,7 +87,8 @@ def test_at_its_end_the_session_has_ended_and_what_was_told_is_kept(tmp_path: Pa
     helper = Guest(tmp_path)
     helper.tell(worked().messages)
     helper.ask("/end")
-    helper.process.communicate()
+    helper.process.wait()
+    helper.stop()
     journal = store.read_lines(store.ContextFiles(str(helper.home), SESSION).journal)
     assert [entry["event"] for entry in journal] == ["end"]
     assert Path(host.path_of(str(helper.home), str(helper.project.resolve()), SESSION)).exists()

@@ -11,7 +11,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.helper.misses import Misses
+from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.io import home
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.economics import models_of

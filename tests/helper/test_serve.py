@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers import pre_compact
+from hooks.utils.handlers import session_events
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, sockets, store
+from hooks.utils.state import live, reconciling, sockets, store
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
+
+pytestmark = pytest.mark.usefixtures("started")
 
 
 @pytest.mark.parametrize(
@@ -165,8 +167,8 @@ def test_a_compaction_is_told_once_by_the_helper_or_by_the_hook(helper: Helper):
     payload = {"session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project), "trigger": "manual"}
     said = helper.ask("/compacting")["text"]
     assert said.startswith("PopKit tracked the tool results")
-    assert pre_compact.handle(payload, helper.env) is None
-    assert pre_compact.handle(payload, helper.env) == said  # of another compaction, which no helper has told of
+    assert session_events.before_compaction(payload, helper.env) is None
+    assert session_events.before_compaction(payload, helper.env) == said  # of another compaction, which no helper has told of
     assert helper.failures() == ""
 
 
@@ -189,7 +191,7 @@ def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal
         list(pool.map(ask, range(30)))
     helper.ask("/view", {"columns": 70})
     site = live.Site(helper.env, SESSION, str(helper.project))
-    made = live.rebuilt(site, site.paths(), str(helper.transcript))
+    made = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
     assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
     assert made.state.pins
     assert helper.failures() == ""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.helper.warming import LINE
+from hooks.utils.helper.prompt_cache import LINE
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.ingestion import catch_up
 from tests.patience import until

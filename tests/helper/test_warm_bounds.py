@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.helper.warming import LINE
+from hooks.utils.helper.prompt_cache import LINE
+from tests.kit.forks import Function, Running
 from tests.views.written import BEGAN, Written
 
 from .asking import SESSION, Helper
@@ -21,17 +21,6 @@ MODEL = "claude-opus-4-8"
 # A read costs a tenth: two requests in a row, each about a cent.
 IN_A_ROW, CENT = 2, 0.0107
 FIRST = BEGAN
-# `popkit.py` with the two clocks of a file: the time of day, and what has gone by.
-_CLOCKED = """
-import json, runpy, sys, time
-clocks, script = sys.argv[1:3]
-time.time = lambda: json.load(open(clocks))[0]
-time.clock_gettime = lambda which: json.load(open(clocks))[1]
-time.CLOCK_BOOTTIME = 7
-sys.argv[:] = sys.argv[2:]
-sys.path[0] = script.rpartition("/")[0]
-runpy.run_path(script, run_name="__main__")
-"""
 
 
 class Clocks:
@@ -60,18 +49,8 @@ class Window(Helper):
         self.desk = desk
         super().__init__(desk.folder, transcript=desk.written.path, config={"keep_warm": "on", **desk.config})
 
-    def start(self) -> None:
-        plain, executable = sys.executable, self.desk.folder / "python"
-        if not executable.exists():
-            code = self.desk.folder / "clocked.py"
-            code.write_text(_CLOCKED)
-            executable.write_text(f'#!/bin/sh\nshift 4\nexec "{plain}" -X utf8 -S -E "{code}" "{self.desk.clocks.path}" "$@"\n')
-            executable.chmod(0o700)
-        sys.executable = str(executable)
-        try:
-            super().start()
-        finally:
-            sys.executable = plain
+    def _started(self, words: list[str]) -> Running:
+        return self.forks.start(Function("tests.helper.clocked:popkit", [str(self.desk.clocks.path), words]), self.env)
 
     def turn_ends(self) -> dict[str, Any]:
         return self.ask("/warm", {"reason": "answer", "turn_ms": 60_000, "model": MODEL, "limits": []})

@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hooks.utils.io import failures
+from hooks.utils.handlers import context_monitor, session_events, tool_calls
+from hooks.utils.io import storage
 from hooks.utils.io.codec import loads
 from hooks.utils.policy.context import ContextState
 from hooks.utils.retention_tracker import HookContext, process_retention
@@ -30,6 +31,15 @@ SCRIPTS = {
     "SessionStart": "session-start",
     "PreCompact": "pre-compact",
     "SessionEnd": "session-end",
+}
+# What each script calls.
+HANDLERS = {
+    "context-monitor": context_monitor.handle,
+    "post-tool-use": tool_calls.track,
+    "pre-compact": session_events.before_compaction,
+    "pre-tool-use": tool_calls.allow,
+    "session-end": session_events.end,
+    "session-start": session_events.start,
 }
 
 
@@ -62,7 +72,7 @@ class Home:
 
     def failures(self) -> list[str]:
         """The first lines of the failures that hooks have logged."""
-        return failures.failures(str(self.path))
+        return storage.logged_failures(str(self.path))
 
     def files(self) -> list[Path]:
         return sorted(path for path in self.path.rglob("*") if not path.is_dir())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import failures
+from hooks.utils.io import storage
 from tests.hooks import mutations, payloads, processes
 from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S
@@ -38,7 +38,7 @@ NO_OBJECTS = {
 
 
 def _lines_of_log(home: processes.Home) -> str:
-    log = Path(failures.log_path(str(home.path)))
+    log = Path(storage.log_path(str(home.path)))
     return log.read_text(encoding="utf-8") if log.exists() else ""
 
 
@@ -48,7 +48,7 @@ def test_what_is_no_object_is_counted_logged_and_harms_nobody(home: processes.Ho
     assert ran.silent, ran
     assert len(home.failures()) == 1
     assert home.failures()[0].split()[1] == "post-tool-use"
-    assert "hook_io.py" in _lines_of_log(home), "the log tells where"
+    assert " in _payload" in _lines_of_log(home), "the log tells where"
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
-from hooks.utils.state import memory, memory_checks
+from hooks.utils.state import memory, memory_checks, services
 from hooks.utils.state.memory_checks import Fact
 from hooks.utils.state.memory_text import Entry, render
 from tests.hooks import payloads
@@ -112,7 +112,7 @@ def test_without_memory_a_session_writes_nothing_of_it(shop: Remembering):
 def test_what_memory_keeps_is_private(shop: Remembering):
     shop.remember()
     shop.project.note_ended("s", str(shop.transcript), 3.0)
-    shop.project.set_alerts({"m1": 5.0})
+    services.set_alerts(shop.project, {"m1": 5.0})
     folder = Path(shop.project.folder)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
@@ -270,15 +270,15 @@ def test_an_ended_session_is_noted(blocking: Blocking):
 def test_an_alert_is_told_once(shop: Remembering):
     shop.remember()
     project = shop.project
-    assert project.untold_alerts() == {}
-    project.set_alerts({"m1": 5.0, "m2": 6.0})
-    assert project.untold_alerts() == {"m1": 5.0, "m2": 6.0}
-    project.told_alerts(["m1"])
-    project.set_alerts({"m1": 5.0, "m3": 7.0})
-    assert project.untold_alerts() == {"m3": 7.0}
-    project.set_alerts({"m3": 7.0})
-    project.set_alerts({"m1": 9.0})
-    assert project.untold_alerts() == {"m1": 9.0}
+    assert services.unseen_alerts(project) == {}
+    services.set_alerts(project, {"m1": 5.0, "m2": 6.0})
+    assert services.unseen_alerts(project) == {"m1": 5.0, "m2": 6.0}
+    services.note_alerts_seen(project, ["m1"])
+    services.set_alerts(project, {"m1": 5.0, "m3": 7.0})
+    assert services.unseen_alerts(project) == {"m3": 7.0}
+    services.set_alerts(project, {"m3": 7.0})
+    services.set_alerts(project, {"m1": 9.0})
+    assert services.unseen_alerts(project) == {"m1": 9.0}
 
 
 def test_tool_calls_and_prompts_touch_no_memory(shop: Remembering):

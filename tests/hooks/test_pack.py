@@ -69,7 +69,7 @@ HARMFUL: dict[str, Callable[[bytes], bytes]] = {
     "cut in the middle": lambda good: good[: len(good) // 2],
     "cut before its end": lambda good: good[: len(good) * 9 // 10],
     "with a list for an index": lambda good: _indexed(good, [1, 2]),
-    "with an index of numbers": lambda good: _indexed(good, {"utils.io": 5, "utils.io.hook_io": 6}),
+    "with an index of numbers": lambda good: _indexed(good, {"utils.io": 5, "utils.io.files": 6}),
 }  # fmt: skip
 
 
@@ -107,21 +107,21 @@ def test_the_third_hook_runs_most_modules_without_an_import_of_each(plugin: Plug
 
 
 def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: Plugin):
-    source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
-    source.write_text(source.read_text() + "\n\ndef handle(payload, environ):\n    return {'systemMessage': 'new'}\n")
+    source = plugin.root / "hooks" / "utils" / "handlers" / "tool_calls.py"
+    source.write_text(source.read_text() + "\n\ndef track(payload, environ):\n    return {'systemMessage': 'new'}\n")
     ran = plugin.run()
     assert ran.failed_open
     assert ran.stdout == b'{"systemMessage":"new"}'
 
 
 def test_packed_code_fails_at_the_line_of_its_source(plugin: Plugin):
-    source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
-    source.write_text(source.read_text() + "\n\ndef handle(payload: dict, environ: dict[str, str]) -> dict | None:\n    raise KeyError\n")
+    source = plugin.root / "hooks" / "utils" / "handlers" / "tool_calls.py"
+    source.write_text(source.read_text() + "\n\ndef track(payload: dict, environ: dict[str, str]) -> dict | None:\n    raise KeyError\n")
     line = len(source.read_text().splitlines())
     for _ in range(3):
         assert plugin.run().failed_open
     log = (plugin.home.path / "hooks.log").read_text()
-    assert log.count(f"post_tool_use.py:{line} in handle") == 3
+    assert log.count(f"tool_calls.py:{line} in track") == 3
 
 
 def test_modules_that_are_packed_together_still_change_one_by_one(plugin: Plugin):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers.session_start import HINT
+from hooks.utils.handlers.session_events import HINT
 from hooks.utils.policy import figures, ledger
 from hooks.utils.policy.ledger import Advice
 from hooks.utils.policy.trials import PER_ARM

@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hooks.utils.hosts import protocol
 from hooks.utils.hosts.claude_code import TOOLS, calls, projects
@@ -268,7 +270,25 @@ def facts(outcome):
     ],
 )  # fmt: skip
 def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, text):
-    assert facts(calls.outcome_of(TOOLS.of(tool), tool_input, structure)) == facts(calls.outcome_of_text(TOOLS.of(tool), tool_input, text))
+    made, told = calls.outcome_of(TOOLS.of(tool), tool_input, structure, text), calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+    assert facts(made) == facts(told)
+
+
+@given(st.lists(st.text("ab \t→1é", max_size=9), min_size=1).filter(lambda lines: lines[-1] != ""), st.integers(1, 3_000))
+@pytest.mark.parametrize("form", ["{:>6}→{}", "{:>6}\t{}", "{}\t{}"])
+def test_of_a_read_every_character_counts_however_its_lines_are_numbered(form: str, lines: list[str], first: int):
+    text = "\n".join(form.format(number, line) for number, line in enumerate(lines, first))
+    file = {"content": "\n".join(lines), "numLines": len(lines), "startLine": first, "totalLines": 9_000}
+    for made in (
+        calls.outcome_of(TOOLS.of("Read"), {"offset": first}, {"type": "text", "file": file}, text),
+        calls.outcome_of_text(TOOLS.of("Read"), {"offset": first}, text),
+    ):
+        # Numbers that are not padded count as wide as the last.
+        short = (
+            0 if form.startswith("{:") else sum(len(str(first + len(lines))) - len(str(each)) for each in range(first, first + len(lines)))
+        )
+        assert made.chars == len(text) + short
+        assert made.content_hash == hashlib.sha256(file["content"].encode()).hexdigest()[:32]
 
 
 def test_a_whole_read_and_a_partial_one_have_their_intervals():
@@ -324,7 +344,7 @@ FIELDS = {
 }  # fmt: skip
 # Modules that name tools, and why they may.
 NAMING = {
-    "hooks/utils/retention_timeline.py": "the specification's example of a session, call by call",
+    "hooks/utils/retention_tracker.py": "the specification's example of a session, call by call",
 }
 # Keys of stored state that are also the name of a tool.
 KEYS = {("hooks/utils/policy/classify.py", "Read:")}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers import context_monitor, pre_compact, session_start
+from hooks.utils.handlers import context_monitor, session_events
 from hooks.utils.hosts import claude_code
 from hooks.utils.hosts.claude_code import TOOLS, usage
 from hooks.utils.policy.conversation import Usage
@@ -163,7 +163,7 @@ def test_hooks_remember_what_the_end_of_the_transcript_no_longer_shows(tmp_path)
     """A hook reads half a megabyte from the end; what was before that stays known from the start of the session."""
     written = _compacted(tmp_path / "projects", "auto")
     environ, payload = _hooked(written, tmp_path)
-    session_start.handle({**payload, "hook_event_name": "SessionStart", "source": "resume"}, environ)
+    session_events.start({**payload, "hook_event_name": "SessionStart", "source": "resume"}, environ)
     written.bash("cat large", "x" * usage.TAIL_BYTES)
     written.tokens = 50_000
     written.read("src/d.ts")
@@ -177,7 +177,7 @@ def test_a_compaction_that_begins_tells_how_large_the_window_is(tmp_path, trigge
     written.tokens = 168_000
     written.read("src/a.ts")
     environ, payload = _hooked(written, tmp_path)
-    pre_compact.handle({**payload, "hook_event_name": "PreCompact", "trigger": trigger, "custom_instructions": ""}, environ)
+    session_events.before_compaction({**payload, "hook_event_name": "PreCompact", "trigger": trigger, "custom_instructions": ""}, environ)
     assert session.read(str(tmp_path / "home"), written.session).get("compacted_tokens", 0) // 1_000 == (168 if trigger == "auto" else 0)
     window, source = _checked(written, tmp_path)
     assert (window // 1_000 * 1_000, source) == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import files
+from hooks.utils.io import files, home
 from hooks.utils.state import session
 from tests.patience import HANG_S
 
@@ -47,3 +47,11 @@ def test_a_lock_that_cannot_be_made_is_let_go(tmp_path: Path):
     (tmp_path / "gone").mkdir()
     with ThreadPoolExecutor(1) as thread:
         thread.submit(lambda: files.Lock(path, 0.0).__enter__().__exit__(None)).result(HANG_S)
+
+
+@pytest.mark.parametrize("id", ["/", "..", "../../etc", "/a/../..", "a" * 5_000, "/caf\u00e9", "/\udcff", "/a\nb", ""])
+def test_a_sessions_folder_is_below_ours_whatever_its_id(id: str) -> None:
+    folder, _, name = home.session_folder("/ours", id).rpartition("/")
+    assert folder == "/ours/sessions"
+    assert name not in ("", ".", "..")
+    assert name.isascii()

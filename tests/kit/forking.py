@@ -22,9 +22,10 @@ import hooks.utils
 import popkit_retention.cli
 import popkit_retention.governance
 import popkit_retention.lab
+from hooks.utils.handlers import run
 from hooks.utils.io import files as locks
-from hooks.utils.io.hook_io import run
 from popkit_retention.cli.main import main
+from tests.hooks.processes import HANDLERS
 from tests.kit.forks import SYSTEM_CALLS
 from tests.paths import ROOT
 from tests.patience import HANG_S
@@ -95,8 +96,7 @@ def _work(work: dict, how: dict) -> None:
     if how.get("moment"):
         sys.setprofile(_kill_before(how["moment"]))
     if "hook" in work:
-        handlers = importlib.import_module("hooks.utils.handlers." + work["hook"].replace("-", "_"))
-        run(handlers.handle, work["hook"])
+        run(HANDLERS[work["hook"]], work["hook"])
     if "function" in work:
         _function(work["function"])(*work["given"])
     code = main(work["words"], os.environ) if "words" in work else 0
@@ -154,6 +154,38 @@ def _changing(trace: str) -> list[tuple[str, int]]:
     return found
 
 
+def _start(job: dict) -> int:
+    """The id of a process that does the work beside what is asked next."""
+    if "function" in job:
+        _function(job["function"])
+    printed = [os.open(path, os.O_WRONLY) for path in job["start"]]
+    pid = os.fork()
+    if not pid:
+        try:
+            for fd, place in zip((os.open(os.devnull, os.O_RDONLY), *printed), range(3)):
+                os.dup2(fd, place)
+            os.closerange(3, 1024)
+            os.chdir(job["cwd"] or ROOT)
+            _wait(*_USUAL)
+            gc.disable()  # as `popkit` does
+            _work(job, job)
+        except SystemExit as end:
+            os._exit(end.code or 0)
+        except BaseException:  # noqa: BLE001  a fork must not go on as its parent
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(70)
+    for fd in printed:
+        os.close(fd)
+    return pid
+
+
+def _ended(pid: int) -> int | None:
+    """The exit code of a process that was started; None while it runs."""
+    done, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if done else None
+
+
 def _all(job: dict) -> dict:
     works = job["works"]
     for work in works:
@@ -184,14 +216,24 @@ def _load_all() -> None:
                 importlib.import_module(module.name)
 
 
-def _wait_long() -> None:
-    """Commands wait for each other as long as it takes: the machine may be busy. A hook's patience is bounded all the same."""
-    locks.Lock.__init__.__defaults__ = locks.Patience.next_s.__defaults__ = (HANG_S,)
+_USUAL = locks.Lock.__init__.__defaults__, locks.Patience.next_s.__defaults__
+
+
+def _wait(lock_s: tuple, next_s: tuple) -> None:
+    """Wait so long for others."""
+    locks.Lock.__init__.__defaults__, locks.Patience.next_s.__defaults__ = lock_s, next_s
+
+
+def _answer(job: dict) -> object:
+    if "start" in job:
+        return _start(job)
+    return _ended(job["ended"]) if "ended" in job else _all(job)
 
 
 if __name__ == "__main__":
-    _wait_long()
+    # Commands wait for each other as long as it takes: the machine may be busy. A hook's patience is bounded all the same.
+    _wait((HANG_S,), (HANG_S,))
     _load_all()
     gc.freeze()  # what a fork does not touch is not copied
     for line in sys.stdin:
-        print(json.dumps(_all(json.loads(line))), flush=True)
+        print(json.dumps(_answer(json.loads(line))), flush=True)

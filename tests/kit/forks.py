@@ -3,6 +3,7 @@
     forks.run(Command(["context", "clear"]), environ)
     forks.run(Hook("post-tool-use", payload), environ, file_bytes=4096)
     forks.run_together([Function("tests.governance.operations:configure", ["rag", {}])] * 4, environ)
+    forks.start(Command(["serve", …]), environ)    # goes on beside the test
 
 The fixture `forks` is in tests/conftest.py, the process itself in forking.py.
 """
@@ -14,10 +15,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple, Union
 
 from tests.paths import PYTHONPATH, ROOT
+from tests.patience import HANG_S
 
 # What may change something on disk, as the system names it: SQLite's own calls too. `?`: a machine may have no such call.
 SYSTEM_CALLS = (
@@ -55,6 +61,11 @@ class Program(NamedTuple):
 
 
 Work = Union[Command, Function, Hook, Program]
+
+
+def given(work: Work) -> dict:
+    """Work as the process is told of it."""
+    return {**work._asdict(), "payload": data_of(getattr(work, "payload", b"")).decode("latin-1")}
 
 
 class Done:
@@ -106,11 +117,51 @@ def data_of(payload: object) -> bytes:
     return (payload if isinstance(payload, str) else json.dumps(payload)).encode()
 
 
+class Running:
+    """A fork that goes on beside the test, with what a test asks of a `subprocess.Popen`."""
+
+    def __init__(self, forks: Forks, work: Work, environ: dict[str, str], cwd: str):
+        self._forks = forks
+        self.returncode: int | None = None
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [f"{folder}/stdout", f"{folder}/stderr"]
+            for path in paths:
+                os.mkfifo(path)
+            # Without waiting for the other end, which the fork opens.
+            self.stdout, self.stderr = (os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") for path in paths)
+            self.pid: int = forks.ask({**given(work), "environ": environ, "cwd": cwd, "start": paths})
+        for pipe in (self.stdout, self.stderr):
+            os.set_blocking(pipe.fileno(), True)
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it runs."""
+        if self.returncode is None:
+            self.returncode = self._forks.ask({"ended": self.pid})
+        return self.returncode
+
+    def wait(self, timeout: float = HANG_S) -> int:
+        deadline = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.005)
+        return self.returncode
+
+    def send_signal(self, signal: int) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
 class Forks:
     """The process whose forks do the work."""
 
     def __init__(self, installed: bool = False):
         """`installed`: with what is installed beside Python, which hooks and commands do without."""
+        self._asking = threading.Lock()
         argv = [sys.executable, *([] if installed else ["-S"]), "-m", "tests.kit.forking"]
         env = {**os.environ, "PYTHONPATH": PYTHONPATH}
         self.process = subprocess.Popen(argv, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -132,11 +183,20 @@ class Forks:
         ended = self._ask(works, environ, how)["ended"]
         return [Done(code, out.encode("latin-1"), err.encode("latin-1")) for code, out, err in ended]
 
+    def start(self, work: Work, environ: dict[str, str], cwd: str = "") -> Running:
+        """Begin work that goes on beside the test, in an environment that holds nothing else. It waits for others as long as it would for
+        anybody, and has nothing to read."""
+        return Running(self, work, environ, cwd)
+
     def _ask(self, works: Sequence[Work], environ: dict[str, str], how: dict) -> dict:
-        given = [{**work._asdict(), "payload": data_of(getattr(work, "payload", b"")).decode("latin-1")} for work in works]
-        self.process.stdin.write(json.dumps({"works": given, "environ": environ, **how}) + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        return self.ask({"works": [given(work) for work in works], "environ": environ, **how})
+
+    def ask(self, job: dict):
+        """What the process answers to a job."""
+        with self._asking:
+            self.process.stdin.write(json.dumps(job) + "\n")
+            self.process.stdin.flush()
+            return json.loads(self.process.stdout.readline())
 
     def close(self) -> None:
         self.process.communicate()

@@ -10,7 +10,7 @@ import pytest
 
 from hooks.utils.policy import planning
 from hooks.utils.reclaim import clearing
-from hooks.utils.state import live, shipped
+from hooks.utils.state import live, reconciling, shipped
 from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.engine_policies import AutoPolicy
 from tests.lab.tales import Tale
@@ -60,7 +60,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         transcript.write_bytes(b"".join(lines[:here]))
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
         found = clearing.prospect(site, str(transcript), request.sent_at, planning.Selection()).plan
-        newest = live.reconcile(site, str(transcript)).conversation.newest
+        newest = reconciling.reconcile(site, str(transcript)).conversation.newest
         watching = Watching(policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]

@@ -278,7 +278,7 @@ NO_JSON = {
     b"[Infinity]": "Infinity is not a number",
     b"[-Infinity]": "-Infinity is not a number",
     b"[1e999]": "too large",
-    b'{"id": 1, "id": 2}': 'the key "id" is twice',
+    b'{"id": 1, "id": 2}': 'the key "id" occurs twice',
     b"[" * 200_000: "nested too deeply",
     b"[" + b"9" * 10_000 + b"]": "not JSON",
     b'"\x01"': "not JSON",

@@ -143,7 +143,7 @@ def test_the_tree_says_whole_paths(some):
         (["cart.ts", "my notes.ts", "till.ts"], "{cart,till}.ts, my notes.ts"),
         (["engine.go", "engine_test.go"], "engine{,_test}.go"),
         (["Cart.tsx", "CartItem.tsx", "Cartography.tsx"], "{Cart{,Item},Cartography}.tsx"),
-        (["a,b.ts", "c.ts", "d{e.ts"], "a,b.ts, c.ts, d{e.ts"),
+        (["a,b.ts", "c.ts", "d{e.ts", "{a,b}.ts", 'x"(1, 2).ts'], '"a,b.ts", "d{e.ts", "x\\"(1, 2).ts", "{a,b}.ts", c.ts'),
         (["Makefile", "go.mod"], "Makefile, go.mod"),
     ],
 )
@@ -156,6 +156,29 @@ def test_files_of_a_folder_are_written_together_as_a_shell_has_them(files, line)
 @pytest.mark.parametrize("group", ["{a, b}.ts", "{a,b}.ts"])
 def test_the_tree_of_an_earlier_version_is_read_too(group):
     assert memory_text.paths_in(f"src/: {group}, c.md") == ["src/a.ts", "src/b.ts", "src/c.md"]
+
+
+names_of_files = st.text('ab.{},() "\\\\*', min_size=1, max_size=8).filter(
+    lambda text: text == " ".join(text.split()) and text not in (".", "..")
+)
+
+
+@settings(max_examples=examples(200, 2_000), deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["src", "src/{a,b}", 'src/"x"', "app/(shop)"]), names_of_files, st.booleans()), max_size=8))
+def test_whatever_files_are_called_each_is_read_as_itself(files):
+    entries = {f"{folder}/{file}": memory_text.Entry(PATH, file, folder) for folder, file, _ in files}
+    for folder, file, changed in files:
+        entries[f"{folder}/{file}"].changed = changed
+    assert sorted(memory_text.paths_in(memory_text.render(entries.values()))) == sorted(entries)
+
+
+commands = st.from_regex(r"(cd (src|lib) && )?(\\{0,2}# (in )?|\\)?[a-z]{1,3}", fullmatch=True)
+
+
+@given(st.lists(commands, max_size=8, unique=True))
+def test_whatever_commands_begin_with_each_is_read_as_itself(some):
+    text = memory_text.render([memory_text.Entry(COMMAND, command) for command in some])
+    assert sorted(memory_text.commands_in(text)) == sorted(some)
 
 
 def test_a_hostile_tree_does_not_grow_beyond_its_length():

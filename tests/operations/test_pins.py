@@ -141,7 +141,7 @@ def test_the_answer_is_the_same_when_nothing_can_be_written(ask: Asked, tmp_path
     other.write_text("no folder")
     site = Written.site(ask.written, other)
     assert answer("retention", site, str(ask.written.path), ask.written.now) == shown
-    assert "Not a directory" in answer("pin T3", site, str(ask.written.path), ask.written.now)
+    assert "Not a directory" in " ".join(answer("pin T3", site, str(ask.written.path), ask.written.now).split())
 
 
 def test_without_a_transcript_the_hooks_state_is_shown(ask: Asked) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.hosts.opencode import host
-from hooks.utils.io import failures
+from hooks.utils.io import storage
 from hooks.utils.reclaim import cold_compaction
-from hooks.utils.state import limits, live, prompt_overhead, sockets, trials, warmth
+from hooks.utils.state import client_reports, live, sockets, trials, warmth
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.operations import stores
@@ -50,7 +50,7 @@ def busy(house: Governed) -> None:
     house.popkit("statusline", "install", "--yes")
     house.popkit("budget", "set", "month_usd=50", "--yes")
     house.popkit("budget")
-    failures.record(env, "post-tool-use", ValueError("a failure"))
+    storage.log_failure(env, "post-tool-use", ValueError("a failure"))
     house.popkit("doctor")
     house.memory("on")
     house.memory("learn", str(house.session("first")))
@@ -66,9 +66,9 @@ def busy(house: Governed) -> None:
     archive.open_archive(str(house.home / "archive.sqlite")).close()
     cold_compaction.choose(live.Site(env, "5e55", "/shop"), True)
     warmth.learn_breaks(env, str(house.home), house.now)
-    limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
+    client_reports.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
     host.Kept(host.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
-    prompt_overhead.keep(str(house.home), "shop", "5e55", breakdown(), house.now)
+    client_reports.keep_breakdown(str(house.home), "shop", "5e55", breakdown(), house.now)
     with trials.Changing(str(house.home)):
         digests.of_user(env, 0.0, house.now, lambda *_: None)
     Instance(env).record("http://127.0.0.1:1/")

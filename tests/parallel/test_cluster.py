@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.main import main
-from popkit_retention.parallel import DAMAGED, Unavailable, Where, results
+from popkit_retention.parallel import DAMAGED, Unavailable, Where, results, workers
 from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
 from tests.parallel.clusters import cluster
@@ -161,7 +161,8 @@ def test_workers_with_other_code_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_where_no_scheduler_answers_it_says_how_to_start_one(company: Path, capsys) -> None:
+def test_where_no_scheduler_answers_it_says_how_to_start_one(company: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         assert main(["lab", str(company), "--scheduler", address], {"HOME": str(company)}) == 1
         shown = capsys.readouterr()

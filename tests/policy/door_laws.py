@@ -77,7 +77,7 @@ class Context:
 
     def arrives(self, result: Result, again: bool = False) -> door.Entry:
         self.count += 1
-        name = door.name_of(result.tool, result.tool_input, "/")
+        name = door.name_of(TOOLS.of(result.tool), result.tool_input, "/")
         path = result.tool_input.get("file_path", "") if result.tool == "Read" else ""
         arrival = door.Arrival(
             f"toolu_{self.count}",

@@ -43,7 +43,7 @@ class Told:
         kind = kind or {"Read": "file", "Bash": "search"}.get(tool, "ack")
         if tool == "Read":
             tool_input = {"file_path": path, **tool_input}
-        name = door.name_of(tool, tool_input, "/")
+        name = door.name_of(TOOLS.of(tool), tool_input, "/")
         arrival = door.Arrival(f"toolu_{self.count}", TOOLS.of(tool), tool_input, kind, name, text, error, path, again)
         entry = door.enter(arrival, self.shown, self.settings)
         for source in door.shows(arrival, entry.text, self.settings):

@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
+from hooks.utils.hosts import codex, opencode
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
 from hooks.utils.policy.door import once, shown
+from hooks.utils.policy.tools import Tool
 from tests.examples import examples
 from tests.policy.entering import Told, block, body, read_of, references
 from tests.policy.failing import FAILING
@@ -56,7 +59,7 @@ def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where(tol
 def test_a_reference_is_one_line_that_can_be_shown_and_written():
     told = door.Shown()
     lines = ["first", "\x1b[31m \ud800 red «now»\r\x07", *body("a", 8), "\u2028 the very end\x1b[0m", "last"]
-    name = door.name_of("Bash", {"command": "echo\n\x1b[2J\ud800 [x]"}, "")
+    name = door.name_of(TOOLS.of("Bash"), {"command": "echo\n\x1b[2J\ud800 [x]"}, "")
     told.add(once.source("toolu_1", name, "\n".join(lines)))
     said = once.say_once("\n".join(lines), told)
     words = "from «［31m red ‹now›» to «the very end ［0m»"
@@ -142,13 +145,27 @@ def test_a_file_is_said_once_whatever_it_speaks_of(told: Told):
     ("/shop/" + "n" * 80 + ".py", "/shop", "Read of " + "n" * 80 + ".py"),
 ])  # fmt: skip
 def test_a_file_is_called_by_its_path_from_the_session_s_folder_and_its_name_is_never_cut(path: str, cwd: str, name: str):
-    assert door.name_of("Read", {"file_path": path, "limit": 7}, cwd) == name
+    assert door.name_of(TOOLS.of("Read"), {"file_path": path, "limit": 7}, cwd) == name
+
+
+@pytest.mark.parametrize(
+    ("tool", "tool_input", "name"),
+    [
+        (TOOLS.of("Grep"), {"pattern": "total", "path": "/shop/src"}, "Grep of total"),
+        (TOOLS.of("Task"), {"description": "Find it", "prompt": "x"}, "Task of Find it"),
+        (TOOLS.of("mcp__files__read"), {"path": "/shop/a.py"}, "mcp__files__read of a.py"),
+        (opencode.TOOLS.of("read"), {"filePath": "/shop/src/a.py"}, "read of src/a.py"),
+        (codex.TOOLS.of("shell"), {"command": "npm test"}, "shell of npm test"),
+    ],
+)
+def test_a_call_is_called_by_what_its_host_says_tells_it_from_others(tool: Tool, tool_input: dict, name: str):
+    assert door.name_of(tool, tool_input, "/shop") == name
 
 
 def test_a_long_command_is_cut_in_the_middle():
-    name = door.name_of("Bash", {"command": "npm test -- " + "a" * 80 + " | tail -20", "description": "Run the tests"}, "/shop")
+    name = door.name_of(TOOLS.of("Bash"), {"command": "npm test -- " + "a" * 80 + " | tail -20", "description": "Run the tests"}, "/shop")
     assert name == "Bash of npm test -- aaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaa | tail -20"
-    assert door.name_of("TodoWrite", {"todos": []}, "/shop") == "TodoWrite"
+    assert door.name_of(TOOLS.of("TodoWrite"), {"todos": []}, "/shop") == "TodoWrite"
 
 
 def test_the_way_back_is_named_once():

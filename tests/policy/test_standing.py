@@ -26,7 +26,7 @@ from tests.policy.test_compacting_laws import MODELS, TALKS
 
 WHOLE = CODE * 20
 REFERRING = st.builds(talked, DEEDS, st.sampled_from(["auto", "spec"]), st.sampled_from([0, 0, 3]))
-many = settings(max_examples=examples(200, 2_000))
+many = settings(max_examples=examples(50, 2_000))
 
 
 def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
@@ -263,7 +263,7 @@ def test_the_password_of_a_command_is_no_name():
 # --- laws -----------------------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(100, 1_000))
+@settings(max_examples=examples(40, 1_000))
 @given(TALKS, SHARES, MODELS)
 def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, model):
     done, pairs = talk.compact(share, model), pairs_in(talk)

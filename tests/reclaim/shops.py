@@ -12,7 +12,7 @@ from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.planning import Selection
 from hooks.utils.reclaim import access, clearing, restoring, undoing
-from hooks.utils.state import live, store
+from hooks.utils.state import live, reconciling, store
 from tests.hooks.processes import ROOT
 from tests.hosts.lines import Lines
 from tests.kit.forks import Command, Done, Forks, Hook
@@ -275,17 +275,17 @@ class Shop:
 
     def state(self):
         """The context as transcript and journal tell it."""
-        return live.reconcile(self.site(), str(self.transcript), now=self.at).state
+        return reconciling.reconcile(self.site(), str(self.transcript), now=self.at).state
 
     def ledger(self) -> dict:
         return self.state().counts.ledger
 
     def assert_state_follows(self) -> None:
         """What is stored is what a rebuild gives, however often."""
-        made = live.reconcile(self.site(), str(self.transcript))
+        made = reconciling.reconcile(self.site(), str(self.transcript))
         first = self.known()
         assert shared_facts(made.state) == first[0]
-        live.reconcile(self.site(), str(self.transcript))
+        reconciling.reconcile(self.site(), str(self.transcript))
         assert self.known() == first
         assert set(first[1].values()) - {""} == set(self.cleared().values()), "exactly what has a placeholder counts as cleared"
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.handlers import pre_tool_use
+from hooks.utils.handlers import tool_calls
 from hooks.utils.hosts.claude_code.calls import call_of
 from tests.examples import examples
 from tests.hooks import payloads, processes
@@ -71,7 +71,7 @@ def test_what_a_placeholder_says_is_allowed_and_nothing_of_the_call_gets_lost(cl
 
 def _allowed(shop: Shop, command: object = "", **more: object) -> str:
     """The command that is run unasked, "" where nothing is said."""
-    told = pre_tool_use.handle(_asked(command or _good(shop), **more), shop.environ())
+    told = tool_calls.allow(_asked(command or _good(shop), **more), shop.environ())
     return told["hookSpecificOutput"]["updatedInput"]["command"] if told else ""
 
 
@@ -223,7 +223,7 @@ _commands = st.one_of(st.text(), st.lists(_pieces, max_size=8).map("".join), st.
 def test_no_other_string_is_ever_allowed(cleared: Shop, command: str):
     good = _good(cleared)
     command = command.replace(HANDLE, good[15:])
-    assert bool(pre_tool_use.handle(_asked(command), cleared.environ())) is (command == good)
+    assert bool(tool_calls.allow(_asked(command), cleared.environ())) is (command == good)
 
 
 OTHERS = {

@@ -16,7 +16,7 @@ from hooks.utils.io import home
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.reclaim import access, compaction_advice
 from hooks.utils.reclaim.compaction_advice import ADVICE_TOKENS, INDEX_TOKENS, advice_text, index_text
-from hooks.utils.state import live, store
+from hooks.utils.state import reconciling, store
 from hooks.utils.state.archived import Originals
 from tests.hooks import processes
 from tests.kit.crowds import held
@@ -219,7 +219,7 @@ def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_ar
 def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience(shop: Shop, hook_patience):
     talk = worked(str(shop.project))
     shop.write(talk)
-    live.reconcile(shop.site(), str(shop.transcript))
+    reconciling.reconcile(shop.site(), str(shop.transcript))
     shop.at = talk.now - STEP_S
     del talk.entries[-2:]  # the hooks have just seen a result that is not in the transcript yet
     talk.write(shop.transcript)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from hooks.utils import flag_parser
-from hooks.utils.context_table import CONTEXT
+from hooks.utils.operations import CONTEXT
 from tests.reclaim.shops import SESSION, Shop, Talk, code
 
 BAD = "\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00 \u202e back"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, store
+from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from tests.hooks import payloads, processes, sessions
 from tests.patience import HANG_S
@@ -50,7 +50,9 @@ class Session:
 
     def rebuilt(self) -> dict:
         site = live.Site(self.home.env(), self.day.session_id, str(self.day.project))
-        return shared_facts(rebuild(str(self.day.transcript), live.journal_of(site, self.paths), site.rules_for, self.day.session_id).state)
+        return shared_facts(
+            rebuild(str(self.day.transcript), reconciling.journal_of(site, self.paths), site.rules_for, self.day.session_id).state
+        )
 
 
 @pytest.fixture(scope="module")

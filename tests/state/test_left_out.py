@@ -11,8 +11,8 @@ import pytest
 from hooks.utils import text
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, live, store
-from hooks.utils.state.provider_cleared import editing_of
+from hooks.utils.state import journal, live, reconciling, store
+from hooks.utils.state.reconciling import editing_of
 from hooks.utils.views import panel, report
 from tests.hosts.lines import Lines
 
@@ -57,7 +57,7 @@ class Told:
         return self.lines.write(self.folder / "session.jsonl")
 
     def look(self):
-        return live.reconcile(self.site, self.write())
+        return reconciling.reconcile(self.site, self.write())
 
     def noted(self) -> list[tuple[list[str], int]]:
         entries = store.read_lines(self.site.paths().journal)

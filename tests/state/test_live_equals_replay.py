@@ -10,20 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.handlers import context_monitor, post_tool_use, pre_compact, session_end, session_start
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, store
+from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from tests.examples import examples
 from tests.hooks import processes, sessions
-
-HANDLERS = {
-    "post-tool-use": post_tool_use.handle,
-    "context-monitor": context_monitor.handle,
-    "session-start": session_start.handle,
-    "pre-compact": pre_compact.handle,
-    "session-end": session_end.handle,
-}
 
 
 class Kept:
@@ -44,7 +35,7 @@ class Kept:
         path = self.day.transcript
         if agent:
             path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
-        journal = live.journal_of(self.site, self.site.paths(agent))
+        journal = reconciling.journal_of(self.site, self.site.paths(agent))
         state = rebuild(str(path), journal, self.site.rules_for, self.day.session_id, agent).state
         return shared_facts(state), [_ended(result) for result in state.expired.values()]
 
@@ -118,7 +109,7 @@ def test_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path:
 def _run_inside(home: processes.Home, day: sessions.Day):
     def run(payload: dict, at: float) -> dict | None:
         environ = home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(day.project))
-        answer = HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, environ)
+        answer = processes.HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, environ)
         return answer if isinstance(answer, dict) else None
 
     return run

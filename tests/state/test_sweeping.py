@@ -42,6 +42,7 @@ class Folder:
             context.state.counts.superseded = 3
             store.save(paths, context)
         folder = Path(paths.folder)
+        (folder / "warming.lock").touch()  # of a helper that has looked at the cache
         if original:
             (folder / "original.jsonl").write_bytes(b"x" * original)
         if transcript:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.policy.trials import ARMS, PER_ARM, USUAL, is_tried
 from hooks.utils.state import trials
-from hooks.utils.state.site import Site
+from hooks.utils.state.live import Site
 from hooks.utils.state.trials import Run, Trials
 
 from .coins import configure, fix, run_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.handlers import context_monitor, post_tool_use
+from hooks.utils.handlers import context_monitor, tool_calls
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
@@ -92,7 +92,7 @@ def test_before_a_command_is_answered_all_are_looked_at(tmp_path: Path):
     files = [tmp_path / f"{n}.py" for n in range(store.LOOKED_AT + 5)]
     for file in files:
         file.write_text(f"# {file}\n")
-        post_tool_use.handle(payloads.read(str(file), f"# {file}\n"), home.env())
+        tool_calls.track(payloads.read(str(file), f"# {file}\n"), home.env())
     for file in files:
         file.unlink()
     context_monitor.handle(payloads.prompt("/popkit:context"), home.env())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state.days import day_of
+from hooks.utils.io.system import day_of
 from popkit_retention.usage import CLIENT, MOD, TRANSCRIPT, database
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable

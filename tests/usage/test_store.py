@@ -10,7 +10,7 @@ from pathlib import Path
 import pg8000.native
 import pytest
 
-from hooks.utils.state.days import day_of
+from hooks.utils.io.system import day_of
 from popkit_retention import usage
 from popkit_retention.context.usage_log import NoSnapshot, get_context_status
 from popkit_retention.usage import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens, database, postgres

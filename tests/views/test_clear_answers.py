@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.operations.context import answer
+from hooks.utils.views import clear
 from tests.views.written import Written, long_session, spec_session
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -80,6 +81,13 @@ def test_a_warm_cache_says_what_the_rewrite_costs_and_when_it_pays(long: Asking,
 def test_a_cold_cache_makes_it_pay_at_once(cold: Asking, golden) -> None:
     golden(GOLDENS / "clear-cold.txt", cold.told("clear --dry-run", "clear", "clear"))
     assert sum("PopKit cleared" in content for content in cold.contents()) == 8
+
+
+def test_a_forced_clear_that_costs_nothing_is_not_said_to_be_a_loss(short: Asking) -> None:
+    short.written.now += COLD_S
+    found = {**short.data("clear --id T9,T10 --now"), "pays": False}  # it is likely needed again, say
+    assert found["sum"]["pays_after"] == 0
+    assert clear._head(found) == "Cleared"
 
 
 def test_what_is_said_of_a_clear_is_what_it_does(cold: Asking) -> None:

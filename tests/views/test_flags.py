@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import UsageError, parse
+from hooks.utils.operations import CONTEXT
 from hooks.utils.operations.context import split
 
 ROOT = Path(__file__).resolve().parents[2]

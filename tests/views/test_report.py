@@ -15,7 +15,7 @@ from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
-from hooks.utils.views import clear, phrases, report, timeline
+from hooks.utils.views import clear, history, phrases, report
 from hooks.utils.views.panel import panel
 from hooks.utils.views.results import detail_lines
 from hooks.utils.views.shapes import Report, ResultRow
@@ -114,7 +114,7 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     assert len(gone) + sum(have["items"] for have in stays) == found["expired"]["items"]
     assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == found["expired"]["tokens"]
     assert whole["tokens"] == whole["sum"]["leaves"]
-    drawn = [line for line in laid_out(timeline.timeline(found, None)) if line.startswith("T") and "[" in line]
+    drawn = [line for line in laid_out(history.timeline_lines(found, None)) if line.startswith("T") and "[" in line]
     assert len(drawn) == len(found["results"])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.operations import cache
+from hooks.utils.operations import switches
 from hooks.utils.operations.context import answer
 from hooks.utils.policy import warming
 from hooks.utils.state import journal, store
@@ -66,7 +66,7 @@ class Asking:
         return line_for(json.dumps(payload), environ)
 
     def line(self) -> str:
-        return views.pane_line(cache.kept_warm(self.written.site(self.home), str(self.written.path), self.written.now))
+        return views.pane_line(switches.kept_warm(self.written.site(self.home), str(self.written.path), self.written.now))
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser, text
-from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.operations import request
+from hooks.utils.operations import CONTEXT, help_lines, request
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
@@ -22,11 +21,9 @@ from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import clear, ledgers, memory, phrases, receipt, report, results
-from hooks.utils.views.help import lines_of
+from hooks.utils.views import amounts, clear, memory, phrases, receipt, report, results
+from hooks.utils.views.history import stats_lines, timeline_lines
 from hooks.utils.views.panel import panel
-from hooks.utils.views.stats import stats_lines
-from hooks.utils.views.timeline import timeline
 from tests.examples import examples
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
@@ -92,7 +89,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
             _lawful(panel({**found, "verdict": told}))
     for everything in (False, True):
         _lawful(panel(found, True, everything))
-        _lawful(timeline(found, None if everything else 3))
+        _lawful(timeline_lines(found, None if everything else 3))
     for asked in (Selection(), Selection(now=True), Selection(pattern=said), *map(Selection, TIERS), Selection(ids=tuple(session.live))):
         for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
@@ -152,20 +149,20 @@ def test_no_error_is_wide(words, shell):
 def test_no_help_is_wide():
     for shell in (False, True):
         for name in ("", *CONTEXT.by_name):
-            _lawful(lines_of(name, "popkit context", CONTEXT, shell))
+            _lawful(help_lines(name, "popkit context", CONTEXT, shell))
 
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
 def test_no_figures_are_wide(numbers, agent, amount):
     signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
-    _lawful(text.wrap(ledgers.in_words(figures.of_ledger(ledger))))
+    _lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )
     metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
     period = worth(metrics, 1795348800.0)
-    _lawful(ledgers.table(period))
+    _lawful(amounts.ledger_table(period))
     _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 

@@ -9,14 +9,16 @@ import pytest
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
-from hooks.utils.efficiency_tracker import EfficiencyMetrics
+from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.operations.context import answer
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import days, journal, live, session, settling, store, sweeping
-from hooks.utils.views import ledgers
-from hooks.utils.views.stats import stats_lines
+from hooks.utils.state import journal, reconciling, session, store, sweeping
+from hooks.utils.state.rebuild import newest_days
+from hooks.utils.views import amounts
+from hooks.utils.views.history import stats_lines
 from tests.views.written import BEGAN, STEP_S, Written
 
 DAY_S = 86_400.0
@@ -79,7 +81,7 @@ def test_each_period_has_what_was_saved_in_it_and_all_are_over_all_sessions(mach
         assert found[period]["kept_out_tokens"] == number * KEPT
         assert found[period]["saved_by_usd"]["kept_out"] == pytest.approx(number * each * USD, rel=1e-4)
     assert found["installed"]["net_usd"] == found["installed"]["saved_usd"]
-    assert found["yesterday"]["since"] == days.days_before(days.day_of(BEGAN), 1)
+    assert found["yesterday"]["since"] == days_before(day_of(BEGAN), 1)
 
 
 def test_a_day_later_what_was_today_is_yesterday_and_then_of_the_week(machine: Machine) -> None:
@@ -118,7 +120,7 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     paths = main.site(machine.home).paths("sub1")
     agent.say("go")
     id = agent.grep("one")
-    live.reconcile(main.site(machine.home), str(agent.path), "sub1")
+    reconciling.reconcile(main.site(machine.home), str(agent.path), "sub1")
     store.journal(paths, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], agent.now - STEP_S / 4))
     machine.go_on(agent)
     found = machine.worth(here)["installed"]
@@ -134,7 +136,7 @@ def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_
         machine.ask(other)
     for other in others:
         machine.go_on(other)
-    monkeypatch.setattr(settling, "BYTES", 10)
+    monkeypatch.setattr(reconciling, "SETTLED_BYTES", 10)
     assert "Not in it yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
     assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
 
@@ -155,18 +157,18 @@ def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine
 
 def test_a_rebuild_gives_the_same_days(machine: Machine) -> None:
     made = machine.session("here", BEGAN)
-    first = live.reconcile(made.site(machine.home), str(made.path)).state.counts
+    first = reconciling.reconcile(made.site(machine.home), str(made.path)).state.counts
     (machine.home / "sessions" / "here" / "main.state.json").unlink()
-    again = live.reconcile(made.site(machine.home), str(made.path)).state.counts
+    again = reconciling.reconcile(made.site(machine.home), str(made.path)).state.counts
     assert (first.days, first.ledger, first.settled) == (again.days, again.ledger, made.path.stat().st_size)
 
 
 def test_of_a_context_the_days_of_its_last_week_are_kept() -> None:
-    by_day = {days.days_before("2026-03-10", number): {"charged": 1.0 + number} for number in range(40)}
-    table = days.newest_days(by_day)
-    assert sorted(table) == [f"{days.days_before('2026-03-10', number)} charged" for number in range(7, -1, -1)]
-    assert days.sums_since(table, "2026-03-09")["charged"] == 3.0
-    assert days.newest_days({}) == days.newest_days({"": {"charged": 1.0}}) == {}
+    by_day = {days_before("2026-03-10", number): {"charged": 1.0 + number} for number in range(40)}
+    table = newest_days(by_day)
+    assert sorted(table) == [f"{days_before('2026-03-10', number)} charged" for number in range(7, -1, -1)]
+    assert sums_since(table, "2026-03-09")["charged"] == 3.0
+    assert newest_days({}) == newest_days({"": {"charged": 1.0}}) == {}
 
 
 def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
@@ -176,8 +178,8 @@ def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
     found = machine.worth(made)["installed"]
     assert found["net_usd"] < 0 < found["cost_usd"]
     assert found["net_usd"] == pytest.approx(found["saved_usd"] - found["cost_usd"], abs=2e-6)
-    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {ledgers.usd(found['net_usd'])} since installed (API-equivalent)"
-    assert ledgers.usd(found["net_usd"]).startswith("-$0.")
+    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {amounts.usd(found['net_usd'])} since installed (API-equivalent)"
+    assert amounts.usd(found["net_usd"]).startswith("-$0.")
 
 
 def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_in_their_place(machine: Machine) -> None:
@@ -233,21 +235,25 @@ def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dic
 def test_the_table_fits_and_no_two_figures_touch(columns: int) -> None:
     for tokens in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
         for usd in (0.001, 7.2, 1_234.5, 9e7):
-            lines = text.laid_out(ledgers.table(_periods(tokens, usd, 9 * usd)), columns)
+            lines = text.laid_out(amounts.ledger_table(_periods(tokens, usd, 9 * usd)), columns)
             assert max(map(len, lines)) <= columns
             assert {len(line[16:].split()) for line in lines[1:]} == {0, 3}
 
 
 def test_memory_has_a_row_where_it_saved_anything() -> None:
-    names = [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3)))]
+    names = [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3)))]
     assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "a warm cache", "clears", "Cost", "Net"]
-    assert [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3, memory=5)))] == [*names[:7], "memory", *names[7:]]
+    assert [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3, memory=5)))] == [
+        *names[:7],
+        "memory",
+        *names[7:],
+    ]
 
 
 def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
     told = figures.of_ledger(ledger)
-    assert ledgers.in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    assert amounts.ledger_in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
     metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
     lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
@@ -266,7 +272,7 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     ],
 )  # fmt: skip
 def test_money_is_said_in_a_few_columns(dollars: float, said: str) -> None:
-    assert ledgers._usd(dollars) == said
+    assert amounts._dollars(dollars) == said
 
 
 def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
@@ -278,6 +284,6 @@ def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
         "usd_kept_warm": 0.3,
         "usd_charged": 0.1,
     }
-    assert ledgers.in_words(figures.of_ledger(ledger)) == (
+    assert amounts.ledger_in_words(figures.of_ledger(ledger)) == (
         "This session: kept out ~4,000 tokens, cache kept warm once, cost $0.10, net +$0.22"
     )

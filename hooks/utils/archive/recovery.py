@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from ..io import files, git
+from ..io import files, processes
 from ..io.sqlite_file import Transaction
 from .chains import Chain, chain, ensure_chain
 from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
@@ -48,17 +48,17 @@ def source_of(content: str, path: str) -> Source | None:
     source = {"path": path, **template, "git": None}
     if _made(data, source) != content:
         return None
-    blob = git.blob_of(data)
-    source["git"] = blob if git.blob(path, blob) == data else None
+    blob = processes.git_blob_of(data)
+    source["git"] = blob if processes.git_blob(path, blob) == data else None
     return source
 
 
 def is_kept(source: Source, content: str) -> bool:
     """Return whether git gives this content from a blob that it keeps for good, now."""
     blob, path = source.get("git"), source.get("path")
-    if not isinstance(blob, str) or not isinstance(path, str) or not git.keeps(path, blob):
+    if not isinstance(blob, str) or not isinstance(path, str) or not processes.git_keeps(path, blob):
         return False
-    data = git.blob(path, blob)
+    data = processes.git_blob(path, blob)
     return data is not None and _made(data, source) == content
 
 
@@ -83,7 +83,7 @@ def _candidates(source: Source) -> Iterator[bytes]:
     if not isinstance(path, str):
         return
     if isinstance(blob, str):
-        data = git.blob(path, blob)
+        data = processes.git_blob(path, blob)
         if data is not None:
             yield data
     data = _read(path)

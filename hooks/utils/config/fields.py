@@ -15,7 +15,7 @@ from ..policy.ruleset import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFI
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
-    Storage(LOGS, {"cache": r"config-[^/]*"}),  # what `cached` keeps
+    Storage(LOGS, {"cache": r"config-[^/]*"}),  # see `effective`
 )
 
 TYPE_CHECKING = False

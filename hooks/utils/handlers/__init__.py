@@ -1,1 +1,87 @@
-"""One handler per hook entry script."""
+"""The handlers of hooks, and run(handler): a hook's life. Fail open: whatever happens, exit 0, and nothing on stdout but a whole answer.
+
+This is the one place with a broad except: a guest never fails the session; the failure is logged and counted (`popkit doctor`).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ..io import codec, files
+from ..io.system import environment, os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+# Larger payloads are not read: the call is read from the transcript later. The host has been seen to send 5 MB.
+PAYLOAD_BYTES = 64 * 1024 * 1024
+_CHUNK = 1 << 20
+
+
+def run(handler: Callable[[dict[str, Any], dict[str, str]], dict[str, Any] | str | None], hook: str) -> None:
+    """Read the payload from stdin, write the handler's answer (a JSON object, a text, or None for silence), and end the process."""
+    environ = environment()
+    files.patience.left_s = files.HOOK_WAIT_S
+    if not environ.get("POPKIT_OFF"):
+        try:
+            answer = handler(_payload(), environ)
+            if answer:
+                _write(answer if isinstance(answer, str) else codec.dumps(answer))
+            _remember_modules()
+        except BaseException as error:  # noqa: BLE001  fail open, see above
+            _give_up(environ, hook, error)
+    os._exit(0)  # noqa: SLF001  skips the interpreter's clean-up, which costs as much as the work
+
+
+def _payload() -> dict[str, Any]:
+    chunks, size = [], 0
+    while True:
+        chunk = os.read(0, _CHUNK)
+        if not chunk:
+            break
+        size += len(chunk)
+        if size > PAYLOAD_BYTES:
+            _drain()
+            raise OversizedPayload(str(size))
+        chunks.append(chunk)
+    value = codec.loads(b"".join(chunks).decode("utf-8", "replace"))
+    if not isinstance(value, dict):
+        raise ValueError("a payload is an object")
+    return value
+
+
+def _drain() -> None:
+    """Read the rest of the pipe, so that the host's write does not fail."""
+    while os.read(0, _CHUNK):
+        continue
+
+
+class OversizedPayload(OSError):
+    """A payload of more than 64 MB."""
+
+
+def _remember_modules() -> None:
+    """Pack the modules of this hook into one file for the next one, if its entry script uses the pack."""
+    pack = sys.modules.get("utils.pack")
+    if pack is not None:
+        try:
+            pack.remake()
+        except OSError:
+            return  # a folder that cannot be written: the next hook loads its modules one by one
+
+
+def _write(text: str) -> None:
+    data = memoryview(text.encode("utf-8", "replace"))
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _give_up(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
+    try:
+        from ..io import storage
+
+        storage.log_failure(environ, hook, error)
+    except BaseException:  # noqa: BLE001  not even the log can be written
+        sys.stderr = None

@@ -136,10 +136,10 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
             }
     except (OSError, ValueError):
         pass  # no transcript (yet), or one that cannot be read
-    from ..state import peek
+    from ..state import session
 
-    known = peek.state(site.paths())
-    expired = peek.expired(site.paths(), known) if known else {"items": 0, "tokens": 0}
+    known = session.stored_state(site.paths())
+    expired = session.expired_of(site.paths(), known) if known else {"items": 0, "tokens": 0}
     words = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": words if expired["items"] else ""}
 

@@ -1,5 +1,147 @@
 """The resident helper: one process per session, which the mod (hooks/register.ts) asks about every result before it enters the context.
 
-It starts with `popkit serve`, answers over a socket that only the user can open, and goes with the session. A guest like the hooks:
-whatever happens to it, the row goes on as it came.
+It starts with `popkit serve`, answers over a socket that only the user can open, HTTP with one thread for each request, and goes with the
+session. A guest like the hooks: what it cannot do it answers with {}, and whatever happens to it, the row goes on as it came.
 """
+
+from __future__ import annotations
+
+import gc
+import json  # noqa: TID253  no hook loads the helper
+import os
+import signal
+import socketserver
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+
+from ..hosts import OPENCODE
+from ..io import home, storage
+from ..state import sockets
+from .guest import transcript_of
+from .session import ASKED, Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+PROTOCOL = 1
+BODY_BYTES = 64 * 1024 * 1024
+_PARENT_POLL_S = 2.0
+_STARTS = 5
+# Allocations until Python looks for circles. What a session shows is many small objects that live as long as it does: looked through as
+# often as Python would, they take a fifth of the time of an answer to a compaction.
+_COLLECT = (100_000, 50, 50)
+_SWITCH_S = 0.0005  # what is put off must not keep an answer
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+    session: Session
+
+    def handle_error(self, _request: object, _address: object) -> None:
+        """Ignore a client that went away before it was answered."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+    disable_nagle_algorithm = False  # there is none on a Unix socket
+
+    def do_POST(self) -> None:
+        session = self.server.session
+        answer: dict[str, Any] = {}
+        try:
+            body = self._body()
+            if self.path in ASKED:
+                asked = json.loads(body or b"{}")
+                answer = ASKED[self.path](session, asked) if isinstance(asked, dict) else {}
+        except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
+            storage.log_failure(session.environ, "serve " + self.path[:20], error)
+            answer = {}
+        try:
+            self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape
+        finally:
+            if self.path == "/end":  # once it is answered, or nobody waits for that any more: the process ends with it
+                threading.Thread(target=self.server.shutdown, daemon=True).start()
+
+    def _answer(self, data: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        self.wfile.flush()
+
+    def _body(self) -> bytes:
+        size = int(self.headers.get("Content-Length") or 0)
+        if not 0 <= size <= BODY_BYTES:
+            self.close_connection = True
+            raise OSError(27, "a request of that size is not read")
+        return self.rfile.read(size)
+
+    def address_string(self) -> str:
+        return "local"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Write nothing: standard error is the client's."""
+
+
+def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
+    """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON."""
+    gc.set_threshold(*_COLLECT)
+    sys.setswitchinterval(_SWITCH_S)
+    if session_id.startswith(OPENCODE):
+        transcript_path = transcript_of(home.popkit_home(environ), cwd, session_id)
+    path, server = _listening(environ, session_id)
+    try:
+        server.session = Session(environ, session_id, transcript_path, cwd, version)
+        threading.Thread(target=_watch_parent, args=(server, os.getppid()), daemon=True).start()
+        sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL}) + "\n")
+        sys.stdout.flush()
+        for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
+            signal.signal(ending, lambda *_: sys.exit(0))
+        server.serve_forever(poll_interval=0.2)
+        server.session.end()
+    finally:
+        server.server_close()
+        sockets.close(environ, session_id, path)
+
+
+def join(environ: Mapping[str, str], session_id: str) -> None:
+    """Print where the newest helper of a session listens, as serve does; {} where none runs."""
+    path = next(iter(sockets.of_session(home.popkit_home(environ), session_id)), None)
+    sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL} if path else {}) + "\n")
+
+
+def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS) -> tuple[str, _Server]:
+    """Return (path, server) of a new socket."""
+    path = sockets.free_path(environ, session_id)
+    before = os.umask(0o177)
+    try:
+        return path, _Server(path, _Handler)
+    except FileNotFoundError:  # another helper has just ended and taken the empty folder along
+        if tries == 1:
+            raise
+    finally:
+        os.umask(before)
+    return _listening(environ, session_id, tries - 1)
+
+
+def _watch_parent(server: _Server, parent: int) -> None:
+    """End the server when the client has gone: nobody would."""
+    while os.getppid() == parent and _is_read(sys.stdout.fileno()):
+        time.sleep(_PARENT_POLL_S)
+    server.shutdown()
+
+
+def _is_read(fd: int) -> bool:
+    """Return whether somebody still holds the other end of our standard output."""
+    import select
+
+    poll = select.poll()
+    poll.register(fd, 0)  # a pipe whose reader has gone reports an error unasked
+    return not any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))

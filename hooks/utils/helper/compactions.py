@@ -14,13 +14,13 @@ from ..hosts.claude_code.usage import newest_usage
 from ..operations import reclaiming
 from ..policy import kinds
 from ..policy.messages import Shown
-from ..policy.placeholder import LEAST_CHARS, findings
+from ..policy.placeholder import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 from ..reclaim.places import Marked
-from ..views import limits
+from ..views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.messages import Use
-    from ..policy.placeholder import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
-    from ..state.site import Site
+    from ..state.live import Site
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
@@ -39,6 +38,7 @@ _MOST_LEFT = 0.6
 # Names of so many characters are held: more than a fifth of what a window of 1,000,000 tokens shows.
 MOST_CHARS = 2_000_000
 _ENTRY_CHARS = 100  # of a text that has no names, too
+_BETWEEN = "\n\n"  # names and failures: neither are empty, nor hold a line's end
 # Of what is left, so much goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
@@ -168,7 +168,7 @@ def notice(made: Answer, saved: Share | None = None) -> str:
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(made)), "result")
-    worth = limits.gain(saved, " That saves ")
+    worth = amounts.gain(saved, " That saves ")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
 
 
@@ -184,12 +184,12 @@ def _size(tokens: int) -> str:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text and whether it is a run's, the result of `placeholder.findings`; the newest is last. What a list says of a call is masked
-    ahead, too, and remembered there (policy/masking)."""
+    of a text and whether it is a run's, the result of `placeholder.findings`, packed; the newest is last. What a list says of a call is
+    masked ahead, too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
-        self.known: dict[tuple[bytes, bool], Findings] = {}
+        self.known: dict[tuple[bytes, bool], str] = {}
         self.chars = 0
         self._lock = threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[str, bool, Use | None]] = queue.SimpleQueue()
@@ -202,19 +202,20 @@ class Outlines:
     def findings(self, text: str, is_run: bool) -> Findings:
         """Return what `placeholder.findings` does, from memory where it is known."""
         key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
-        known = self.known.get(key)
-        if known is None:
-            known = findings(text, is_run)
-            with self._lock:
-                self._hold(key, known)
-        return known
+        packed = self.known.get(key)
+        if packed is not None:
+            return _unpacked(packed)
+        made = findings(text, is_run)
+        with self._lock:
+            self._hold(key, _packed(made))
+        return made
 
-    def _hold(self, key: tuple[bytes, bool], names: Findings) -> None:
+    def _hold(self, key: tuple[bytes, bool], packed: str) -> None:
         if key not in self.known:
-            self.known[key] = names
-            self.chars += _chars(names)
+            self.known[key] = packed
+            self.chars += _ENTRY_CHARS + len(packed)
         while self.chars > MOST_CHARS and len(self.known) > 1:
-            self.chars -= _chars(self.known.pop(next(iter(self.known))))
+            self.chars -= _ENTRY_CHARS + len(self.known.pop(next(iter(self.known))))
 
     def _find_all(self) -> None:
         while True:
@@ -228,5 +229,11 @@ class Outlines:
                 self._failed(error)
 
 
-def _chars(names: Findings) -> int:
-    return _ENTRY_CHARS + sum(map(len, names.names)) + sum(map(len, names.failures))
+def _packed(findings: Findings) -> str:
+    """Return findings as one string: names are many and short, and each string of its own takes 49 bytes more than it says."""
+    return "\n".join(findings.names) + _BETWEEN + "\n".join(findings.failures)
+
+
+def _unpacked(packed: str) -> Findings:
+    names, _, failures = packed.partition(_BETWEEN)
+    return Findings(*(part.split("\n") if part else [] for part in (names, failures)))

@@ -11,7 +11,7 @@ from ..policy.door import Lines
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
-from ..state import live
+from ..state import reconciling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..policy.conversation import Editing, Usage
     from ..policy.door import Source
     from ..policy.tools import Tool
-    from ..state.site import Site
+    from ..state.live import Site
 
 
 # What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
@@ -139,7 +139,7 @@ def learnt(
     `say_once`, `editing` and `entered` as the door has them."""
     context = Context()
     try:
-        made = live.rebuilt(site, site.paths(agent_id), transcript_path)
+        made = reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
         gone = {id for step in lacking_steps(made.conversation, editing) for id in step.ids}
         context.is_cut = bool(gone) or has_begun_clearing(made.conversation, editing)
@@ -168,7 +168,7 @@ def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: obje
     given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
-        result.id, tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
+        result.id, tool, given, result.kind, door.name_of(tool, given, cwd), text,
         result.error or not block, path_of(tool, result.subjects),
     )  # fmt: skip
 

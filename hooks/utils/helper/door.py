@@ -12,16 +12,16 @@ from .. import archive
 from ..hosts import protocol
 from ..hosts.claude_code import calls
 from ..hosts.claude_code.usage import newest_usage
-from ..io import failures, files, home
+from ..io import files, home, storage
 from ..policy import door
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.messages import Use
 from ..policy.trials import BY_HELPER
 from ..reclaim.places import stamp_of
-from ..state import journal, live, provider_cleared, store, trials
+from ..state import journal, live, reconciling, store, trials
 from ..state.archived import errors, task_id
-from ..state.site import Site
+from ..state.live import Site
 from .contexts import MOST_BYTES, Context, learnt, path_of, stand
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ class Door:
         trials.throw(self.site, BY_HELPER, lambda: newest_usage(self.transcript_path) is None)
         say_once, shape = self.site.setting("say_once", self.rules.say_once), self.site.setting("shape", self.rules.shape)
         self.settings = door.Settings(say_once, shape)
-        self.editing = provider_cleared.editing_of(self.environ)
+        self.editing = reconciling.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:
         """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
@@ -171,7 +171,7 @@ class Door:
             return
         call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
         classified = classify(call, self.cwd, self.rules)
-        name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, classified.subjects)
+        name, path = door.name_of(call.traits, tool_input, self.cwd), path_of(call.traits, classified.subjects)
         arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
         stand(context, arrival, self.settings.say_once)
 
@@ -184,7 +184,7 @@ class Door:
             task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
         )
         asked = (call.tool, call.tool_input)
-        name = door.name_of(*asked, self.cwd)
+        name = door.name_of(call.traits, call.tool_input, self.cwd)
         path, handle = path_of(call.traits, classified.subjects), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
             arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
@@ -221,7 +221,7 @@ class Door:
             finally:
                 db.close()
         except errors() as error:
-            failures.record(self.environ, "door", error)
+            storage.log_failure(self.environ, "door", error)
             self.is_archive_sound = False
         return self.is_archive_sound
 
@@ -241,7 +241,7 @@ class Door:
         paths = self.site.paths(agent_id)
         store.journal(paths, noted)
         event = journal.event_of(noted)
-        self.later(live.note, self.site, paths, [], event)
+        self.later(reconciling.note, self.site, paths, [], event)
 
 
 # --- a row as the client hands it: what is not understood is left as it came ---------------------------------------------------------

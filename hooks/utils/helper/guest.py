@@ -9,10 +9,10 @@ import time
 
 from ..hosts.claude_code.calls import commits
 from ..hosts.opencode import host, row_of
-from ..io import files, git
+from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import jobs, journal, live, memory, pending, settling, store, sweeping
+from ..state import journal, live, memory, pending, reconciling, services, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
     from ..policy.tools import Call
-    from ..state.site import Site
+    from ..state.live import Site
     from .door import Door
 
 _EXIT = "exit"  # why a session ends, in the words of Claude Code
@@ -69,9 +69,9 @@ class Guest:
         told = []
         now = time_of_day(site.environ)
         if memory.is_used(site.home):
-            from ..state import remembering
+            from ..state import services
 
-            told.append(remembering.deliver(site, now))
+            told.append(services.deliver_memory(site, now))
         if site.session.get("compacted"):
             from ..reclaim import compaction_advice
 
@@ -91,9 +91,9 @@ class Guest:
             return  # nothing was tracked
         now = time_of_day(site.environ)
         live.end_session(site, now, _EXIT)
-        jobs.start(site, transcript_path, now)
-        if settling.is_due(site, transcript_path):
-            settling.settle(site, transcript_path)
+        services.start_jobs(site, transcript_path, now)
+        if reconciling.is_due(site, transcript_path):
+            reconciling.settle(site, transcript_path)
         sweeping.sweep(site, now)
 
     # --- put off ---------------------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ class Guest:
         paths, has_committed = site.paths(agent_id), commits(call)
         if has_committed:
             output = asked.get("output")
-            call.committed = git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
+            call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
 
         def observe(stored: store.Stored, rules: Ruleset) -> bool:
             if call.id in stored.state.live:
@@ -163,9 +163,9 @@ class Guest:
         if not agent_id:
             site.remember(compacted=True)
             if memory.is_used(site.home):
-                from ..state import remembering
+                from ..state import services
 
-                remembering.emptied(site)
+                services.note_emptied(site)
         self.later(live.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 
 

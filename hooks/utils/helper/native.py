@@ -10,10 +10,9 @@ import json  # noqa: TID253  no hook loads the helper
 import re  # noqa: TID253  no hook loads the helper
 import shlex
 import subprocess  # noqa: TID253
-import sys
 import threading
 
-from ..io import failures, home
+from ..io import processes, storage
 from ..operations.offers import Offer
 
 TYPE_CHECKING = False
@@ -106,14 +105,13 @@ class Native:
 
     def _run(self, words: list[str]) -> str:
         """Return what the command prints; it is never asked on a terminal."""
-        command = [sys.executable, "-X", "utf8", "-S", "-E", home.plugin_root() + "/hooks/popkit.py", *words]
         try:
             done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
-                command, env=self.environ, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                timeout=_LONGEST_S, check=False,
+                processes.popkit_command(words), env=self.environ, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, timeout=_LONGEST_S, check=False,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
-            failures.record(self.environ, words[0], error)
+            storage.log_failure(self.environ, words[0], error)
             return f"popkit {words[0]} did not answer: {error}"
         return done.stdout.decode("utf-8", "replace").strip("\n")
 

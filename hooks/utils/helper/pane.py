@@ -7,26 +7,24 @@ from contextlib import suppress
 from .. import archive, text
 from .. import efficiency_tracker as tracker
 from ..hosts import is_kept
-from ..operations import cache as caches
-from ..operations import context, offers, reclaiming, request
+from ..operations import context, offers, reclaiming, request, switches
 from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import limits, settling
-from ..views import bill, cache, ledgers, panel, phrases, receipt, report, results, timeline
-from ..views import limits as limit_views
+from ..state import client_reports, reconciling
+from ..views import amounts, bill, cache, history, panel, phrases, receipt, report, results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..operations.offers import Offer
-    from ..state.site import Site
+    from ..state.live import Site
     from ..views.shapes import CompactsCold, Report, ResultRow
     from .compactions import Compactions
-    from .misses import Misses
     from .native import Native
+    from .prompt_cache import Misses
 
 NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settings"
 # id -> (label, the key that opens it).
@@ -82,7 +80,7 @@ class Pane:
             self.usd = usd
         if site.enabled:
             with suppress(OSError):  # the next one is kept
-                limits.note(site.home, usage.get("limits"), now, fresh)
+                client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
 
     def view(self, site: Site, asked: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
@@ -91,8 +89,8 @@ class Pane:
         width = text.width_of(asked.columns, text.NARROWEST_PANE)
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
-        cold_now = caches.compacts_cold(site, view)
-        full = limit_views.line(windows(limits.readings(site.home), now), now)
+        cold_now = switches.compacts_cold(site, view)
+        full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
@@ -133,17 +131,17 @@ class Pane:
 
     def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:
         """Return what took the windows of the plan, and how fast; [] where none runs."""
-        if not windows(limits.readings(site.home), now):
+        if not windows(client_reports.readings(site.home), now):
             return []
         found = self.native.data("limits", now)
-        return limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)
+        return amounts.limits_pane_lines(found, current["context"]["model"] if current["context"] else "", now)
 
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
 
     def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
         """Return what a person may switch on and off in this session: how it stands, and the deeds."""
-        kept = caches.kept_warm(site, self.transcript_path, now)
+        kept = switches.kept_warm(site, self.transcript_path, now)
         if is_kept(site.session_id):
             return cache.show_lines(kept, COMMAND), []
         self.native.look()
@@ -196,13 +194,13 @@ def _toast(site: Site, current: Report, now: float) -> str:
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     """Return what PopKit was worth, in this session and on this machine."""
-    settling.catch_up(site, current["transcript"])
+    reconciling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
-    lines = [*text.title("Saved"), *text.wrap(ledgers.headline(worth), indent="  ")]
+    lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]
     if current["figures"]:
-        lines += text.wrap(ledgers.in_words(current["figures"]), indent="  ")
+        lines += text.wrap(amounts.ledger_in_words(current["figures"]), indent="  ")
     if figures.is_anything(worth["installed"]):
-        lines += ["", *ledgers.table(worth)]
+        lines += ["", *amounts.ledger_table(worth)]
     return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
 
 
@@ -237,8 +235,8 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
 
 def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
     """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
-    lines = text.laid_out(timeline.timeline(report, folds=True), width)
-    newest = report["results"][: -timeline.LAST - 1 : -1]
+    lines = text.laid_out(history.timeline_lines(report, folds=True), width)
+    newest = report["results"][: -history.LAST - 1 : -1]
     if not newest:
         return lines, None
     options = [{"value": one["id"], "label": f"{phrases.number(one)} {phrases.label(one, _LABEL)}"} for one in newest]

@@ -7,30 +7,28 @@ from __future__ import annotations
 
 import os
 import queue
-import statistics
 import sys
 import threading
 import time
 
 from ..hosts import OPENCODE
-from ..io import failures
+from ..io import storage
 from ..io.system import now
-from ..state import jobs, limits, prompt_overhead
-from ..state.site import Site
+from ..state import client_reports, services
+from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
 from .guest import Guest
-from .misses import Misses
 from .native import Native
 from .pane import Pane, PaneRequest
-from .warming import Keeper, seconds
+from .prompt_cache import Keeper, Misses, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-_LAST_TIMES = 500  # of how many rows the median is taken
+_LAST_TIMES = 500  # of how many rows the median is taken, by hand: importing `statistics` takes 2 MB
 _COLUMNS = 70
 _ROWS = 40
 _HOUR_S = 3600.0
@@ -46,7 +44,7 @@ class Session:
         self.lock = threading.Lock()
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
-        outlines = Outlines(lambda error: failures.record(environ, "outlines", error))
+        outlines = Outlines(lambda error: storage.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         self.compactions = Compactions(transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
@@ -68,7 +66,7 @@ class Session:
         self.misses.look()
         site = self._site()
         if site.enabled:
-            limits.start_fit(site.home, self.environ, now(self.environ))
+            client_reports.start_fit(site.home, self.environ, now(self.environ))
 
     def _run_hourly(self) -> None:
         """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
@@ -77,11 +75,11 @@ class Session:
             site = self._site()
             try:
                 at = now(self.environ)
-                jobs.start(site, self.door.transcript_path, at)
+                services.start_jobs(site, self.door.transcript_path, at)
                 if site.enabled:
-                    limits.start_fit(site.home, self.environ, at)
+                    client_reports.start_fit(site.home, self.environ, at)
             except Exception as error:  # noqa: BLE001  the next hour tries again
-                failures.record(self.environ, "hourly", error)
+                storage.log_failure(self.environ, "hourly", error)
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -91,7 +89,7 @@ class Session:
                 with self.stored:
                     work(*what)
             except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
-                failures.record(self.environ, "serve", error)
+                storage.log_failure(self.environ, "serve", error)
             self.work.task_done()
 
     def settle(self) -> None:
@@ -238,7 +236,7 @@ class Session:
     def standing(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Keep what the client says stands in the window before the first word."""
         with self.stored:
-            prompt_overhead.keep(
+            client_reports.keep_breakdown(
                 self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ)
             )
         return {}
@@ -247,13 +245,13 @@ class Session:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
-        names, deferred = prompt_overhead.parted(prompt_overhead.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
+        names, deferred = client_reports.parted(client_reports.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {
             "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
-            "p50_ms": round(1000 * statistics.median(self.times), 2) if self.times else None,
+            "p50_ms": round(1000 * sorted(self.times)[len(self.times) // 2], 2) if self.times else None,
         }  # fmt: skip
 
     def _site(self) -> Site:

@@ -14,7 +14,7 @@ import os
 import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 import time
 
-from ..io import files, git, repository
+from ..io import files, processes, repository
 from ..io.codec import loads
 from ..io.system import join
 from .claude_code import seconds_of
@@ -179,7 +179,9 @@ def _may_hold(top: str) -> bool:
 def _in_repository(top: str) -> list[tuple[str, Checkpoint]]:
     """Return (address, checkpoint) of all checkpoints in a repository. Read once for as long as its refs do not move."""
     form = "--format=%(objectname) %(refname)"
-    listed = git.ask(top, "for-each-ref", "--sort=-committerdate", f"--count={_MOST_REFS}", form, *_PATTERNS, timeout_s=git.PATIENT_S)
+    listed = processes.ask_git(
+        top, "for-each-ref", "--sort=-committerdate", f"--count={_MOST_REFS}", form, *_PATTERNS, timeout_s=processes.PATIENT_S
+    )
     if not listed:
         return []
     known = _known.get(top)
@@ -204,7 +206,7 @@ def _address(top: str, commit: str, folder: str) -> str:
 
 def _folders_of_branch(top: str, commit: str) -> list[str]:
     """Return the folders of sessions below all checkpoints of a branch, each with / at its end."""
-    listed = git.ask(top, "ls-tree", "-r", "-z", "--name-only", commit, timeout_s=git.PATIENT_S, most=_MOST_BYTES) or b""
+    listed = processes.ask_git(top, "ls-tree", "-r", "-z", "--name-only", commit, timeout_s=processes.PATIENT_S, most=_MOST_BYTES) or b""
     paths = {path.decode("utf-8", "surrogateescape") for path in listed.split(b"\0") if b"\n" not in path}
     folders = sorted(path.removesuffix(FULL) for path in paths if path.rpartition("/")[2] == FULL)
     return [folder for folder in folders if folder + _METADATA in paths]
@@ -257,7 +259,7 @@ def _sizes(top: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str],
 def _batch(top: str, wanted: Iterable[tuple[str, str]], how: str = "--batch=") -> bytes:
     """Return what git's cat-file says of files in commits; with the empty form nothing but their contents, each in newlines."""
     names = b"".join(f"{commit}:{path}\n".encode("utf-8", "surrogateescape") for commit, path in wanted)
-    return (git.ask(top, "cat-file", how, asked=names, timeout_s=git.PATIENT_S) or b"") if names else b""
+    return (processes.ask_git(top, "cat-file", how, asked=names, timeout_s=processes.PATIENT_S) or b"") if names else b""
 
 
 def size(address: str) -> int:
@@ -268,7 +270,11 @@ def size(address: str) -> int:
 def _parts(address: str) -> dict[tuple[str, str], int]:
     """Return (commit, path) -> bytes of the files that a recording is in, in order: a large one is cut. OSError where it is not there."""
     top, commit, folder = _placed(address) or ("", "", "")
-    listed = git.ask(top, "ls-tree", "-z", "--name-only", commit, *([folder] if folder else []), timeout_s=git.PATIENT_S) if top else None
+    listed = (
+        processes.ask_git(top, "ls-tree", "-z", "--name-only", commit, *([folder] if folder else []), timeout_s=processes.PATIENT_S)
+        if top
+        else None
+    )
     names = (path.rpartition(b"/")[2] for path in sorted((listed or b"").split(b"\0")))
     sizes = _sizes(top, [(commit, folder + name.decode()) for name in names if _CHUNK.fullmatch(name)])
     if not sizes:

@@ -22,7 +22,7 @@ _BUFFER = 1 << 16  # transcripts are read through line by line
 # Why a folder, a pipe or a device in the place of a file is not opened.
 NOT_REGULAR = "not a regular file: move it away"
 # Parts of the mode of a file.
-_KIND, _LINK, _REGULAR = 0o170000, 0o120000, 0o100000
+_KIND, _FOLDER, _LINK, _REGULAR = 0o170000, 0o040000, 0o120000, 0o100000
 
 
 def make_private_folder(path: str, may_be_link: bool = True) -> None:
@@ -285,6 +285,14 @@ def names(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def is_folder(path: str) -> bool:
+    """Return whether there is a folder at a path, or a link to one."""
+    try:
+        return os.stat(path).st_mode & _KIND == _FOLDER
+    except (OSError, ValueError):
+        return False
 
 
 def is_there(path: str) -> bool:

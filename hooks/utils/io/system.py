@@ -36,7 +36,7 @@ except ImportError:
         from hashlib import sha256
 
 
-__all__ = ["absolute", "elapsed", "environment", "join", "now", "os", "parent_of", "sha256"]
+__all__ = ["absolute", "day_of", "days_before", "elapsed", "environment", "join", "now", "os", "parent_of", "sha256"]
 
 
 def join(folder: str, *names: str) -> str:
@@ -87,3 +87,18 @@ def elapsed() -> float:
     slept."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+def day_of(at: float) -> str:
+    """Return the day of a time (seconds since the epoch) in this computer's time zone, as in "2026-11-22"; "" for a time that no calendar
+    has."""
+    try:
+        return time.strftime("%Y-%m-%d", time.localtime(at))
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def days_before(day: str, days: int) -> str:
+    """Return the day so many days before another; both as `day_of` has them."""
+    year, month, number = map(int, day.split("-"))
+    return day_of(time.mktime((year, month, number - days, 12, 0, 0, 0, 0, -1)))

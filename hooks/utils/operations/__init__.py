@@ -1,1 +1,160 @@
-"""What is done, or looked up, when a person asks: in whatever skin, with the data and the view of it as the answer."""
+"""What is done, or looked up, when a person asks: in whatever skin, with the data and the view of it as the answer.
+
+The operations of /popkit:context, which are those of `popkit context`, too, are in this table; and so is the help on any table of them.
+"""
+
+from __future__ import annotations
+
+from .. import argument_types, text
+from ..argument_types import FILE, WHEN, choice, whole
+from ..flag_parser import CHANGES, DESTROYS, Flag, Operation, Table, operations_of
+from ..policy.ruleset import DEFAULT, PROFILES, TIERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LONGEST_ID = 200  # of an agent
+_COLUMN = 20  # of what a word means in help
+_ALL = Flag("--all", "leave nothing out of long lists")
+RESTORE = Operation(
+    "restore [ID|HANDLE|PATH…]",
+    "show what was cleared, or put it back",
+    Flag("--since TIME", "everything that was cleared since then: 2h, 3d, or 2026-02-21", WHEN),
+    Flag("--in-place", "put it back into the transcript and keep it for a while"),
+    Flag("--raw", "byte for byte, including control characters: for a file or a program", shell_only=True),
+    effect=DESTROYS,
+    agent=("handle", argument_types.text(1, _LONGEST_ID)),
+    offered=True,
+)
+CONTEXT = Table(
+    "popkit context",
+    "what a session's context holds, by lifetime, and what to do about it",
+    Operation(
+        "retention",
+        "what the context holds, by tier, and what to do now",
+        Flag("--aggressive", "halve the lifetimes for this session"),
+        Flag("--conservative", "double the lifetimes for this session"),
+        Flag("--profile NAME", f"use this profile for this session ({DEFAULT}: the configured one)", choice(*PROFILES, DEFAULT)),
+        Flag("--details", "also list every result, file and subagent"),
+        _ALL,
+        effect=CHANGES,
+        implied=True,
+    ),
+    Operation(
+        "timeline", "a bar for each call: how long its result lived", Flag("--last N", "only the newest N calls", whole(), default=40), _ALL
+    ),
+    Operation(
+        "why [ID]",
+        "why a result has its tier, what ends its life, and whether a clear removes it; without ID, what left the context and why",
+        Flag("--all", "also list each result of earlier compactions and clears"),
+    ),
+    Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
+    Operation("unpin ID|PATH…", "release what you pinned", effect=CHANGES, offered=True),
+    Operation(
+        "stats",
+        "what PopKit has saved: recently and since it was installed, in tokens and money",
+        Flag("--details", "also by tier and by cause, and each context"),
+        Flag("--card FILE", "write the savings to a card that you can share: FILE.svg or FILE.md", FILE, shell_only=True),
+        more="It shows the savings since yesterday, of the last 7 days and since PopKit was installed, with its own cost subtracted; then"
+        " those of this session, of this project and of everything on this machine.",
+    ),
+    Operation(
+        "clear [PATH]",
+        "remove what is no longer needed from the context, when that pays off",
+        Flag("--tier T", "clear this tier, even its live results", choice(*TIERS)),
+        Flag("--id ID", "clear these results, even live ones: T12, or T12,T15"),
+        Flag("--now", "also clear expired results that are held back, even if that does not pay off yet"),
+        Flag("--dry-run", "only show what would be cleared, and whether that pays off"),
+        _ALL,
+        effect=DESTROYS,
+        offered=True,
+        more="In Claude Code 2.1.287 and later, results leave the running session; in earlier versions, /resume with the session's id"
+        " loads what is left. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
+        " stay, even with --now.",
+    ),
+    Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
+    RESTORE,
+    Operation(
+        "warm [on|off|show]",
+        "keep the prompt cache warm while you are away, when that pays off",
+        Flag("--yes", "switch it on even if your own sessions would have lost money by it"),
+        effect=CHANGES,
+        offered=True,
+        more="What it costs is shown first.",
+    ),
+    Operation(
+        "cold [on|off|show]",
+        "automatically clear what is needed least once the prompt cache is cold, when that pays off",
+        effect=CHANGES,
+        offered=True,
+        more="No model is called.",
+    ),
+    Operation("memory [on|off|WORD…]", "what sessions of this project teach future ones: on, off, or a word of popkit memory", raw=True),
+    common=(
+        Flag("--session ID", "ask about this session (its id, or the beginning of it)", shell_only=True),
+        Flag("--transcript FILE", "ask about this transcript file", FILE, shell_only=True),
+        Flag("--json", "the answer as JSON"),
+    ),
+    examples={"ID": "T12", "ID|PATH": "T12"},
+    notes={
+        "": "Without --session or --transcript, the session is the newest of this folder's project.",
+        "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one."
+        " PATH may contain * and **.",
+        "HANDLE": "HANDLE is in the placeholder of a cleared result.",
+    },
+)
+
+
+# --- help -----------------------------------------------------------------------------------------------------------------------------
+
+
+def help_lines(name: str, command: str, table: Table, shell: bool = True) -> list[text.Line]:
+    """Return the lines of `help NAME`, "" for all of a command; UsageError for a name that is none. `command`: how the reader calls it."""
+    operations = operations_of(name, table) if name else list(table.operations)
+    if len(operations) == 1:
+        return _of_one(operations[0], command, table, shell)
+    alone = name or "" in [operation.name for operation in operations]
+    lines = [*text.title(f"{command} {name}".rstrip() if alone else f"{command} WORD"), *([] if name else [*_sentence(table.title), ""])]
+    for operation in operations:
+        default = " (the default)" if operation.name and operation is table.by_name.get("") else ""
+        usage = operation.usage() if operation.name else f"{command} {operation.usage()}".rstrip()
+        lines += _entry(usage, (operation.help or table.title) + default)
+        lines += _flags(operation.flags, shell, "  ")
+    common = _flags(table.common, shell, "  ")
+    lines += ["", "With every word but help:", *common] if common else []
+    return lines + _notes("", table, shell)
+
+
+def _of_one(operation: Operation, command: str, table: Table, shell: bool) -> list[text.Line]:
+    lines = text.title(f"{command} {operation.usage()}".rstrip())
+    lines += _sentence(operation.help or table.title)
+    for line in operation.more.split("\n") if operation.more else ():
+        lines += [line] if line.startswith("  ") or not line else text.wrap(line)
+    lines += ["", *_flags(table.flags_of(operation, shell).values(), shell)]
+    named = " ".join([operation.usage(), *(flag.label for flag in operation.flags)])
+    return lines + _notes(named, table, shell)
+
+
+def _sentence(words: str) -> list[text.Line]:
+    return text.wrap(words[:1].upper() + words[1:] + ".")
+
+
+def _notes(named: str, table: Table, shell: bool) -> list[text.Line]:
+    """Return what the labels mean that stand in a text; without one, what is said below all operations."""
+    words = "".join(char if char.isalnum() or char == "_" else " " for char in named).split()
+    if words:
+        notes = [note for label, note in table.notes.items() if label in words]
+        return ["", *text.wrap(" ".join(notes))] if notes else []
+    lines = text.wrap(table.notes[""]) if shell and "" in table.notes else []
+    return [*lines, "", *text.wrap(table.notes["ID"])] if "ID" in table.notes else lines
+
+
+def _flags(flags: Iterable[Flag], shell: bool, indent: str = "") -> list[text.Line]:
+    return [line for flag in flags if shell or not flag.shell_only for line in _entry(indent + flag.usage, flag.explained())]
+
+
+def _entry(name: str, meaning: str) -> list[text.Line]:
+    if text.width(name) >= _COLUMN:  # a space is between them
+        return ["  " + name, *text.indented(text.wrap(meaning), " " * (_COLUMN + 2))]
+    return text.pair("  " + name, meaning, _COLUMN + 2)

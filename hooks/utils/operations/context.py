@@ -6,16 +6,14 @@ import os
 import time
 
 from .. import flag_parser, text
-from ..context_table import CONTEXT
 from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
-from ..state import journal, limits, settling
+from ..state import client_reports, journal, reconciling
+from ..views import history, receipt, results
 from ..views import memory as memory_views
 from ..views import panel as views
-from ..views import receipt, results, timeline
-from ..views.help import lines_of
-from . import memory, reclaiming
+from . import CONTEXT, help_lines, reclaiming, switches
 from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
 TYPE_CHECKING = False
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from ..efficiency_tracker import EfficiencyMetrics
     from ..policy.limits import Weights
     from ..policy.shapes import Period, Share
-    from ..state.site import Site
+    from ..state.live import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Report
     from .request import InPlace
@@ -97,7 +95,7 @@ def _retention(request: Request) -> Answer:
         lines = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
     found = request.report()
     if "json" not in request.flags:
-        lines += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
+        lines += switches.mark_lines(request.site, request.command, request.now) + switches.alert_lines(request.site, request.command)
     return Answer([*lines, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
 
 
@@ -114,7 +112,7 @@ def _timeline(request: Request) -> Answer:
     found = request.report()
     rows = found["results"]
     data = {"session": found["session"], "calls": found["calls"], "results": rows if last is None else rows[-last:]}
-    return Answer(timeline.timeline(found, last), data)
+    return Answer(history.timeline_lines(found, last), data)
 
 
 def _why(request: Request) -> Answer:
@@ -162,16 +160,16 @@ def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
 
 def _stats(request: Request) -> Answer:
     from .. import efficiency_tracker as tracker
-    from ..views import stats
+    from ..views import history
 
     site = request.site
     request.look()
-    behind = settling.catch_up(site, request.transcript_path)
+    behind = reconciling.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
     worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
-    shares = _shares(limits.weights(site.home, request.now), (session, project, everywhere))
+    shares = _shares(client_reports.weights(site.home, request.now), (session, project, everywhere))
     data = {
         "session": session.to_json(),
         "project": project.to_json(),
@@ -185,7 +183,7 @@ def _stats(request: Request) -> Answer:
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(stats.stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
+    return Answer(history.stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
 
 
 def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
@@ -200,29 +198,28 @@ def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
     """Write the card of all sessions. UsageError where the file is of another kind, or there and no card."""
     from ..io import files
-    from ..views import stats
+    from ..views import history
 
     kind = os.path.splitext(path)[1].lower()
-    if kind not in (stats.SVG, stats.MARKDOWN):
-        raise flag_parser.UsageError(f"--card writes {stats.SVG} or {stats.MARKDOWN}, not {text.clean(path)}")
+    if kind not in (history.SVG, history.MARKDOWN):
+        raise flag_parser.UsageError(f"--card writes {history.SVG} or {history.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
-    if os.path.lexists(path) and stats.MARK not in (files.read_text(path, 1 << 16) or ""):
+    if os.path.lexists(path) and history.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
-    files.replace_text(path, stats.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
-    return Answer(stats.written_lines(path), {**data, "card": path})
+    files.replace_text(path, history.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
+    return Answer(history.written_lines(path), {**data, "card": path})
 
 
 def _warm(request: Request) -> Answer:
     from ..views import cache as views
-    from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
     if act != "off":
-        cache.learn(request.site, request.now)
-    found = cache.kept_warm(request.site, request.transcript_path, request.now)
+        switches.learn_breaks(request.site, request.now)
+    found = switches.kept_warm(request.site, request.transcript_path, request.now)
     if act == "show":
         return Answer(views.show_lines(found, request.command), found)
     refused = views.why_refused(found, "yes" in request.flags) if act == "on" else ""
@@ -230,21 +227,20 @@ def _warm(request: Request) -> Answer:
         anyway = "" if found["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
         return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
     request.site.remember(warm=act)
-    found = cache.kept_warm(request.site, request.transcript_path, request.now)
+    found = switches.kept_warm(request.site, request.transcript_path, request.now)
     return Answer(views.on_lines(found, request.command) if act == "on" else views.off_lines(found), found)
 
 
 def _cold(request: Request) -> Answer:
     from ..reclaim import cold_compaction
     from ..views import cache as views
-    from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
     if act == "on" and is_kept(request.site.session_id):
         raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
-    found = cache.compacts_cold(request.site, request.look())
+    found = switches.compacts_cold(request.site, request.look())
     lines = views.cold_lines(found, request.command)
     if act != "show" and found["setting"] != act:
         lines += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
@@ -254,17 +250,17 @@ def _cold(request: Request) -> Answer:
 def _memory(request: Request) -> Answer:
     words = [word for word in request.arguments if word != "--json"]
     if words in (["on"], ["off"]):
-        found = memory.turn(words == ["on"], request.site, request.now)
+        found = switches.turn(words == ["on"], request.site, request.now)
         as_json = len(words) < len(request.arguments)
         return Answer(["", text.as_json(found)] if as_json else memory_views.turned_lines(found, request.command), found)
-    code, output, errors = memory.ask(request.arguments, request.site, request.command)
+    code, output, errors = switches.ask(request.arguments, request.site, request.command)
     lines = memory_views.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 
 
 def _help(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
-    return Answer(lines_of(name, request.command, CONTEXT, not request.command.startswith("/")))
+    return Answer(help_lines(name, request.command, CONTEXT, not request.command.startswith("/")))
 
 
 _ANSWERS = {

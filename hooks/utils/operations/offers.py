@@ -8,8 +8,8 @@ from __future__ import annotations
 import shlex
 
 from .. import text
-from ..context_table import CONTEXT
 from ..views import bill, cache, phrases
+from . import CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def of_result(row: ResultRow, restores: bool) -> list[Offer]:
 
 
 def of_warmth(kept: KeptWarm) -> list[Offer]:
-    """Return the offer to keep the prompt cache warm, or to stop that (operations/cache.py)."""
+    """Return the offer to keep the prompt cache warm, or to stop that (operations/switches.py)."""
     if kept["on"]:
         return [Offer("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]
     if kept["refused"]:

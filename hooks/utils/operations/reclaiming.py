@@ -10,7 +10,7 @@ from ..policy import planning
 from ..policy.limits import share_of_clear
 from ..policy.limits import share_of_reads as share_of_fewer
 from ..reclaim import access, outlook, restoring
-from ..state import archived, limits, peek, receipts, store
+from ..state import archived, client_reports, receipts, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from ..archive.records import Record
     from ..policy.shapes import Share
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Clear, Report
     from .request import Request
@@ -72,7 +72,7 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], 
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
-    share = share_of_clear(limits.weights(request.site.home, request.now), plan.sum)
+    share = share_of_clear(client_reports.weights(request.site.home, request.now), plan.sum)
     return views.clear_data(plan, cold, done, shown, dry_run, is_in_place, share), shown
 
 
@@ -169,7 +169,7 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
 
 def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
     """Return what so many tokens fewer in each prompt are of a window of the plan; None where that is unknown."""
-    weights = limits.weights(site.home, now)
+    weights = client_reports.weights(site.home, now)
     newest = newest_usage(transcript_path) if weights and transcript_path else None
     if newest is None or tokens <= 0:
         return None
@@ -187,7 +187,7 @@ def receipts_of_agents(site: Site) -> list[Receipt]:
     """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
     found = [
         {**receipt, "agent": paths.agent_id}
-        for paths in peek.contexts_of(site.home, site.session_id)
+        for paths in session.contexts_of(site.home, site.session_id)
         if paths.agent_id
         for receipt in _read_receipts(paths)
     ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..flag_parser import Parsed
-    from ..state.site import Site
+    from ..state.live import Site
     from ..text import Line
     from ..views.shapes import Report, ResultRow
 

@@ -108,7 +108,7 @@ class Counts:
         self.triggers: dict[str, int] = {}  # trigger -> results that it ended
         self.false_expirations: dict[str, int] = {}  # tier -> expired and fetched again unchanged, or restored
         self.ledger: dict[str, float] = {}  # what was reclaimed and charged (ledger.py), as the last reconcile found it
-        self.days: dict[str, float] = {}  # the same by day (state/days.py)
+        self.days: dict[str, float] = {}  # the same by day (state/rebuild.py)
         self.settled = 0  # bytes of the transcript that the last reconcile found
         self.superseded = 0
         self.compacted = 0

@@ -33,9 +33,9 @@ class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
     they are in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
-    `others`, of an edit of several files, a list of all but the first."""
+    `others`, of an edit of several files, a list of all but the first. `naming` and `files`: as `Tools` has them."""
 
-    __slots__ = ("line", "name", "on_disk", "operation", "others", "paths", "written")
+    __slots__ = ("files", "line", "name", "naming", "on_disk", "operation", "others", "paths", "written")
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
@@ -48,17 +48,24 @@ class Tool:
         self.written = written
         self.on_disk = on_disk
         self.others = others
+        self.naming: tuple[str, ...] = ()
+        self.files: tuple[str, ...] = ()
 
 
 class Tools:
     """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
-    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER."""
+    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER. `naming`: fields
+    of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths."""
 
-    __slots__ = ("rows", "tiers")
+    __slots__ = ("files", "naming", "rows", "tiers")
 
-    def __init__(self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any]) -> None:
+    def __init__(
+        self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], naming: tuple[str, ...] = (), files: tuple[str, ...] = ()
+    ) -> None:
         self.rows = rows
         self.tiers = tiers
+        self.naming = naming
+        self.files = files
 
     @classmethod
     def joined(cls, all: Sequence[Tools]) -> Tools:
@@ -68,14 +75,17 @@ class Tools:
         for one in all:
             rows.update((name, row) for name, row in one.rows.items() if name not in rows)
             tiers.update((name, tier) for name, tier in one.tiers.items() if name not in tiers)
-        return cls(rows, tiers)
+        naming = tuple(dict.fromkeys(field for one in all for field in one.naming))
+        return cls(rows, tiers, naming, tuple(dict.fromkeys(field for one in all for field in one.files)))
 
     def __contains__(self, name: str) -> bool:
         return name in self.rows
 
     def of(self, name: str) -> Tool:
         """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
-        return Tool(name, *self.rows.get(name, ()))
+        tool = Tool(name, *self.rows.get(name, ()))
+        tool.naming, tool.files = self.naming, self.files
+        return tool
 
     def first(self, operation: str) -> str:
         """Return the name of the first tool that is listed for an operation, whose tier holds for whatever does the same; "" for none."""

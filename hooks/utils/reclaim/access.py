@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..hosts.claude_code.transcript import Index
-    from ..state.site import Site
+    from ..state.live import Site
 
     T = TypeVar("T")
 

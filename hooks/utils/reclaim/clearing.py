@@ -18,7 +18,7 @@ from ..policy import events, kinds, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import NO_HANDLE, beside, placeholder, why, with_outline
-from ..state import journal, live, receipts, store
+from ..state import journal, receipts, reconciling, store
 from ..state.archived import errors
 from . import places, rewrite
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from ..policy.context import Result
     from ..policy.ruleset import Ruleset
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
     Wanted = Union[planning.Selection, Callable[[Rebuilt], planning.Selection]]
     from sqlite3 import Connection
@@ -93,7 +93,7 @@ def clear(
 
 def prospect(site: Site, transcript_path: str, now: float, selection: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """Return what a clear would do; changes nothing but the tracker's own state."""
-    made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
+    made = until_whole(lambda: reconciling.reconcile(site, transcript_path, now=now), lambda made: made.index)
     plan = plan_of(made.conversation, selection(made) if callable(selection) else selection, now, at_end, in_place)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
@@ -193,7 +193,7 @@ def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> N
     ]
     entry, placeholders = journal.cleared(list(handles), tokens, reasons, plan.now), events.Cleared(handles)
     paths = site.paths()
-    live.note(site, paths, [entry], placeholders)
+    reconciling.note(site, paths, [entry], placeholders)
     for event in (journal.event_of(entry), placeholders):
         plan.made.conversation.observe(event)
     store.append(paths, paths.receipts, receipts.noted(calls, plan.now))

@@ -16,7 +16,7 @@ from ..state import shipped
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.conversation import Conversation
-    from ..state.site import Site
+    from ..state.live import Site
 
 FILE = "consents.json"
 STORAGE = (Storage(LOGS, {"": r"consents\.json"}),)

@@ -18,7 +18,7 @@ from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from ..policy.masking import mask
 from ..policy.placeholder import is_handle
 from ..policy.tools import LOOKUPS, READS, SHELL
-from ..state import journal, live, store
+from ..state import journal, live, reconciling, store
 from ..state.archived import errors
 from . import places
 from .access import Opened, Refused, chain_of
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import ContextState, Result
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
     _Row = tuple[str, str, int]  # of the index: handle, label, tokens
 
@@ -88,7 +88,7 @@ def after(site: Site, now: float) -> str | None:
 def _state_of(site: Site, transcript_path: str) -> Rebuilt | None:
     try:
         if os.stat(transcript_path).st_size <= live.REBUILD_BYTES:
-            return live.reconcile(site, transcript_path)  # it waits for lines that the host writes late
+            return reconciling.reconcile(site, transcript_path)  # it waits for lines that the host writes late
     except (OSError, ValueError):
         pass  # no transcript: there is nothing to say
     return None

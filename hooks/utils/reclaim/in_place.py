@@ -19,7 +19,7 @@ from ..policy.messages import USER, Message, handle_of_fold, put_back
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import journal, live, receipts, shipped, store
+from ..state import journal, live, receipts, reconciling, shipped, store
 from ..state.archived import content_of, errors, task_id
 from . import places
 from .access import Opened, Refused
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from ..policy.compacting import Compacted, Content, Left
     from ..policy.placeholder import Findings
-    from ..state.site import Site
+    from ..state.live import Site
     from .places import Marked
 
 _TAIL_BYTES = 256 * 1024
@@ -209,7 +209,7 @@ def _with_back(
     beside = max(0, conversation.last.tokens - before)
 
     def note(_summarised: bool) -> Callable[[], None]:
-        live.note(site, site.paths(agent_id), entries)
+        reconciling.note(site, site.paths(agent_id), entries)
         return lambda: None
 
     return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
@@ -319,7 +319,7 @@ def _note(
     standing = [id for id in done.made_whole if id in chars and id not in reasons]  # others were made whole, and then left
     whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in standing]
     if whole:
-        live.note(site, paths, whole)
+        reconciling.note(site, paths, whole)
     handles = [one.handle for one in done.left]
     store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))

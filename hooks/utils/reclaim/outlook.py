@@ -9,7 +9,7 @@ from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..policy.limits import share_of_clear
-from ..state import journal, limits, live, peek, settling, shipped, store
+from ..state import client_reports, journal, reconciling, session, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..policy.limits import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
     class Whose(Protocol):
         """The part of a Site that an outlook needs; that of `popkit try` keeps nothing."""
@@ -91,7 +91,7 @@ class Outlook:
     @property
     def weights(self) -> list[Weights]:
         """Return what tokens are worth in the windows of the plan, as far as that is known."""
-        return limits.weights(self.home, self.at)
+        return client_reports.weights(self.home, self.at)
 
     @property
     def verdict(self) -> Verdict:
@@ -112,10 +112,10 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
     try:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
-        made = live.reconcile(site, transcript_path, now=now)
-        settling.settle_agents(site, transcript_path)
+        made = reconciling.reconcile(site, transcript_path, now=now)
+        reconciling.settle_agents(site, transcript_path)
         view = of(site, transcript_path, made, now)
-        live.remember_size(site, site.paths(), made)
+        reconciling.remember_size(site, site.paths(), made)
         remember(view, site)
         return view
     except (OSError, ValueError):
@@ -126,7 +126,7 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
     """Journal what the user changes, and update the outlook without another look at the transcript."""
     if not entries:
         return
-    live.note(site, site.paths(), entries)
+    reconciling.note(site, site.paths(), entries)
     happened: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(view.at)]
     for event in happened:
         if view.made is not None:
@@ -149,7 +149,7 @@ def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str
     """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
     `state.rebuild`."""
     if transcript_path and entries.is_there(transcript_path):
-        made = live.rebuilt(site, site.paths(), transcript_path, watch)
+        made = reconciling.rebuilt(site, site.paths(), transcript_path, watch)
         made.conversation.observe(events.Tick(now))
         return of(site, transcript_path, made, now)
     return _of_stored(site, transcript_path, store.read_unlocked(site.paths()), now)
@@ -215,7 +215,7 @@ def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
     """Return (the subagent contexts that the hooks have seen, with their states; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []
-    for paths in peek.contexts_of(site.home, site.session_id):
+    for paths in session.contexts_of(site.home, site.session_id):
         stored = store.load(paths) if paths.agent_id else None
         if stored is None:
             continue

@@ -6,7 +6,7 @@ from .. import archive
 from ..archive.content import stamp
 from ..io import codec, files, home
 from ..io.system import os
-from ..state import archived, journal, live, store
+from ..state import archived, journal, store
 from ..state.archived import THINKING, content_of, errors, task_id
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..archive.records import Record
-    from ..state.site import Site
+    from ..state.live import Site
 
 # Nobody waits longer for an archive that somebody else holds: then the user is asked.
 WAIT_S = 0.3
@@ -136,13 +136,15 @@ def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | N
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
     """Book each as a false expiration in the context that it was cleared from; return what kept it from that, for a person, "" for nothing:
     content that somebody asks for is given, counted or not."""
+    from ..state import reconciling
+
     try:
         for record in records:
             chain = archive.chain(db, record.task_id)
             paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id) if chain else None
             if paths is None or files.read_text(paths.state, 1) is None:
                 continue  # that session's state is gone: nobody counts there any more
-            live.note(site, paths, [journal.restored(record.tool_use_id, now)])
+            reconciling.note(site, paths, [journal.restored(record.tool_use_id, now)])
     except OSError as error:
         return f"not counted as a false expiration: {error}"
     return ""

@@ -13,7 +13,7 @@ from ..io.system import join
 from ..io.system import now as time_of_day
 from ..policy import parts
 from ..policy.estimate import estimate_tokens
-from ..state import journal, live, store
+from ..state import journal, live, reconciling, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from ..policy.context import ContextState
     from ..policy.tools import Call
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
 # Larger files the host reads only with a limit.
 WHOLE_BYTES = 256 * 1024
@@ -111,7 +111,7 @@ def _seen(site: Site, transcript_path: str, agent_id: str) -> Rebuilt | None:
 
     try:
         if transcript_path and os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
-            return live.rebuilt(site, site.paths(agent_id), transcript_path)
+            return reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
     except (OSError, ValueError):
         pass  # the host writes late: then the earlier Read cannot have gone yet
     return None
@@ -140,6 +140,6 @@ def _just_read(site: Site, agent_id: str, path: str) -> bool:
     stored = store.load(site.paths(agent_id))
     now = time_of_day(site.environ)
     return stored is not None and any(
-        now - result.at < live.TRANSCRIPT_LAG_S and any(part[0] == "read:" + path for part in result.parts)
+        now - result.at < reconciling.TRANSCRIPT_LAG_S and any(part[0] == "read:" + path for part in result.parts)
         for result in stored.state.live.values()
     )

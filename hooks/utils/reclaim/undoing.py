@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import archive
 from ..hosts.claude_code import transcript
-from ..state import journal, live
+from ..state import journal, reconciling
 from ..state.archived import THINKING, content_of, task_id
 from . import places, rewrite
 from .access import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ..archive.records import Record
     from ..hosts.claude_code.transcript import Index
-    from ..state.site import Site
+    from ..state.live import Site
 
 _NAMED = 8  # contents that are gone for good, in a message
 
@@ -98,7 +98,7 @@ def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack
     if not back.lost and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
-    live.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
+    reconciling.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
 
 
 def _follow(back: PutBack, work: Callable[..., object], *arguments: object) -> None:
@@ -126,7 +126,7 @@ def restore_in_place(site: Site, transcript_path: str, now: float, records: list
 
         back = once_answered(change)
         entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
-        _follow(back, live.note, site, site.paths(), entries)
+        _follow(back, reconciling.note, site, site.paths(), entries)
         return back
 
 

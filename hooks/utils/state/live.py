@@ -1,43 +1,109 @@
-"""A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered.
+"""Where one hook or command works, and a context as the hooks keep it: load, observe one event, save.
 
-Transcripts are read without the lock; what a hook cannot add because another process holds it waits beside the state (pending.py).
+What a hook cannot add because another process holds the lock waits beside the state (pending.py).
 """
 
 from __future__ import annotations
 
-import time
-
+from ..config import effective
+from ..hosts import tools_of
 from ..hosts.claude_code import calls
-from ..io import files
-from ..io.system import now as time_of_day
+from ..io import files, home
 from ..io.system import os
 from ..policy import engine
 from ..policy.context import ContextState
-from ..policy.ruleset import Ruleset
-from ..policy.tools import EDITS
+from ..policy.ruleset import TRY, Ruleset
+from ..policy.tools import EDITS, TEXT_CHARS
 from . import store
-from .site import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..policy.conversation import Conversation
-    from ..policy.events import Event
     from ..policy.lifecycle import Decision
     from ..policy.tools import Call
-    from .pending import Waiting
-    from .rebuild import Rebuilt
+
+
+class Site:
+    """Where one hook or command works: our folder, the project, the configuration, the session. `tools`: of the host · `in_place`: whether
+    the session runs with a mod, which changes its conversation."""
+
+    __slots__ = ("_session", "config", "environ", "home", "in_place", "project", "session_id", "tools")
+
+    def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
+        self.environ = environ
+        self.home = home.popkit_home(environ)
+        self.tools = tools_of(session_id)
+        self.project = environ.get("CLAUDE_PROJECT_DIR") or project
+        if len(self.project) > TEXT_CHARS:
+            self.project = ""  # no folder has such a name
+        self.session_id = session_id
+        self.in_place = False
+        self.config = effective(home.plugin_root(), self.home, self.project)
+        self._session: dict[str, Any] | None = None
+
+    @property
+    def enabled(self) -> bool:
+        return self.config.get("enabled") is not False
+
+    @property
+    def tries(self) -> bool:
+        """Return whether the configuration has anything on trial."""
+        return TRY in self.config.values() or (self.config.get("memory") or {}).get(TRY) is True
+
+    def setting(self, key: str, usual: str) -> str:
+        """Return the value of a setting for this session, `usual` where it is not configured; of one on trial, the result of the coin."""
+        configured: str = self.config.get(key, usual)
+        if configured != TRY:
+            return configured
+        from . import trials  # seldom
+
+        return trials.value_of(self, key)
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """Return the facts that all contexts of the session share."""
+        if self._session is None:
+            from . import session  # a tool call does not ask for them
+
+            self._session = session.read(self.home, self.session_id) if self.session_id else {}
+        return self._session
+
+    @property
+    def session_project(self) -> str:
+        """Return the project in which the session began; until that is known, the current folder."""
+        return self.session.get("project") or self.project
+
+    def remember(self, **facts: object) -> None:
+        """Set facts of the session (None removes one)."""
+        from . import session
+
+        self._session = session.update(self.home, self.session_id, **facts)
+
+    def claim(self, name: str, value: object) -> bool:
+        """Set a fact of the session that is not set yet; return whether this process did."""
+        from . import session
+
+        self._session = None
+        return session.claim(self.home, self.session_id, name, value)
+
+    def rules_for(self, profile: object) -> Ruleset:
+        """Return the rules under a profile, or under the configured one for None."""
+        return Ruleset.from_config(self.config, self.tools, profile if isinstance(profile, str) else None)
+
+    def rules(self) -> Ruleset:
+        """Return the rules under the profile that was chosen for the session, if one was."""
+        return self.rules_for(self.session.get("profile"))
+
+    def paths(self, agent_id: str = "") -> store.ContextFiles:
+        return store.ContextFiles(self.home, self.session_id, agent_id)
+
 
 # A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.
 REBUILD_BYTES = 16 * 1024 * 1024
-# A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
-TRANSCRIPT_LAG_S = 5.0
 # From this size on (bytes), rows of a state that a call does not concern stay unparsed.
 REST_FROM = 16_000
-# How often a transcript is read again because a hook has written meanwhile.
-_TRIES = 3
 
 
 def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
@@ -55,7 +121,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
     for is_last in (False, True):
         with paths.locked():
             known = store.load(paths, REST_FROM)
-            if known is not None or is_last or not _is_small(transcript_path):
+            if known is not None or is_last or not is_small(transcript_path):
                 stored, rules = open_context(site, paths, known)
                 done = _taken_in(paths, stored, rules)
                 if work(stored, rules) is not False or done:
@@ -99,145 +165,24 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
 def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
     """Rebuild a context from its transcript; return whether it was saved: not where there is none, none that a hook has time for, or one
     that the host has not finished writing."""
+    if not is_small(transcript_path):
+        return False
+    from . import reconciling  # seldom
+
     try:
-        if not _is_small(transcript_path):
-            return False
-        made, saved = _refreshed(site, paths, transcript_path, 0)
-        remember_size(site, paths, made)
+        made, saved = reconciling.refreshed(site, paths, transcript_path, 0)
+        reconciling.remember_size(site, paths, made)
         return saved
     except (OSError, ValueError):
         return False
 
 
-def remember_size(site: Site, paths: store.ContextFiles, made: Rebuilt) -> None:
-    """Keep the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
-    tokens = made.conversation.compacted_tokens
-    if tokens and not paths.agent_id and site.session.get("compacted_tokens") != tokens:
-        site.remember(compacted_tokens=tokens)
-
-
-def _is_small(transcript_path: str) -> bool:
+def is_small(transcript_path: str) -> bool:
+    """Return whether there is a transcript, of a size that a hook has time for."""
     try:
         return bool(transcript_path) and os.stat(transcript_path).st_size <= REBUILD_BYTES
     except (OSError, ValueError):
         return False
-
-
-def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
-    """Return (the Rebuilt of a context, whether it was saved). Read without the lock, and save with it if nothing was written meanwhile;
-    otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late."""
-    from . import pending, provider_cleared
-
-    tries = _TRIES if _is_small(transcript_path) else 1
-    while True:
-        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
-        made = rebuilt(site, paths, transcript_path)
-        if provider_cleared.note(paths, made, provider_cleared.editing_of(site.environ)):
-            continue
-        if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
-            if not patience or not files.patience.left_s:
-                return made, False
-            patience -= 1
-            began = time.monotonic()
-            time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))
-            files.patience.spend_since(began)
-            continue
-        tries -= 1
-        saved = _saved(paths, made, old, mark, waiting)
-        if saved or not tries:
-            return made, saved
-
-
-def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
-    """Save what was rebuilt; return whether that was possible: no other process has written since, or holds the lock."""
-    from . import pending
-
-    try:
-        with paths.locked():
-            if store.context_stamp(paths) != mark:
-                return False
-            if old is None:
-                store.load(paths)  # sets a corrupt one aside
-            stored = store.Stored(made.state, old.watched if old else None)
-            done = pending.settle(paths, stored, waiting, made.index.result_ids, made.conversation.rules.tools)
-            store.save_rebuilt(paths, stored)
-            pending.remove(done)
-            return True
-    except files.LockTimeout:
-        return False
-
-
-def rebuilt(
-    site: Site, paths: store.ContextFiles, transcript_path: str, watch: Callable[[dict[str, Any], Conversation], object] | None = None
-) -> Rebuilt:
-    """Return the Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing. `watch`: see
-    `rebuild`."""
-    from .archived import Originals
-    from .rebuild import rebuild
-
-    originals = Originals(site.home)
-    try:
-        journal = _readable_journal(site, paths)
-        return rebuild(transcript_path, journal, site.rules_for, paths.session_id, paths.agent_id, originals, watch)
-    finally:
-        originals.close()
-
-
-def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], *also: Event) -> None:
-    """Journal entries, and let the stored state follow them and `also` these events. Where nothing is stored there is nothing to follow;
-    where another process holds the lock the next reconcile does it."""
-    try:
-        with paths.locked():
-            _follow_entries(site, paths, entries, also)
-    except files.LockTimeout:
-        for entry in entries:
-            store.journal(paths, entry)
-
-
-def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], also: Iterable[Event]) -> None:
-    from ..policy.events import ProfileChosen
-    from .journal import event_of
-
-    for entry in entries:
-        store.journal(paths, entry)
-    stored = store.load(paths)
-    if stored is None:
-        return
-    stored.state.expired = store.read_expired(paths, stored.state)
-    rules = site.rules_for(stored.state.profile)
-    engine.reindex(stored.state, rules)
-    for event in (*map(event_of, entries), *also):
-        if isinstance(event, ProfileChosen):
-            rules = site.rules_for(event.profile)
-        if event is not None:
-            engine.observe(stored.state, event, rules)
-    store.save_rebuilt(paths, stored)
-
-
-def lags_behind(made: Rebuilt, known: ContextState, now: float) -> bool:
-    """Return whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms
-    late)."""
-    if made.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
-        return True
-    return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.index.result_ids for result in known.live.values())
-
-
-def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
-    try:
-        return journal_of(site, paths)
-    except OSError:
-        return []  # the journal cannot be read: the transcript has to do
-
-
-def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
-    """Return the journal of a context; a subagent's begins with the profiles that the main thread chose for all."""
-    from . import pending
-
-    entries = store.read_lines(paths.journal) + pending.entries(pending.rows(paths))
-    if paths.agent_id:
-        shared = store.read_lines(site.paths().journal)
-        entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
-    return entries
 
 
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
@@ -292,14 +237,3 @@ def end_session(site: Site, now: float, why: str) -> None:
         change(site, paths, "", observe)
     except files.LockTimeout:
         pending.note(paths, entries=[entry])
-
-
-def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuilt:
-    """Return the Rebuilt of a context, saved as its state if no other process is at work; in the answer TTLs by the clock are brought up to
-    now. OSError when the transcript cannot be read."""
-    made, _ = _refreshed(site, site.paths(agent_id), transcript_path, 4)
-    if now:  # for the answer only: what is saved stays what transcript and journal give
-        from ..policy.events import Tick
-
-        engine.observe(made.state, Tick(now), site.rules_for(made.state.profile))
-    return made

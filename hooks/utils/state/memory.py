@@ -1,16 +1,18 @@
 """Long-term memory as hooks see it: whether it is on for a project, the MEMORY.md that sessions get, the sessions still to be learnt.
 
-Memory itself is `popkit memory`'s, in a process of its own. Both meet in the folder of a project: `memory/<key>/` in our folder.
+Memory itself is `popkit memory`'s, in a process of its own. Both meet in the folder of a project: `memory/<key>/` in our folder. The
+checkout in which memory was switched on (`root` of the settings) may use it, with its worktrees and those that the user let join. What a
+folder says about itself does not count.
 """
 
 from __future__ import annotations
 
 from ..io import files, home
 from ..io.codec import dumps, loads
+from ..io.repository import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS
-from . import joining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +24,29 @@ if TYPE_CHECKING:
 
 FOLDER = "memory"  # in our folder
 STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
-DOCUMENT, ENTRIES, SETTINGS, ALERTS, LOCK = "MEMORY.md", "entries.json", "settings.json", "alerts.json", "learning.lock"
+DOCUMENT, ENTRIES, SETTINGS, LOCK = "MEMORY.md", "entries.json", "settings.json", "learning.lock"
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 CONTENT = "dialogue"  # what the tokens of MEMORY.md are estimated as
 ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
 _ENTRIES_BYTES = 1 << 20
+# Paths of checkouts that joined, that are kept apart, and for which the user has been asked.
+JOINED, APART, ASKED = "joined", "apart", "asked"
+# Paths of checkouts whose sessions have taught the project: they may be gone.
+CHECKOUTS = "checkouts"
+_MOST_ASKED = _MOST_CHECKOUTS = 100
+
+
+class NotJoined(OSError):
+    """A folder that claims to belong to a project whose memory nobody has let it use."""
+
+    def __init__(self, repository: Repository, begun_in: str) -> None:
+        name, root, there = map(_printable, (repository.name, repository.claimed_by, begun_in))
+        super().__init__(
+            f"{root} says that it is a checkout of {name}, whose memory was switched on in {there}. Until you decide, it neither reads "
+            "that memory nor adds to it. To share it: popkit memory join. To keep them apart: popkit memory join --no"
+        )
 
 
 class TooLarge(OSError):
@@ -67,7 +85,7 @@ class Project:
     def is_on(self) -> bool:
         """Return whether the user has switched memory on and this checkout may use it. Raise OSError where the settings cannot be read."""
         settings = self.settings()
-        return settings.get("on") is True and joining.may_use(settings, self.repository)
+        return settings.get("on") is True and _may_use(settings, self.repository)
 
     def turn_on(self, now: float) -> bool:
         """Switch memory on; return whether it was off before. `now`: seconds."""
@@ -86,8 +104,7 @@ class Project:
         self._refuse(before)
         if (before.get("on") is True) == on and before:
             return False
-        told = {"name": self.repository.name, "root": self.repository.root, **before, "on": on, "since": now}
-        files.replace_text(join(self.folder, SETTINGS), dumps(told))
+        self._write_settings({"name": self.repository.name, "root": self.repository.root, **before, "on": on, "since": now})
         return (before.get("on") is True) != on
 
     def settings(self) -> dict[str, Any]:
@@ -106,11 +123,12 @@ class Project:
     def owner(self) -> str:
         """Return the checkout that has switched memory on; "" where none has, or where it was this one."""
         settings = self.settings()
-        return "" if joining.is_owner(settings, self.repository) else joining.owner(settings)
+        return "" if _is_owned_by(settings, self.repository) else _owner_of(settings)
 
     def is_apart(self) -> bool:
         """Return whether the user keeps this checkout apart from the project that it claims to belong to."""
-        return joining.is_apart(self.settings(), self.repository)
+        settings = self.settings()
+        return _is_among(settings, APART, self.repository) and not _is_owned_by(settings, self.repository)
 
     def check_joined(self) -> None:
         """Raise NotJoined where this checkout may not use the memory of the project that it claims to belong to."""
@@ -118,26 +136,33 @@ class Project:
 
     def decide(self, joins: bool) -> None:
         """Write down whether the user lets this checkout use the project's memory or keeps it apart."""
-        files.replace_text(join(self.folder, SETTINGS), dumps(joining.decided(self.settings(), self.repository, joins)))
+        settings, mine = self.settings(), self.repository.claimed_by
+        kept = {name: [root for root in _texts(settings, name) if not are_one(mine, root)] for name in (JOINED, APART)}
+        kept[JOINED if joins else APART].append(mine)
+        self._write_settings({**settings, **kept})
 
     def note_checkout(self) -> None:
         """Note that sessions of this checkout have taught the project, so that it is known when the checkout is gone."""
-        settings = self.settings()
-        noted = joining.noted(settings, self.repository)
-        if settings and noted != settings:
-            files.replace_text(join(self.folder, SETTINGS), dumps(noted))
+        settings, root = self.settings(), self.repository.root
+        known = _texts(settings, CHECKOUTS)
+        if settings and root not in (*known, _owner_of(settings)):
+            self._write_settings({**settings, CHECKOUTS: [*known, root][-_MOST_CHECKOUTS:]})
 
     def asks(self) -> str:
         """Return what to ask the user about this checkout, once; "" where there is nothing to ask."""
-        settings = self.settings()
-        if settings.get("on") is not True or joining.may_use(settings, self.repository) or joining.was_asked(settings, self.repository):
+        settings, mine = self.settings(), self.repository.claimed_by
+        asked = _texts(settings, ASKED)
+        if settings.get("on") is not True or _may_use(settings, self.repository) or mine in asked:
             return ""
-        files.replace_text(join(self.folder, SETTINGS), dumps(joining.asked(settings, self.repository)))
-        return str(joining.NotJoined(self.repository, joining.owner(settings)))
+        self._write_settings({**settings, ASKED: [*asked, mine][-_MOST_ASKED:]})
+        return str(NotJoined(self.repository, _owner_of(settings)))
+
+    def _write_settings(self, settings: dict[str, Any]) -> None:
+        files.replace_text(join(self.folder, SETTINGS), dumps(settings))
 
     def _refuse(self, settings: dict[str, Any]) -> None:
-        if not joining.may_use(settings, self.repository):
-            raise joining.NotJoined(self.repository, joining.owner(settings))
+        if not _may_use(settings, self.repository):
+            raise NotJoined(self.repository, _owner_of(settings))
 
     # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
 
@@ -207,35 +232,6 @@ class Project:
         except OSError:
             return []
 
-    # --- alerts -------------------------------------------------------------------------------------------------------------------
-
-    def set_alerts(self, due: dict[str, float]) -> None:
-        """Set the items of value that will soon be forgotten: id -> when (seconds). Alerts that were shown stay so."""
-        told = [id for id in self._alerts().get("told", ()) if id in due]
-        files.replace_text(join(self.folder, ALERTS), dumps({"due": due, "told": told}))
-
-    def untold_alerts(self) -> dict[str, float]:
-        """Return the alerts that nobody has seen yet."""
-        known = self._alerts()
-        return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
-
-    def told_alerts(self, ids: list[str]) -> None:
-        """Note that somebody has seen these alerts."""
-        known = self._alerts()
-        if known:
-            files.replace_text(join(self.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
-
-    def _alerts(self) -> dict[str, Any]:
-        """Return {`due`: id -> seconds, `told`: ids}; {} where there are none that can be read."""
-        try:
-            value = loads(files.read_text(join(self.folder, ALERTS)) or "")
-        except (OSError, ValueError):
-            return {}
-        if not isinstance(value, dict) or not isinstance(value.get("due"), dict) or not isinstance(value.get("told"), list):
-            return {}
-        due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
-        return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
-
 
 def tokens_of(config: Mapping[str, Any]) -> int:
     """Return the tokens that MEMORY.md may have, by the user's configuration."""
@@ -266,8 +262,8 @@ def _remembered(popkit_home: str, gone: Repository) -> Repository:
             settings = Project(popkit_home, Repository(key, "", "")).settings()
         except OSError:
             continue
-        owner = joining.owner(settings)
-        for root in filter(None, [owner, *joining.checkouts(settings)]):
+        owner = _owner_of(settings)
+        for root in filter(None, [owner, *_texts(settings, CHECKOUTS)]):
             if (gone.root + "/").startswith(root.rstrip("/") + "/"):
                 return Repository(key, root, str(settings.get("name") or gone.name), owner)
     return gone
@@ -286,3 +282,36 @@ def _bytes_of(path: str, limit: int) -> bytes:
     except FileNotFoundError:
         return b""
     return files.read_bytes(path, limit) or b""
+
+
+# --- which checkouts may use it ---------------------------------------------------------------------------------------------------
+
+
+def _owner_of(settings: Mapping[str, Any]) -> str:
+    """Return the checkout in which memory was switched on; "" where it never was: the first to do so owns it."""
+    root = settings.get("root")
+    return root if isinstance(root, str) else ""
+
+
+def _is_owned_by(settings: Mapping[str, Any], repository: Repository) -> bool:
+    """Return whether memory was switched on in this checkout, in a worktree of the same repository, or nowhere yet."""
+    root = _owner_of(settings)
+    return root in ("", repository.root, repository.claimed_by) or are_one(repository.claimed_by, root)
+
+
+def _may_use(settings: Mapping[str, Any], repository: Repository) -> bool:
+    """Return whether this checkout may read the memory and add to it."""
+    return _is_owned_by(settings, repository) or _is_among(settings, JOINED, repository)
+
+
+def _is_among(settings: Mapping[str, Any], name: str, repository: Repository) -> bool:
+    return any(are_one(repository.claimed_by, root) for root in _texts(settings, name))
+
+
+def _texts(settings: Mapping[str, Any], name: str) -> list[str]:
+    value = settings.get(name)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _printable(text: str) -> str:
+    return "".join([char if char.isprintable() else "?" for char in text])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..io import files, git
+from ..io import files, processes
 from ..io.system import join, os
 from .memory_text import COMMAND, ERROR, NAME, PATH, TITLES, Entry
 
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
     """Return what became of each fact in the checkout at `root`; nothing where there is no such folder."""
-    if not is_folder(root):
+    if not files.is_folder(root):
         return {}
     contents: dict[str, bytes | None] = {}
     found = {}
@@ -59,14 +59,6 @@ def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
     return found
 
 
-def is_folder(path: str) -> bool:
-    """Return whether there is a folder at a path."""
-    try:
-        return os.stat(path).st_mode & _KIND == _FOLDER
-    except (OSError, ValueError):
-        return False
-
-
 def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
     path = join(root, fact.file)
     try:
@@ -80,7 +72,7 @@ def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
     if fact.file not in contents:
         contents[fact.file] = content(path)
     data = contents[fact.file]
-    if data is None or git.blob_of(data) == fact.blob:
+    if data is None or processes.git_blob_of(data) == fact.blob:
         return SAME
     if fact.holds and fact.holds.encode("utf-8", "surrogatepass") not in data:
         return GONE
@@ -101,7 +93,7 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     renames: dict[str, str] = {}
     for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
-        said = git.ask(
+        said = processes.ask_git(
             root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
             timeout_s=_GIT_S,
         )  # fmt: skip

@@ -29,11 +29,15 @@ TITLES = {
 WITH_NAMES = " (names defined in them)"  # behind the title of the files where some stand there
 FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
 IN_FOLDER = "# in "  # before a folder, on a line above the commands that run there
+_ESCAPE = "\\"  # before a command that begins so itself, and in a quoted name
 _MOVE, _THEN = "cd ", " && "
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 _FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
 _LONGEST_LINE = 4_000  # characters: to look for brackets behind each comma takes longer than the line is long
 _FILES = re.compile(r", (?![^(){}]*[)}])")
+# A name that would be read as a group, as several files or as one with names behind it stands in quotes.
+_IN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"')
+_IN_FILES, _IN_FOLDERS = frozenset('{}(),"' + _ESCAPE + MARK), frozenset('{}"')
 # Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves so many characters.
 LEAST_SAVED = 2
 _DEEPEST = 2  # groups, one in the other
@@ -117,13 +121,13 @@ def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
     files: dict[str, dict[str, str]] = {}
     for entry in sorted(entries, key=lambda entry: (entry.home, entry.text)):
         names = inside.get(entry.path)
-        shown = entry.text + (MARK if entry.changed else "")
+        shown = _quoted(entry.text, _IN_FILES) + (MARK if entry.changed else "")
         files.setdefault(entry.home, {})[shown] = f" ({', '.join(sorted(names))})" if names else ""
     lines, above = [], [""]
     for folder in sorted(folders_above(files), key=lambda folder: folder.split("/")):
         while above[-1] and not folder.startswith(above[-1] + "/"):
             above.pop()
-        name = folder[len(above[-1]) + 1 :] if above[-1] else folder or "."
+        name = _quoted(folder[len(above[-1]) + 1 :] if above[-1] else folder or ".", _IN_FOLDERS)
         lines.append(" " * (len(above) - 1) + name + "/" + (f": {', '.join(_grouped(files[folder]))}" if folder in files else ""))
         above += [folder] if folder else []
     return lines
@@ -131,7 +135,7 @@ def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
 
 def _grouped(files: dict[str, str]) -> list[str]:
     """Return the files of a folder, sorted, those that share an ending together; a file with names behind it is in no group."""
-    plain = [file for file, names in files.items() if not (names or any(char in file for char in "{},() "))]
+    plain = [file for file, names in files.items() if not (names or any(char in file for char in '{},() "'))]
     ways = (_by_ending(plain, lambda file: {file.find(".", 1), file.rfind(".", 1)}), _by_ending(plain, lambda file: {file.rfind(".", 1)}))
     others = [file + names for file, names in files.items() if file not in set(plain)]
     return sorted([*others, *min(ways, key=lambda way: sum(map(len, way)) + 2 * len(way))], key=lambda text: text.lstrip("{"))
@@ -196,11 +200,32 @@ def paths_in(text: str) -> list[str]:
         depth = len(match[1])
         while above and above[-1][0] >= depth:
             above.pop()
-        folder = "" if match[2] == "." else (above[-1][1] + "/" if above else "") + match[2]
+        name = _unquoted(match[2])
+        folder = "" if name == "." else (above[-1][1] + "/" if above else "") + name
         above.append((depth, folder))
-        for piece in _FILES.split(match[3]) if match[3] else ():
-            found += [(f"{folder}/" if folder else "") + name.rstrip(MARK) for name in _expanded(piece.partition(" (")[0])]
+        for piece in _pieces(match[3] or ""):
+            quoted = _IN_QUOTES.match(piece)
+            names = [_unquoted(quoted[0])] if quoted else [name.rstrip(MARK) for name in _expanded(piece.partition(" (")[0])]
+            found += [(f"{folder}/" if folder else "") + name for name in names]
     return found
+
+
+def _pieces(files: str) -> list[str]:
+    """Return the files of a folder as they are written, apart."""
+    blank = _IN_QUOTES.sub(lambda quoted: "_" * len(quoted[0]), files)
+    cuts = [(0, 0), *(match.span() for match in _FILES.finditer(blank)), (len(files), len(files))]
+    return [files[begin:end] for (_, begin), (end, _) in zip(cuts, cuts[1:])] if files else []
+
+
+def _quoted(name: str, signs: frozenset[str]) -> str:
+    """Return a name, in quotes where it has any of these signs."""
+    if signs.isdisjoint(name):
+        return name
+    return '"' + name.replace(_ESCAPE, _ESCAPE * 2).replace('"', _ESCAPE + '"') + '"'
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1]) if _IN_QUOTES.fullmatch(text) else text
 
 
 def _expanded(text: str, depth: int = _DEEPEST) -> list[str]:
@@ -227,7 +252,7 @@ def commands_in(text: str) -> list[str]:
         if line.startswith(IN_FOLDER):
             folder = _MOVE + line[len(IN_FOLDER) :] + _THEN
         else:
-            found.append(folder + line)
+            found.append(folder + (line[len(_ESCAPE) :] if _looks_like_folder(line) else line))
     return found
 
 
@@ -237,10 +262,19 @@ def _commands(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
     texts = [entry.text for entry in sorted(entries, key=lambda entry: (order.get(entry.home, len(order)), entry.text))]
     folders = [folder_of(text)[0] for text in texts]
     shared = sorted({folder for folder in folders if folder and folders.count(folder) > 1})
-    lines = [text for text, folder in zip(texts, folders) if folder not in shared]
+    lines = [_escaped(text) for text, folder in zip(texts, folders) if folder not in shared]
     for folder in shared:
-        lines += [IN_FOLDER + folder, *(folder_of(text)[1] for text, of in zip(texts, folders) if of == folder)]
+        lines += [IN_FOLDER + folder, *(_escaped(folder_of(text)[1]) for text, of in zip(texts, folders) if of == folder)]
     return lines
+
+
+def _escaped(command: str) -> str:
+    """Return a command as its line has it: one that begins like the line of a folder is none."""
+    return _ESCAPE + command if _looks_like_folder(command) else command
+
+
+def _looks_like_folder(line: str) -> bool:
+    return line.lstrip(_ESCAPE).startswith(IN_FOLDER)
 
 
 def folder_of(command: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 from __future__ import annotations
 
 from ..hosts.claude_code import entries, transcript, usage
+from ..io.system import day_of, days_before
 from ..policy import events, figures, kinds, ledger, parts
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
@@ -15,7 +16,6 @@ from ..policy.estimate import estimate_tokens
 from ..policy.ledger import Refetched
 from ..policy.messages import thinking_tokens
 from . import journal as journals
-from .days import day_of, newest_days
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Triggers that end a read because its file is no longer what it shows.
 _CHANGED = ("edited", "changed_on_disk")
+# Those of a week, and one more because the clock may be set back, or the time zone change.
+_KEPT_DAYS = 8
 
 
 class Rebuilt:
@@ -258,3 +260,15 @@ def _written(entry: dict[str, Any]) -> tuple[int, int]:
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
     blocks = entries.blocks_of(entry)
     return total + sum(map(entries.text_tokens, blocks)), sum(map(thinking_tokens, blocks))
+
+
+def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the sums of a ledger by local day as a flat table, "2026-11-22 charged" -> amount: of the last week in which the context was
+    in use. Sums of older days are only in those of the whole ledger."""
+    newest = max(by_day, default="")
+    if not newest:
+        return {}
+    oldest = days_before(newest, _KEPT_DAYS - 1)
+    return {
+        f"{day} {name}": round(amount, 6) for day, amounts in sorted(by_day.items()) if day >= oldest for name, amount in amounts.items()
+    }

@@ -64,9 +64,9 @@ class _ContextLock(files.Lock):
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         try:
             if kind is not None and not issubclass(kind, OSError):
-                from . import peek  # seldom
+                from . import session  # seldom
 
-                if not peek.is_sound(files.read_text(self.paths.state)):
+                if not session.is_sound(files.read_text(self.paths.state)):
                     _set_aside(self.paths)
         finally:
             super().__exit__(kind, *exc)

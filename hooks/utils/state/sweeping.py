@@ -13,13 +13,13 @@ from ..io.codec import dumps, loads
 from ..io.storage import LOGS, Storage
 from ..io.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
-from . import peek, session
+from . import session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .site import Site
+    from .live import Site
 
 # Limits of one call: folders of sessions that it checks, files that it removes, their bytes.
 FOLDERS, FILES, BYTES = 20, 200, 256 << 20
@@ -29,10 +29,10 @@ _LIVES_S = 2 * _DAY_S  # a session that was written to more recently is live
 _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
 _ASIDE = ".swept-"
 # How the names of our files in the folder of a session begin.
-_OURS = ("main.", "agent-", "session.json", "clear.lock", home.ORIGINAL)
+_OURS = ("main.", "agent-", "session.json", "clear.lock", "warming.lock", home.ORIGINAL)
 STORAGE = (
     Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
-    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|clear\.lock)[^/]*"}),
+    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|(clear|warming)\.lock)[^/]*"}),
     Storage(LOGS, {"": r"past\.jsonl|swept"}),
 )
 
@@ -65,7 +65,7 @@ def sweep(site: Site, now: float) -> None:
     """Remove what is due of the next few sessions; `now` in seconds. The session of the caller is live."""
     budget = _Budget()
     sessions = join(site.home, "sessions")
-    names = peek.sessions(site.home)
+    names = session.folders(site.home)
     for name in names:
         if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
             _empty(join(sessions, name), budget)
@@ -209,7 +209,7 @@ def _remove_empty(folder: str) -> None:
 def _note_past(popkit_home: str, name: str) -> None:
     """Keep the counters of a session that is about to go, and a digest of its project's name."""
     contexts = []
-    for paths in peek.contexts_of(popkit_home, name):
+    for paths in session.contexts_of(popkit_home, name):
         try:
             state = loads(files.read_text(paths.state) or "")
         except ValueError:
@@ -233,5 +233,5 @@ def past(popkit_home: str) -> dict[str, dict[str, Any]]:
             continue  # a line that a kill cut short
         if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
             found[entry["session"]] = entry
-    here = set(peek.sessions(popkit_home))
+    here = set(session.folders(popkit_home))
     return {name: entry for name, entry in found.items() if name not in here}

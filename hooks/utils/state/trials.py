@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from .site import Site
+    from .live import Site
 
 NAME = "trials.json"
 AGAIN = "Move it away to begin all trials again"
@@ -264,9 +264,9 @@ def note_end(site: Site, ended: float | None, spoke: bool = False) -> None:
 
 
 def _record(site: Site, error: Exception) -> None:
-    from ..io import failures  # seldom
+    from ..io import storage  # seldom
 
-    failures.record(site.environ, _HOOK, error)
+    storage.log_failure(site.environ, _HOOK, error)
 
 
 def _rows_of(runs: Iterable[Run], session: str) -> list[Row]:

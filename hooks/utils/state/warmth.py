@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.economics import Models, Prices
-    from .site import Site
+    from .live import Site
 
 ON, OFF = "on", "off"
 _NAME_CHARS = 200
@@ -166,7 +166,7 @@ def _is_sent(entry: Any) -> bool:
 
 BREAKS = "breaks.json"
 # Earlier versions also learnt how likely results are needed again.
-STORAGE = (Storage("learnt of projects", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
+STORAGE = (Storage("what projects have taught", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
 SCHEMA = 2
 BREAKS_BYTES = 512 * 1024
 # Bounds of one look: the newest transcripts, the bytes of one and of all, seconds.

@@ -35,7 +35,7 @@ _KINDS = {
 }
 MOST_KINDS = 8  # rows of them that are shown unasked
 _ELSEWHERE = (
-    "No conversation of this project went on since then. Go to the folder in which you run Claude Code, look further back (--since 52w), or"
+    "This project has had no conversation since then. Go to the folder in which you run Claude Code, look further back (--since 52w), or"
     " name transcripts: popkit bill PATH"
 )
 _ASIDE = 24  # columns before the words of a row

@@ -7,7 +7,7 @@ from .. import text
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache, warming
 from ..reclaim import cold_compaction as cold
-from . import limits
+from . import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
     many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
     read = f"to read {text.tokens(found['prompt_tokens'])} from the cache"
-    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{limits.share(bridged['share'], ', ')}"
+    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{amounts.share(bridged['share'], ', ')}"
     return [
-        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{limits.share(one['share'], ', ')}, {read}"),
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{amounts.share(one['share'], ', ')}, {read}"),
         ("Saves", f"{saved}, where you come back while it is warm"),
         ("In a row", many),
     ]
@@ -184,7 +184,7 @@ def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
 
 def cold_sum(found: CompactsCold) -> str:
     """Return `~12,300 tokens, worth about $0.11,`."""
-    share = limits.gain(found["share"])
+    share = amounts.gain(found["share"])
     worth = " and ".join(filter(None, [f"about ${found['usd']:.2f}" if found["usd"] is not None else "", share]))
     return text.long_tokens(found["tokens"]) + (f", worth {worth}," if worth else "")
 

@@ -6,7 +6,7 @@ from .. import text
 from ..policy import verdict
 from ..policy.planning import matches
 from ..policy.ruleset import AUTO, TIERS
-from . import limits, phrases
+from . import amounts, phrases
 from .report import is_reclaimable
 from .results import result_line
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _MOST = 6  # results of one tier, unless everything is asked for
 _MOST_TAKEN = 8  # results that a clear would take
-# Reasons for which --now takes an expired result all the same.
+_NOW = "--now"
+# Reasons for which it takes an expired result all the same.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
 # Verdicts that add nothing to an answer in which nothing goes, and to one that says what would go, and when.
@@ -98,7 +99,10 @@ def clear_lines(found: Clear, report: Report, command: str, words: str = "", eve
     """Return the lines of an answer. `words`: what the user named, to be repeated in the command that would do it."""
     lines = text.title(_head(found))
     if not found["items"] and not found["cold"]["items"]:
-        return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command), *_instead_lines(report, _NOTHING)]
+        lines += [*text.wrap(_nothing(found)), *_kept_lines(found, command)]
+        if _has_held(found) and not found["now"]:
+            lines += ["", "To see what clearing them anyway would bring:", *_command(command, words, _NOW, "--dry-run")]
+        return [*lines, *_instead_lines(report, _NOTHING)]
     if found["items"]:
         lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
     else:
@@ -118,7 +122,8 @@ def _head(found: Clear) -> str:
     """Return the first line: what was done, or when it would pay."""
     goes = found["pays"] or found["now"]
     if found["cleared"]:
-        return "Cleared" if found["pays"] else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
+        is_paid = found["pays"] or found["sum"]["pays_after"] == 0
+        return "Cleared" if is_paid else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
     if not found["items"] and not found["cold"]["items"]:
         return "Nothing to clear"
     if found["dry_run"]:
@@ -181,7 +186,7 @@ def _sum_lines(found: Clear) -> list[text.Line]:
 
 
 def _worth(found: Clear) -> list[text.Line]:
-    share = limits.gain(found["share"])
+    share = amounts.gain(found["share"])
     return text.pair("Pays", _pays(found)) + (text.pair("Limit", f"leaves you {share}") if share else [])
 
 
@@ -262,19 +267,24 @@ def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:
     goes = found["pays"] or found["now"]
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
     if goes:
-        return lines + _command(command, words, found["now"])
+        return lines + _command(command, words, _NOW if found["now"] else "")
     if found["thinking"]:
         lines += text.wrap("With this model a clear also loses the reasoning that followed these results, so it is better not to force it.")
     if found["cold"]["items"] and found["wait_s"]:
-        lines += ["To clear once the cache is cold:", *_command(command, words, False)]
+        lines += ["To clear once the cache is cold:", *_command(command, words)]
     if not found["thinking"]:
-        held = not (found["tier"] or found["ids"]) and any(reason in _HELD for reason in found["kept"])
-        lines += ["To clear now anyway" + (", including results held back:" if held else ":"), *_command(command, words, True)]
+        held = ", including results held back:" if _has_held(found) else ":"
+        lines += ["To clear now anyway" + held, *_command(command, words, _NOW)]
     return lines
 
 
-def _command(command: str, words: str, now: bool) -> list[text.Line]:
-    return phrases.command_lines(" ".join(filter(None, [command, "clear", words, "--now" if now else ""])))
+def _has_held(found: Clear) -> bool:
+    """Return whether --now would take more: results that expired and are held back."""
+    return not (found["tier"] or found["ids"]) and any(reason in _HELD for reason in found["kept"])
+
+
+def _command(command: str, words: str, *flags: str) -> list[text.Line]:
+    return phrases.command_lines(" ".join(filter(None, [command, "clear", words, *flags])))
 
 
 def _done_lines(found: Clear, command: str) -> list[text.Line]:

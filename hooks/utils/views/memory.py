@@ -4,7 +4,8 @@ values in, lines out. Pure."""
 from __future__ import annotations
 
 from .. import text
-from ..state import days, marked
+from ..io.system import day_of
+from ..state import services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _SHELL = "popkit context"
 _SHOWN_LINES = 400
 _NAME = 40  # columns of a project's
-_WHO = {marked.BY_TOOL: "An agent's tool", marked.BY_JOB: "The hourly job"}
+_WHO = {services.BY_TOOL: "An agent's tool", services.BY_JOB: "The hourly job"}
 _RETENTION = "popkit retention"
 _LONGEST = 20  # characters of an id that a command is made of
 
@@ -70,7 +71,7 @@ def _leaves(found: Switched) -> str:
 def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     """Return which valuable memories are about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
-    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
+    return ["", *text.wrap(f"{many} {day_of(max(due.values()))}: {called(command)} status")]
 
 
 def terminal_lines(output: str) -> list[str]:
@@ -83,19 +84,19 @@ def terminal_lines(output: str) -> list[str]:
 # --- marks ----------------------------------------------------------------------------------------------------------------------------
 
 
-def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> list[text.Line]:
-    """Return the lines of a row of `state.marked`."""
+def marks(part: str, row: services.Marked, now: float, memory_command: str) -> list[text.Line]:
+    """Return the lines of a row that `state/services.py` publishes."""
     count = int(row["count"])
-    one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")
+    one, several = ("archived result", "archived results") if part == services.RAG else ("memory", "memories")
     what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
     left = row["first"] - now
     words = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
     if left > 0:
         words = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
     keep, command = "To keep it:" if count == 1 else "To keep them:", f"{_RETENTION} undo --domain {part}"
-    if part == marked.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
+    if part == services.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
         command = f"{memory_command} undo {' '.join(row['ids'])}"
-    elif part == marked.FORGOTTEN:
+    elif part == services.FORGOTTEN:
         keep, command = "To see which, so that you can undo it:", f"{memory_command} list --marked"
     return [*text.wrap(f"{words} {keep}"), "  " + command]
 

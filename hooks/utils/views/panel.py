@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import text
 from ..policy import kinds
 from ..policy.ruleset import DEFAULT, TIERS
-from . import ledgers, phrases
+from . import amounts, phrases
 from .report import is_reclaimable
 from .results import detail_lines
 
@@ -194,7 +194,7 @@ def outcome_lines(report: Report) -> list[text.Line]:
     if have["items"]:
         lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
     if figures:
-        lines += text.wrap(ledgers.in_words(figures), indent="  ")
+        lines += text.wrap(amounts.ledger_in_words(figures), indent="  ")
     return lines + host_changes(report)
 
 

@@ -8,7 +8,7 @@ from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
-from . import limits
+from . import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -271,13 +271,13 @@ def unasked(report: Report) -> str:
 
 
 def _clear_now(advice: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(advice['tokens'])} leave{_price(advice)}{_thinking(advice)}{limits.gain(advice['share'], ', ')}"
+    return f"Clear now: {text.tokens(advice['tokens'])} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
 
 
 def _wait(advice: Verdict, _report: Report) -> str:
     wait, tokens = text.countdown(advice["wait_s"] or 0), text.tokens(advice["tokens"])
     return (
-        f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}{limits.gain(advice['share'], ', ')}"
+        f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
     )
 
 

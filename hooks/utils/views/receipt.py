@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .. import text
 from ..state import receipts
-from . import limits, phrases
+from . import amounts, phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
     else:
         words += text.short_tokens(receipt["tokens"] or 0)
     shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.")
-    saved = limits.gain(receipt.get("share"))
+    saved = amounts.gain(receipt.get("share"))
     if saved:
         shown += text.wrap(f"That saves {saved}, each of which would have read it from the cache.")
     if receipt["summarised"]:

@@ -1,1 +1,1 @@
-"""What sessions cost and why: read from the transcripts of the host, remembered per session."""
+"""What sessions cost and why: read from the host's transcripts, stored per session."""

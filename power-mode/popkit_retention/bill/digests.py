@@ -1,6 +1,6 @@
-"""A digest of each transcript: what its requests used, by model, what its cache lost, and what it called. Kept in a SQLite file of our
-folder, so that a transcript is read once and again only when it has changed. A digest of one that Claude Code has deleted stays for a year.
-"""
+"""A digest of each transcript: what its requests used, by model, what its cache lost, and what it called. Digests are in a SQLite file in
+our folder, so that a transcript is read once, and again only when it has changed. The digest of one that Claude Code has deleted stays for
+a year."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Priced = tuple[str, int]
 
     class Loss(TypedDict):
-        """`at`: seconds · `tokens` that were written again, for `ttl_s` seconds · `prompt`: tokens of the request's."""
+        """`at`: seconds · `tokens` that were written again, for `ttl_s` seconds · `prompt`: tokens of the request's prompt."""
 
         at: float
         cause: str
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         ttl_s: int
 
     class Used(TypedDict):
-        """Sums over the requests of one model whose prompts are of one size: tokens by what they cost."""
+        """Sums over the requests of one model with prompts of one size: tokens by price."""
 
         model: str
         prompt: int
@@ -57,20 +57,22 @@ if TYPE_CHECKING:
         write_5m: int
         write_1h: int
         output: int
-        # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read what stands.
+        # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read what is before the
+        # first word.
         cold: list[int]
-        # Of what stands before the first word, tokens [plain, read, written for five minutes, for an hour]. What was lost counts as read.
+        # Tokens before the first word: [plain, read, written for five minutes, for an hour]. Lost ones count as read.
         stands: list[int]
         # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
         pauses: list[int]
         lost: list[int]
-        # What the conversations were made of: kind (policy/lost_cache.py) -> tokens as `kinds.columns` has them, which they add up to.
+        # What the conversations were made of: kind (policy/lost_cache.py) -> tokens by the columns of `sums.columns_of`, to which they add
+        # up.
         kinds: dict[str, list[int]]
 
     class Digest(TypedDict):
-        """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
-        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], `prompts`, `unmeasured`:
-        as `sent.Session` has them."""
+        """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
+        first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last], `prompts`, `unmeasured`: as
+        `sent.Session` has them."""
 
         session: str
         cwd: str
@@ -84,22 +86,22 @@ if TYPE_CHECKING:
         unmeasured: int
         used: list[Used]
         losses: list[Loss]
-        # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
-        # word and were not lost]] of each slot that had a request.
+        # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that were before the first word
+        # and not lost]] of each slot that had a request.
         by_time: list[list[int]]
-        # Of each of these slots the tokens that are left, without those that were lost, by kind; output is of none.
+        # For each of these slots, the remaining tokens without lost ones, by kind; output has no kind.
         kinds_by_time: list[dict[str, int]]
         # model -> [[when its ten seconds begin (seconds), tokens that are plain, read, written for five minutes, for an hour, output]].
         by_model: dict[str, list[list[int]]]
 
 
-_UNTOLD = "says nothing of what its requests used"
+_NO_USAGE = "says nothing about the usage of its requests"
 FILE = "bills.sqlite"
 FORM = 11  # of a digest
-_OLDEST = 9  # that is still understood, where the transcript is gone
+_OLDEST = 9  # that can still be read, where the transcript is gone
 KEPT_S = 365 * 86_400
 _models = lru_cache(maxsize=1)(shipped.models)
-# Fewer bytes are read by one process before others would have started.
+# One process reads fewer bytes before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
 _TABLE = (
     "CREATE TABLE digests (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, form INTEGER NOT NULL,"
@@ -148,10 +150,10 @@ def _session_of(path: str) -> str:
 # --- many ------------------------------------------------------------------------------------------------------------------------------
 
 
-def of_sources(found: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
+def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
-    for source, digest, reason in _each(found, progress, where, _countable):
+    for source, digest, reason in _each(sources, progress, where, _countable):
         if digest is None:
             skip(source.address, reason)
         else:
@@ -162,15 +164,15 @@ def _countable(path: str) -> Digest:
     """Return the digest of a transcript; Skipped where it has no request to count."""
     digest = digest_of_file(path)
     if not digest["used"]:
-        raise Skipped(_UNTOLD if digest["prompts"] or digest["calls"] else why_nothing(path))
+        raise Skipped(_NO_USAGE if digest["prompts"] or digest["calls"] else why_nothing(path))
     return digest
 
 
 def _each(
-    found: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Digest]
+    sources: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Digest]
 ) -> Iterator[tuple[Source, Digest | None, str]]:
-    whole, done = sum(source.size for source in found), 0
-    for each in results(task, found, where.worth(found, _ALONE_BYTES)):
+    whole, done = sum(source.size for source in sources), 0
+    for each in results(task, sources, where.worth(sources, _ALONE_BYTES)):
         done += each[0].size
         progress(done, whole)
         yield each
@@ -184,8 +186,8 @@ def digest_of_file(path: str) -> Digest:
 def of_user(
     environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Where = ANYWHERE,
 ) -> list[Digest]:  # fmt: skip
-    """Return the digests of all sessions and subagents of the user that had a request since a time, those of transcripts that are no more
-    among them. What has changed is read first, and remembered."""
+    """Return the digests of all sessions and subagents of the user that had a request since a time, including those of deleted transcripts.
+    Changed transcripts are read first, and their digests stored."""
     path = os.path.join(home.popkit_home(environ), FILE)
     transcripts = projects.every(environ)
     transcripts += [agent for transcript in transcripts for agent in projects.transcripts_of_agents(transcript)]
@@ -197,18 +199,18 @@ def of_user(
         with Transaction(db):
             db.execute("DELETE FROM digests WHERE form NOT BETWEEN ? AND ?", (_OLDEST, FORM))
             old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
-            # One that is there would be read again the next time.
+            # The digest of an existing one would be made again the next time.
             db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
         rows = db.execute("SELECT digest, form FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
     return [_brought_up(json.loads(text), form) for text, form in rows]
 
 
 def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form as one of today's: it says nothing of kinds."""
+    """Return a digest of an older form in the present one, with no kinds known."""
     if form < FORM:
         for used in digest["used"]:
             used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
-        left = {at: plain + read + written - stands for at, plain, read, written, _, stands in digest["by_time"]}
+        left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
         digest["kinds_by_time"] = [{sums.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]

@@ -1,14 +1,14 @@
-"""How many tokens of a model and a kind move a limit's window by how much: fitted from one's own readings and requests. Pure.
+"""How far tokens, by model and kind, move a limit's window: fitted from the user's own readings and requests. Pure.
 
-A reading is a whole percent. Where one is higher than the one before, the point between the two was passed at an unknown request of those
-in between, so half of their tokens are taken to lie before it: on average that is so. A movement is what lies between two such
-passings, so how the provider rounds does not matter. The weights are those of the least squared difference that are not negative, with a
-ridge: none is likely to be larger than if its tokens alone had moved the window. What the history tells apart is hardly moved by that;
-what it does not keeps an error as wide as everything. A model that was seen in few movements has no weights of its own: its tokens are
-counted with those of all others like it, and nothing is claimed of them.
+A reading is a whole percent. Where one is higher than the one before, the point between the two was passed at an unknown request in
+between, so half of the tokens in between are assumed to come before it, which is true on average. A movement is the stretch between two
+such points, so how the provider rounds does not matter. The weights are the non-negative ones with the least squared difference, with a
+ridge: none is likely to be larger than if its tokens alone had moved the window. The ridge hardly changes weights that the history can tell
+apart; the others keep an error as wide as the whole. A model that was seen in few movements has no weights of its own: its tokens are
+counted with those of all other such models, and nothing is claimed about them.
 
 The error of a sum is the larger of two: by how far the weights are determined at all (kinds that always move together are not told
-apart), and by how much they change when a block of the history is left out (what the weights do not know of).
+apart), and by how much they change when a block of the history is left out (effects outside the model).
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ if TYPE_CHECKING:
 
 # A fit needs so many movements beside its LEAST_WINDOWS blocks (windows of five hours; of a longer window, days), and so does a model.
 LEAST_MOVEMENTS = 24
-# Of all movement, the share at most that may come while nothing runs on this machine.
+# The largest share of all movement that may come while nothing runs on this machine.
 MOST_ELSEWHERE = 0.1
-OTHERS = ""  # the models that have no weights of their own
-_STEP_S = 600  # that a movement takes, at least
-_LEAST_VARIANCE = 0.02  # of a movement; nobody knows better when a point was passed
+OTHERS = ""  # all models without weights of their own
+_STEP_S = 600  # the least duration of a movement
+_LEAST_VARIANCE = 0.02  # of a movement, because the time of a point is not known better
 _Z = 1.96  # of the normal distribution: 95 % of both sides
 _UNIT = 1e6  # tokens
 _NOTHING = 1e-12
 
 
 class Movement:
-    """A window's movement in `percent` between two times, the `tokens` (millions, by column) between them, and the `block` it is of."""
+    """A window's movement in `percent` between two times, the `tokens` (millions, by column) between them, and the `block` that it belongs
+    to."""
 
     __slots__ = ("block", "percent", "tokens")
 
@@ -54,8 +55,8 @@ class Movement:
 
 
 class Fit:
-    """Of one kind of `window`: `blocks` and `movements` that were seen · `why`: `blocks`, `movements`, `elsewhere`, "" where there are
-    `weights`, which are None otherwise."""
+    """The fit of one kind of `window`: the numbers of `blocks` and `movements` · `why`: the reason without `weights`, which are None then:
+    `blocks`, `movements`, `elsewhere`; else ""."""
 
     __slots__ = ("blocks", "movements", "weights", "why", "window")
 
@@ -92,10 +93,10 @@ def movements(readings: Iterable[Reading], kind: str, digests: Iterable[Digest])
             for at, *counts in rows:
                 _add(used.setdefault(at, {}), {column: count / _UNIT for column, count in zip(columns, counts) if count})
     times = sorted(used)
-    found: list[Movement] = []
+    seen: list[Movement] = []
     for window in _windows(readings, kind):
-        found += _of_window(window, times, used)
-    return found
+        seen += _of_window(window, times, used)
+    return seen
 
 
 def _add(sums: Tokens, more: Tokens) -> None:
@@ -106,7 +107,7 @@ def _add(sums: Tokens, more: Tokens) -> None:
 def _windows(readings: Iterable[Reading], kind: str) -> list[list[Reading]]:
     windows: list[list[Reading]] = []
     for reading in sorted((each for each in readings if each.kind == kind and each.resets_at), key=lambda each: each.at):
-        # What fell was given back, or is of a session that rested: no request moves a window down.
+        # A lower reading was given back, or is from a session that was idle: no request moves a window down.
         if windows and reading.is_of(windows[-1][-1]) and reading.percent >= windows[-1][-1].percent:
             windows[-1].append(reading)
         else:
@@ -116,7 +117,7 @@ def _windows(readings: Iterable[Reading], kind: str) -> list[list[Reading]]:
 
 def _of_window(window: list[Reading], times: Sequence[int], used: Mapping[int, Tokens]) -> list[Movement]:
     kind, reset = window[0].kind, round(window[0].resets_at / 3_600)
-    found: list[Movement] = []
+    seen: list[Movement] = []
     tokens: Tokens = {}
     began: tuple[float, float] | None = None
     for before, reading in zip(window, window[1:]):
@@ -131,9 +132,9 @@ def _of_window(window: list[Reading], times: Sequence[int], used: Mapping[int, T
         if began is not None:
             _add(tokens, half)
             block = (reset, 0 if kind == FIVE_HOUR else int((window[0].resets_at - began[0]) // 86_400))
-            found.append(Movement(block, level - began[1], tokens))
+            seen.append(Movement(block, level - began[1], tokens))
         began, tokens = (reading.at, level), half
-    return found
+    return seen
 
 
 # --- weights -----------------------------------------------------------------------------------------------------------------------------
@@ -151,10 +152,10 @@ def _fitted(window: str, seen: Sequence[Movement]) -> Weights:
         blocks.setdefault(each.block, []).append(row)
     parts = [_products(rows) for rows in blocks.values()]
     total = [[sum(cells) for cells in zip(*rows)] for rows in zip(*parts)]
-    found, variance = _solved(total, _LEAST_VARIANCE), _LEAST_VARIANCE
-    squares = sum((row[-1] - dot(row, found)) ** 2 for rows in blocks.values() for row in rows)
-    variance = max(_LEAST_VARIANCE, squares / max(1, len(seen) - sum(map(bool, found))))
-    found = _solved(total, variance)
+    weights, variance = _solved(total, _LEAST_VARIANCE), _LEAST_VARIANCE
+    squares = sum((row[-1] - dot(row, weights)) ** 2 for rows in blocks.values() for row in rows)
+    variance = max(_LEAST_VARIANCE, squares / max(1, len(seen) - sum(map(bool, weights))))
+    weights = _solved(total, variance)
     without = [_solved([[a - b for a, b in zip(*rows)] for rows in zip(total, part)], variance) for part in parts]
     determined = [[value * variance for value in row] for row in inverse(_ridged(total, variance))]
     freedom = len(parts) - 1
@@ -162,11 +163,11 @@ def _fitted(window: str, seen: Sequence[Movement]) -> Weights:
     t = _Z * (1 + 1.21 / freedom + 1.44 / freedom**2)
     named = [at for at, (model, _) in enumerate(columns) if model != OTHERS]
     covariances = [[[matrix[a][b] * most[a] * most[b] for b in named] for a in named] for matrix in (determined, _jackknife(without))]
-    return Weights(window, [columns[at] for at in named], [found[at] * most[at] for at in named], (covariances[0], covariances[1]), t)
+    return Weights(window, [columns[at] for at in named], [weights[at] * most[at] for at in named], (covariances[0], covariances[1]), t)
 
 
 def _merged(seen: Sequence[Movement]) -> list[Movement]:
-    """Return the movements with the tokens of models that are seen in few of them as those of OTHERS."""
+    """Return the movements, in which tokens of models with few movements are those of OTHERS."""
     times: dict[str, int] = {}
     for each in seen:
         for model in {model for model, _ in each.tokens}:
@@ -187,7 +188,7 @@ def _products(rows: Matrix) -> Matrix:
 
 
 def _ridged(products: Matrix, ridge: float) -> Matrix:
-    """Return those of the tokens alone, with a ridge."""
+    """Return the products of the token columns only, with a ridge."""
     return [[value + (ridge if a == b else 0.0) for b, value in enumerate(row[:-1])] for a, row in enumerate(products[:-1])]
 
 
@@ -196,7 +197,7 @@ def _solved(products: Matrix, ridge: float) -> list[float]:
 
 
 def _jackknife(without: list[list[float]]) -> Matrix:
-    """Return the covariance of weights of which each was found without one block."""
+    """Return the covariance of weights, from the weights without each block."""
     count = len(without)
     means = [sum(column) / count for column in zip(*without)]
     apart = [[value - mean for value, mean in zip(weights, means)] for weights in without]
@@ -220,15 +221,15 @@ def not_negative(matrix: Matrix, target: Vector) -> list[float]:
         free[best] = True
         while True:
             places = [at for at in range(size) if free[at]]
-            found = solved([[matrix[a][b] for b in places] for a in places], [target[at] for at in places])
-            if all(value > 0 for value in found):
+            values = solved([[matrix[a][b] for b in places] for a in places], [target[at] for at in places])
+            if all(value > 0 for value in values):
                 break
-            # As far as the first weight that would become negative, which is held at nothing from then on.
-            step, first = min((x[at] / (x[at] - value), at) for at, value in zip(places, found) if value <= 0)
-            for at, value in zip(places, found):
+            # As far as the first weight that would become negative, which is fixed at zero from then on.
+            step, first = min((x[at] / (x[at] - value), at) for at, value in zip(places, values) if value <= 0)
+            for at, value in zip(places, values):
                 x[at] = max(0.0, x[at] + step * (value - x[at]))
             x[first], free[first] = 0.0, False
-        for at, value in zip(places, found):
+        for at, value in zip(places, values):
             x[at] = value
     return x
 

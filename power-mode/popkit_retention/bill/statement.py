@@ -1,5 +1,5 @@
-"""A project's bill: what stands in each prompt before the first word, what that costs a month, when it was last used, what could go, and
-what the whole was paid for. From the client's breakdown, which is kept in our folder, from digests and prices."""
+"""A project's bill: what each prompt contains before the first word, what that costs a month, when it was last used, what could be removed,
+and what the whole was paid for. It is made from the client's breakdown, which is stored in our folder, and from digests and prices."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 
 from hooks.utils.io import files
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import prompt_overhead
-from hooks.utils.state.prompt_overhead import is_among, parted, server_key
+from hooks.utils.state import client_reports
+from hooks.utils.state.client_reports import is_among, parted, server_key
 
 from .sums import kind_rows, shared_out, usd_of
 
@@ -25,34 +25,36 @@ if TYPE_CHECKING:
 
 
 MONTH_S = 30 * 86_400
-# What a project's sessions do without is proposed only once there are so many of them.
+# Removing what a project's sessions do not use is proposed only once there are so many of them.
 LEAST_SESSIONS = 3
-# A section is proposed as a skill from so many tokens on; the level of its heading, since one of the first is the title of a file.
+# A section is proposed as a skill from so many tokens on; the level of its heading, since level 1 is the title of a file.
 LEAST_DRAFT, _DRAFTED = 300, 2
-# Rows of the client's breakdown that this one takes apart; a row of another name stands as it is, and Messages came after the first word.
+# Rows of the client's breakdown that this one divides; other rows stay as they are, and Messages came after the first word.
 _TOOLS, _MEMORY, _AGENTS, _SKILLS, _MESSAGES = "MCP tools", "Memory files", "Custom agents", "Skills", "Messages"
 # What a bill consists of, in the order in which it is shown. Together they are the whole.
 PARTS = ("standing", "conversation", "pauses", "lost", "output")
 
 
-# --- what stands -----------------------------------------------------------------------------------------------------------------------
+# --- before the first word
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any], calls: Mapping[str, list[float]],
             read: Callable[[str], str | None]) -> list[Row]:  # fmt: skip
-    """Return what stands as rows {kind, name, tokens, deferred, used, parts}, the largest first. `tokens`: in each prompt, 0 for what is
-    `deferred` (its size is `on_demand`) · `used`: [times, when last], None where use cannot be told · `parts`: rows of the same kind ·
-    `hooks`: tokens that hooks add · `calls`: as `calls_of` returns them · `read` gives the text of a file, None for none."""
+    """Return what prompts contain before the first word as rows {kind, name, tokens, deferred, used, parts}, the largest first. `tokens`:
+    in each prompt, 0 for what is `deferred` (its size is `on_demand`) · `used`: [times, when last], None where use is not known · `parts`:
+    rows of the same kind · `hooks`: tokens that hooks add · `calls`: as `calls_of` returns them · `read` gives the text of a file, None for
+    none."""
     rows: list[Row] = []
-    gone, deferred = parted(hidden)
+    removed, deferred = parted(hidden)
     for category in breakdown.get("categories", ()):
         name, tokens = category["name"], category["tokens"]
         if category["kind"] != "used" or name == _MESSAGES:
             continue
         if name == _TOOLS:
             tools = _tools(breakdown["tools"], tokens, calls)
-            tokens -= sum(row["tokens"] for row in tools if is_among(row["name"], hidden))  # the client may not know yet
-            items = _servers(_on_demand(row, deferred) for row in tools if not is_among(row["name"], gone))
+            tokens -= sum(row["tokens"] for row in tools if is_among(row["name"], hidden))  # the client may not know this yet
+            items = _servers(_on_demand(row, deferred) for row in tools if not is_among(row["name"], removed))
         elif name == _MEMORY:
             items = [
                 _row("memory", item["name"], item["tokens"], parts=_sections(item, read), source=item["source"])
@@ -67,7 +69,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         rest = tokens - sum(row["tokens"] for row in items)
         rows += items + ([_row("client", f"{name}, not itemised", rest)] if rest > 0 else [])
     if not any(category["name"] == _TOOLS and category["kind"] == "used" for category in breakdown.get("categories", ())):
-        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_among(row["name"], gone))
+        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_among(row["name"], removed))
     if hooks:
         rows.append(_row("hooks", "Texts of hooks", hooks))
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
@@ -78,7 +80,7 @@ def _row(kind: str, name: str, tokens: int, used: list[float] | None = None, par
 
 
 def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
-    """Return a row for each MCP tool, with its `server`. The client says of a tool whether its schema is loaded, but not where it loads all
+    """Return a row for each MCP tool, with its `server`. The client says of a tool whether its schema is loaded, except where it loads all
     of them: then the `tokens` of the category are those of all tools."""
     everything = 0 < sum(tool["tokens"] for tool in tools) <= tokens
     rows: list[Row] = []
@@ -90,7 +92,7 @@ def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[fl
 
 
 def _on_demand(row: Row, deferred: Sequence[str]) -> Row:
-    """Return the row of a tool as it is in the next session, where we defer it."""
+    """Return the row of a tool as it will be in the next session, where we defer it."""
     if not is_among(row["name"], deferred):
         return row
     return {**row, "tokens": 0, "deferred": True, "on_demand": row["on_demand"] or row["tokens"]}
@@ -120,7 +122,7 @@ def _used(calls: Mapping[str, list[float]], name: str) -> list[float]:
 
 
 def _of_plugin(calls: Mapping[str, list[float]], word: str, name: str) -> list[float]:
-    """Return the use of a skill or agent; one of a plugin is called with the plugin's name or without."""
+    """Return the use of a skill or agent; that of a plugin is called with or without the plugin's name."""
     return calls.get(f"{word} {name}") or _used(calls, f"{word} {name.rpartition(':')[2]}")
 
 
@@ -130,28 +132,28 @@ def _together(parts: list[Row]) -> list[float]:
 
 
 def sections(text: str) -> list[tuple[int, str, str]]:
-    """Return (level, heading, text with its heading) of the sections of a Markdown file, those below a section apart from it; (0, "") heads
-    what stands before the first heading. What is fenced holds no heading."""
-    found: list[tuple[int, str, list[str]]] = [(0, "", [])]
+    """Return (level, heading, text with its heading) of the sections of a Markdown file, those below a section apart from it; (0, "") is
+    the text before the first heading. Fenced blocks have no headings."""
+    parts: list[tuple[int, str, list[str]]] = [(0, "", [])]
     fenced = False
     for line in text.splitlines():
         fenced ^= line.lstrip().startswith(("```", "~~~"))
         if not fenced and line.startswith("#") and line.lstrip("#")[:1] == " ":
-            found.append((len(line) - len(line.lstrip("#")), line.lstrip("#").strip(), []))
-        found[-1][2].append(line)
-    return [(level, heading, "\n".join(lines)) for level, heading, lines in found if any(map(str.strip, lines))]
+            parts.append((len(line) - len(line.lstrip("#")), line.lstrip("#").strip(), []))
+        parts[-1][2].append(line)
+    return [(level, heading, "\n".join(lines)) for level, heading, lines in parts if any(map(str.strip, lines))]
 
 
 def section(text: str, wanted: str) -> str:
     """Return the first section with this heading, whatever its case, and what is below it; "" where there is none."""
-    found = sections(text)
-    at = next((at for at, (level, heading, _) in enumerate(found) if level and heading.lower() == wanted.strip().lower()), len(found))
-    end = next((behind for behind in range(at + 1, len(found)) if found[behind][0] <= found[at][0]), len(found))
-    return "\n".join(body for _, _, body in found[at:end])
+    parts = sections(text)
+    at = next((at for at, (level, heading, _) in enumerate(parts) if level and heading.lower() == wanted.strip().lower()), len(parts))
+    end = next((behind for behind in range(at + 1, len(parts)) if parts[behind][0] <= parts[at][0]), len(parts))
+    return "\n".join(body for _, _, body in parts[at:end])
 
 
 def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[Row]:
-    """Return the sections of a file: the client's figure for it, divided as their estimated sizes are."""
+    """Return the sections of a file, with the client's figure for it divided in proportion to their estimated sizes."""
     named = sections(read(item["name"]) or "")
     weights = [estimate_tokens(text, "markup") for _, _, text in named]
     shares = shared_out(item["tokens"], weights)
@@ -162,23 +164,23 @@ def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[R
 
 def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
     """Return name -> [times, when last] of all calls. A skill or agent of a plugin (`plugin:name`) counts under its own name, too."""
-    found: dict[str, list[float]] = {}
+    calls: dict[str, list[float]] = {}
     for digest in digests:
         for name, (times, at) in digest["calls"].items():
             word, _, rest = name.partition(" ")
             short = f"{word} {rest.rpartition(':')[2]}" if rest else name
             for each in {name, short}:
-                known = found.setdefault(each, [0, 0.0])
+                known = calls.setdefault(each, [0, 0.0])
                 known[0] += times
                 known[1] = max(known[1], at)
-    return found
+    return calls
 
 
 # --- what it costs ---------------------------------------------------------------------------------------------------------------------
 
 
 def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str, Any]:
-    """Return what a token that stands in each prompt costs at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the
+    """Return the cost of a token in each prompt at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the
     requests have a model without a known price. `digests`: of main threads, over a period in seconds."""
     usd, requests, unpriced = 0.0, 0, 0
     for digest in digests:
@@ -246,35 +248,36 @@ def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
     return units * (price or 0.0) / 1e6
 
 
-# --- what could go ---------------------------------------------------------------------------------------------------------------------
+# --- what could be removed
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
-    """Return the rows of servers that stand in each prompt and were never used, and of such tools of other servers, the largest first.
-    `sessions`: of the project, in which they could have been."""
+    """Return the rows of servers that are in each prompt and were never used, and of such tools of other servers, the largest first.
+    `sessions`: how many the project had in which they could have been used."""
     if sessions < LEAST_SESSIONS:
         return []
-    found: list[Row] = []
+    unused: list[Row] = []
     for row in rows:
         if row["kind"] == "server":
-            found += [one for one in ([row] if not row["used"][0] else row["parts"]) if one["tokens"] and not one["used"][0]]
-    return sorted(found, key=lambda row: (-row["tokens"], row["name"]))
+            unused += [one for one in ([row] if not row["used"][0] else row["parts"]) if one["tokens"] and not one["used"][0]]
+    return sorted(unused, key=lambda row: (-row["tokens"], row["name"]))
 
 
 def drafts(rows: Iterable[Row], project: str) -> list[Row]:
-    """Return the sections of memory files that could be skills, {name, file, tokens} with what is below them, the largest first; a file of
-    the `project` as it is named there. Whether they are used cannot be told, so it is not claimed."""
-    found: list[Row] = []
+    """Return the sections of memory files that could be skills as {name, file, tokens}, including what is below them, the largest first. A
+    file of the `project` has its path in it. Whether sections are used is not known, so nothing is claimed about that."""
+    candidates: list[Row] = []
     for file in rows:
         path = os.path.relpath(file["name"], project) if is_inside(file["name"], project) else file["name"]
         open_section: Row | None = None
         for part in file["parts"] if file["kind"] == "memory" else ():
             if part["level"] <= _DRAFTED:
                 open_section = {"name": part["name"], "file": path, "tokens": 0} if part["level"] == _DRAFTED else None
-                found += [open_section] if open_section else []
+                candidates += [open_section] if open_section else []
             if open_section:
                 open_section["tokens"] += part["tokens"]
-    return sorted((row for row in found if row["tokens"] >= LEAST_DRAFT), key=lambda row: (-row["tokens"], row["name"]))
+    return sorted((row for row in candidates if row["tokens"] >= LEAST_DRAFT), key=lambda row: (-row["tokens"], row["name"]))
 
 
 def is_inside(folder: str, project: str) -> bool:
@@ -294,7 +297,7 @@ _FILE_BYTES = 1_000_000
 
 def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
     """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover."""
-    breakdown, hidden = prompt_overhead.load(popkit_home, project), prompt_overhead.hidden(popkit_home, project)
+    breakdown, hidden = client_reports.load_breakdown(popkit_home, project), client_reports.hidden(popkit_home, project)
     folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
     inside = {cwd for cwd in folders if is_inside(os.path.realpath(cwd), project)}
     own = [digest for digest in everything if digest["cwd"] in inside]

@@ -1,10 +1,7 @@
-"""What sessions' requests used, by model, by time, within a limit's window and by kind of content, and what these and lost caches cost at
-the models' prices. Pure.
-
-What stands before the first word is of no kind. What was lost to the cache counts as read there, as it does in the requests' shares: what
-writing it again cost beyond reading is of no kind either. Sums by kind are whole tokens that add up, shared out as the shares of the
-requests are.
-"""
+"""Sums of what requests used, by model, by time, within a limit's window and by kind of content, and what they and lost caches cost at the
+models' prices. Pure. Tokens before the first word have no kind. Tokens that the cache lost count as read, as in the shares of the requests:
+the extra cost of writing them again has no kind, either. Sums by kind are whole tokens that add up, divided in proportion to the shares of
+the requests."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
     class Tokens(TypedDict):
-        """Tokens by how a request used them."""
+        """Tokens by how requests used them."""
 
         plain: int
         read: int
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
         output: int
 
     class Part(TypedDict):
-        """What one session used, its main thread or all its `subagents` together; `share` of all `tokens`."""
+        """The usage of one session, by its main thread or by all its `subagents` together; `share`: of all `tokens`."""
 
         session: str
         cwd: str
@@ -50,12 +47,12 @@ if TYPE_CHECKING:
         parts: list[Part]
         # name of SOURCES -> tokens; their sum is `tokens`
         sources: dict[str, int]
-        # Of what the conversation was made, as `kinds.rows` has it; their tokens add up to its.
+        # What the conversations were made of, as rows of `kind_rows`, whose tokens add up to those of the conversation.
         kinds: list[Row]
 
 # --- by kind -----------------------------------------------------------------------------------------------------------------------------
 
-# Conversations that an earlier version has read, whose transcripts are gone: nothing says what they were made of.
+# Conversations that an earlier version has read and whose transcripts are gone: what they were made of is unknown.
 UNTOLD = "untold"
 _SERVER = "mcp__"
 
@@ -79,26 +76,26 @@ def add_shares(sums: dict[str, list[float]], shares: Shares | None, hour: bool) 
         row[2 + hour] += written
 
 
-def add_kept_shares(sums: dict[str, list[float]], shares: Shares | None) -> None:
-    """Add the shares of a request to sums by kind, of one column: without what was lost."""
-    for kind, (_, _, _, kept) in (shares or {}).items():
-        sums.setdefault(kind, [0.0])[0] += kept
+def add_unlost_shares(sums: dict[str, list[float]], shares: Shares | None) -> None:
+    """Add the shares of a request, without lost tokens, to sums by kind, of one column."""
+    for kind, (_, _, _, share) in (shares or {}).items():
+        sums.setdefault(kind, [0.0])[0] += share
 
 
 def shared_by_kind(sums: Mapping[str, Sequence[float]], totals: Sequence[int]) -> dict[str, list[int]]:
-    """Return totals, one of each column, by kind: whole tokens that add up to them. What nobody has a share of is OTHER."""
-    found = {kind: [0] * len(totals) for kind in [*sums, OTHER]}
+    """Return totals, one of each column, divided by kind: whole tokens that add up to them. A total without shares is OTHER."""
+    by_kind = {kind: [0] * len(totals) for kind in [*sums, OTHER]}
     for column, total in enumerate(totals):
         weights = [max(0.0, row[column]) for row in sums.values()]
         for kind, tokens in zip(sums, shared_out(total, weights)):
-            found[kind][column] = tokens
+            by_kind[kind][column] = tokens
         if not any(weights):
-            found[OTHER][column] = total
-    return {kind: row for kind, row in found.items() if any(row)}
+            by_kind[OTHER][column] = total
+    return {kind: row for kind, row in by_kind.items() if any(row)}
 
 
 def shared_out(total: int, weights: Sequence[float]) -> list[int]:
-    """Return a total in parts as these weights are; they add up to it."""
+    """Return a total divided in proportion to weights, in whole parts that add up to it."""
     sums = list(accumulate(weights))
     ends = [round(total * sum / sums[-1]) if sums[-1] else 0 for sum in sums]
     return [end - begin for begin, end in zip([0, *ends], ends)]
@@ -107,10 +104,11 @@ def shared_out(total: int, weights: Sequence[float]) -> list[int]:
 def kind_rows(
     tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
 ) -> list[Row]:
-    """Return what conversations were made of as rows {kind, name, tokens, parts}, the dearest first, with `usd` and `used` where these are
-    given. `kind`: one of policy/lost_cache.py, UNTOLD, `result` of the tool of this `name`, or `server` for the tools of an MCP server,
-    which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for what is no result."""
-    found: list[Row] = []
+    """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
+    `usd` and `calls` are given. `kind`: one of policy/lost_cache.py, UNTOLD, `result` of the tool of this `name`, or `server` for the
+    tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything but
+    results."""
+    rows: list[Row] = []
     servers: dict[str, list[Row]] = {}
     for kind, count in tokens.items():
         is_result, name = kind.startswith(RESULT), kind.removeprefix(RESULT)
@@ -122,9 +120,9 @@ def kind_rows(
         if calls is not None:
             row["used"] = calls.get(name, [0, 0.0]) if is_result and name else None
         server = name.split("__")[1] if name.startswith(_SERVER) and name.count("__") > 1 else ""
-        (servers.setdefault(server, []) if server else found).append(row)
-    found += [_server(name, sorted(parts, key=_dearest)) for name, parts in servers.items()]
-    return sorted(found, key=_dearest)
+        (servers.setdefault(server, []) if server else rows).append(row)
+    rows += [_server(name, sorted(parts, key=_dearest)) for name, parts in servers.items()]
+    return sorted(rows, key=_dearest)
 
 
 def _server(name: str, parts: list[Row]) -> Row:
@@ -141,15 +139,15 @@ def _dearest(row: Row) -> tuple[float, int, str]:
 
 # --- by model and by time ----------------------------------------------------------------------------------------------------------------
 
-SLOT_S = 600  # of what is added up by time
-GRAIN_S = 10  # of what is added up by model and time
+SLOT_S = 600  # columns of the sums by time
+GRAIN_S = 10  # columns of the sums by model and time
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
 _MOST_DETAILS = 3
 
 
 def of_models(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[Used]:
-    """Return the sums of requests; `losses`: id of a Usage -> what its request lost."""
+    """Return the sums of requests by model; `losses`: id of a Usage -> the loss of its request."""
     sums: dict[Priced, Used] = {}
     shares: dict[Priced, dict[str, list[float]]] = {}
     for request in requests:
@@ -175,8 +173,8 @@ def of_models(requests: list[Sent], standing: int, losses: Mapping[int, lost_cac
 
 
 def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None) -> None:
-    """Add to sums what of a request stood before the first word, and what was written again. A prompt is read from its beginning on, so
-    what stands is read first, and what was lost begins where reading ends: the two share tokens, which count once."""
+    """Add to sums the tokens of a request before the first word, and those written again. A prompt is read from its beginning on, so the
+    former are read first, and the lost ones begin where reading ends: tokens that are both count once."""
     hour = usage.cache_ttl_s > 300
     if not usage.read:
         sum["cold"][2 if not usage.created else hour] += 1
@@ -204,13 +202,13 @@ def by_time(
         sums = slots.setdefault(at, [at, 0, 0, 0, 0, 0])
         loss = losses.get(id(usage))
         lost = loss.tokens if loss else 0
-        # What was lost begins where reading ends, so what stands is lost with it as far as it was not read.
-        stands = min(standing, usage.tokens)
-        stands -= max(0, min(stands - usage.read, lost))
-        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
+        # Lost tokens begin where reading ends, so those before the first word are lost, too, as far as they were not read.
+        before = min(standing, usage.tokens)
+        before -= max(0, min(before - usage.read, lost))
+        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, before)
         sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
-        left[at] = left.get(at, 0) + usage.tokens - stands - lost
-        add_kept_shares(shares.setdefault(at, {}), request.shares)
+        left[at] = left.get(at, 0) + usage.tokens - before - lost
+        add_unlost_shares(shares.setdefault(at, {}), request.shares)
     by_kind = [shared_by_kind(shares[at], [left[at]]) for at in slots]
     return list(slots.values()), [{kind: tokens for kind, (tokens,) in row.items()} for row in by_kind]
 
@@ -249,9 +247,9 @@ def usd_of(used: Used, models: Models) -> dict[str, float] | None:
 
 
 def misses(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what the caches of sessions lost: `sessions`, `requests`, the names of their `hosts`, `usd` of all requests, `unpriced`: how
-    many of them have a model without a price; `lost`: {times, tokens, usd, unpriced} of all losses, and `causes`: the same of each cause,
-    the dearest first, with `details`: [(words, times)] of those that came most often."""
+    """Return the losses of the caches of sessions: `sessions`, `requests`, the names of their `hosts`, `usd` of all requests, `unpriced`:
+    how many of them have a model without a price; `lost`: {times, tokens, usd, unpriced} of all losses, and `causes`: the same for each
+    cause, the most expensive first, with `details`: [(words, times)] of the most frequent ones."""
     requests = unpriced = sessions = 0
     usd = 0.0
     hosts: set[str] = set()
@@ -288,13 +286,14 @@ def _none() -> dict[str, Any]:
 # --- in a limit's window -----------------------------------------------------------------------------------------------------------------
 
 
-# All that subagents used; of main threads what they wrote, what was written to the cache again after a pause and for any other cause, what
-# stood before the first word, and all else of their prompts.
+# The usage of subagents; of main threads their output, the tokens written to the cache again after a pause and for any other cause, those
+# before the first word, and the rest of their prompts.
 SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
 
 
 def took(digests: Iterable[Digest], since: float) -> Took:
-    """Return what sessions used since a time (seconds, to ten minutes): `used` and `tokens` in all, and the `parts`, the largest first."""
+    """Return the usage of sessions since a time (seconds, to ten minutes): `used` and `tokens` in all, and the `parts`, the largest
+    first."""
     parts: dict[tuple[str, bool], Part] = {}
     whole = _no_tokens()
     sources = dict.fromkeys(SOURCES, 0)
@@ -305,7 +304,7 @@ def took(digests: Iterable[Digest], since: float) -> Took:
             for loss in digest["losses"]:
                 if int(loss["at"]) // SLOT_S * SLOT_S + SLOT_S > since:
                     sources["pauses" if loss["cause"] == PAUSE else "lost"] += loss["tokens"]
-        for (at, *counts, stands), row in zip(digest["by_time"], digest["kinds_by_time"]):
+        for (at, *counts, before), row in zip(digest["by_time"], digest["kinds_by_time"]):
             if at + SLOT_S <= since:
                 continue
             part = parts.setdefault(
@@ -313,7 +312,7 @@ def took(digests: Iterable[Digest], since: float) -> Took:
                 {"session": session, "cwd": digest["cwd"], "subagents": bool(agent), "used": _no_tokens(), "tokens": 0, "share": 0.0},
             )
             part["tokens"] += sum(counts)
-            sources["standing"] += 0 if agent else stands
+            sources["standing"] += 0 if agent else before
             for kind, count in () if agent else row.items():
                 by_kind[kind] = by_kind.get(kind, 0) + count
             for sums in (part["used"], whole):

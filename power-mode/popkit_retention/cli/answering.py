@@ -9,8 +9,8 @@ import time
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.operations import help_lines
 from hooks.utils.text import WIDTH, countdown, laid_out, visible, width_of, without_controls
-from hooks.utils.views.help import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.operation is flag_parser.HELP:
-            write_view(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
+            write_view(help_lines(parsed.argument or "", table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
@@ -68,13 +68,13 @@ def run(
 
 
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
-    """Do work for a hook's child, whose output and exit code nobody reads: an error goes to the hooks' log, under a name."""
-    from hooks.utils.io import failures  # which a command that prints does without
+    """Run work of a hook's child process, whose output and exit code nobody reads: an error is logged in the hooks' log, under a name."""
+    from hooks.utils.io import storage  # only needed here
 
     try:
         work()
-    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, name, error)
+    except Exception as error:  # noqa: BLE001  errors of any kind belong in the log
+        storage.log_failure(environ, name, error)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
@@ -100,7 +100,7 @@ def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], aft
 
 
 def message_of(error: Exception) -> str:
-    """Return an error in words; one of the system with the file that it is about."""
+    """Return an error in words; a system error with the file that it is about."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
     return str(error)
@@ -117,7 +117,7 @@ _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
 def width(stream: TextIO) -> int:
-    """Return how wide lines may be: as wide as the terminal; for a file or a pipe as in Claude Code."""
+    """Return the width of lines (columns): that of the terminal; for a file or a pipe, that of Claude Code."""
     try:
         return width_of(os.get_terminal_size(stream.fileno()).columns - 1) if stream.isatty() else WIDTH
     except (OSError, ValueError, AttributeError):
@@ -125,7 +125,7 @@ def width(stream: TextIO) -> int:
 
 
 class Bar:
-    """Progress on stderr, where that is a terminal: of bytes, shown as MB, or of what `unit` names. A context manager, which removes it."""
+    """A progress bar on stderr, where that is a terminal: of bytes, shown as MB, or of the `unit`. A context manager, which removes it."""
 
     def __init__(self, environ: Mapping[str, str], unit: str = ""):
         self.unit = unit
@@ -141,7 +141,7 @@ class Bar:
             sys.stderr.write("\r\x1b[K")
 
     def show(self, done: int, whole: int) -> None:
-        """Show that `done` of `whole` are done."""
+        """Show the progress: `done` of `whole`."""
         percent = 100 * done // whole if whole else 100
         now = time.monotonic()
         if self.on and (percent != self.shown or now - self.shown_at > _REFRESHED_S):
@@ -152,10 +152,10 @@ class Bar:
             sys.stderr.flush()
 
     def _time_left(self, done: int, whole: int, now: float) -> str:
-        """Return how long the rest will take at the speed so far; "" in the first seconds, and near the end."""
-        gone = now - self.began
-        left = gone * (whole - done) / done if done else 0.0
-        return f", about {countdown(left)} left" if gone > _TIME_LEFT_AFTER_S and left >= 1 else ""
+        """Return how long the rest will take at the speed so far; "" in the first seconds and near the end."""
+        passed = now - self.began
+        left = passed * (whole - done) / done if done else 0.0
+        return f", about {countdown(left)} left" if passed > _TIME_LEFT_AFTER_S and left >= 1 else ""
 
 
 def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
@@ -173,7 +173,7 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
 
 
 def is_confirmed(question: str) -> bool:
-    """Ask on the terminal; return whether the answer is yes. No answer is a no."""
+    """Ask on the terminal; return whether the answer is yes. No answer counts as no."""
     print(f"{question} [y/N] ", end="", flush=True)
     answer = sys.stdin.readline() if sys.stdin else ""
     print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
@@ -182,7 +182,7 @@ def is_confirmed(question: str) -> bool:
 
 def write_content(content: str, stream: TextIO, raw: bool = False) -> None:
     """Write restored contents, with a line end: on a terminal with escapes for what would move its cursor, hide or reorder letters; else
-    for control characters alone, since what is piped may be shown later. `raw`: as they are, byte for byte."""
+    for control characters alone, since piped text may be shown later. `raw`: unchanged, byte for byte."""
     written = content.removesuffix("\n") + "\n"
     if stream.isatty() and not raw:
         encoding = getattr(stream, "encoding", None) or "ascii"
@@ -203,7 +203,7 @@ def follow_locale(*streams: TextIO) -> None:
         encoding = nl_langinfo(CODESET)
         if encoding.upper() not in ("", "UTF-8", "UTF8", "ASCII", "US-ASCII", "ANSI_X3.4-1968", "646"):
             for stream in streams:
-                if hasattr(stream, "reconfigure"):  # a replacement may have none
+                if hasattr(stream, "reconfigure"):  # a stream that replaces it may have none
                     stream.reconfigure(encoding=encoding, errors="replace")
     except (ImportError, LookupError):
         return

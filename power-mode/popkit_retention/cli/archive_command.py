@@ -1,7 +1,5 @@
-"""`popkit archive`: what has left the contexts and can still be had, whether it is intact, and how it is deleted for good.
-
-Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read.
-"""
+"""`popkit archive`: list, search and show the records of cleared results, check that they are intact, and delete them for good. Exit 0 when
+all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from hooks.utils.archive import chain, chains, index, searching
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, peek
+from hooks.utils.state import archived, session
 from hooks.utils.text import size
 
 from ..views import archive as views
@@ -99,7 +97,7 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _record_of(db: Connection, word: str) -> Record:
-    """Return the record that a word means; Refused for none, or several."""
+    """Return the record that a word names; Refused for none, or several."""
     handles = archive.handles_of(db, word)
     known = archive.record(db, handles[0]) if len(handles) == 1 else None
     if known:
@@ -119,7 +117,7 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
     for id in report.lost:
         known = archive.record(db, id)
-        lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer gives its content", indent="  ")
+        lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer has its content", indent="  ")
     for problem in report.problems:
         lines += text.wrap(f"Problem: {problem}", indent="  ")
     checked = f"{text.counted(report.records, 'record')} of {text.counted(report.chains, 'context')}"
@@ -155,17 +153,17 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         return Answer([*lines, *views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
     lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
     if doing and pruned.chains:
-        lines.append(f"{text.counted(pruned.chains, 'context')} vanished completely.")
+        lines.append(f"{text.counted(pruned.chains, 'context')} disappeared completely.")
     lines += views.on_hold(pruned)
     if placed and (args.dry_run or args.yes):
         lines += views.unrestorable(placed, doing)
     if doing and not pruned.shrunk:
-        lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it again.")
+        lines += text.wrap("The file keeps its size for now, because there was no space or no time to rewrite it.")
     return Answer(lines, data)
 
 
 def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ: Mapping[str, str]) -> archive.Pruned:
-    """Prune the archive, and log that as governance does."""
+    """Prune the archive, and log it as governance does."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
     from ..governance import GovernanceError
@@ -183,23 +181,23 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
 
 
 def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
-    """Show what would be deleted and which placeholders would lead to nothing, and ask. Refused without a yes."""
+    """Show what would be deleted and which placeholders could no longer be restored, and ask. Refused unless the user confirms."""
     if args.json:
         many = text.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
     answering.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
     if not answering.is_confirmed("Delete anyway?"):
-        raise Refused("nothing was deleted. --yes answers beforehand")
+        raise Refused("nothing was deleted. --yes skips the question")
 
 
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
-    """Delete the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
+    """Delete the originals of transcripts that were changed before `older_than` (seconds)."""
     deleted = 0
-    for name in peek.sessions(popkit_home):
+    for name in session.folders(popkit_home):
         path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
-            if os.lstat(path).st_ctime < older_than:  # the file was renamed, so its mtime is that of its last line
+            if os.lstat(path).st_ctime < older_than:  # the file was renamed, so its mtime is the time of its last line
                 deleted += 1
                 if not dry_run:
                     os.unlink(path)

@@ -1,5 +1,5 @@
-"""Change Claude Code's settings, only on the user's word and with the change shown first: `popkit statusline install` adds the status line,
-`popkit native` switches the provider's own clearing of tool results on and off in a project, and both take it out again.
+"""Change Claude Code's settings, only after showing the change and asking: `popkit statusline install` adds the status line,
+`popkit native` switches the provider's own clearing of tool results on and off in a project, and both remove it again.
 
 A file keeps its order, its spacing and its mode; another status line is put aside and comes back on `uninstall`.
 """
@@ -38,7 +38,7 @@ _FOLDER = "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}"
 # The same for everyone, so that a project's settings can be shared: the script behind it is each user's own. A shell expands no `~` in a
 # variable.
 COMMAND = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popkit#?}};; esac; sh "$popkit/{SCRIPT}"'
-# Between events the time that the cache has left goes down.
+# Between events, the remaining time of the cache counts down.
 VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
 
 
@@ -58,7 +58,7 @@ class Settings:
             raise Refused(f"{self.path} is left alone, because it is not valid: {error}") from None
 
     def ours(self) -> dict | None:
-        """Return the status line in the settings, when it is this one, of any version; None otherwise."""
+        """Return the status line in the settings if it is ours, of any version; else None."""
         value = loads(self.current) if self.current else None
         return value if isinstance(value, dict) and _is_ours(value.get("command")) else None
 
@@ -68,7 +68,7 @@ class Settings:
         return settings_file.is_confirmed(yes)
 
     def write(self, after: str) -> None:
-        """Make the change that was shown, if the file is still what it was."""
+        """Write the change that was shown, if the file has not changed since."""
         settings_file.write(self.path, self.text, after)
 
 
@@ -77,7 +77,7 @@ def _is_ours(command: object) -> bool:
 
 
 def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
-    """Show the change, ask, make it. Return 0 when the status line is installed afterwards."""
+    """Install the status line, after showing the change and asking. Return 0 when it is installed afterwards."""
     settings = Settings(scope, environ)
     ours = settings.ours()
     if settings.current and ours is None and not replace:
@@ -102,13 +102,13 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
 
 
 def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
-    """Bring back what was there before. Return 0 when our status line is not in the settings afterwards."""
+    """Restore the previous status line. Return 0 when ours is not in the settings afterwards."""
     settings = Settings(scope, environ)
     if settings.ours() is None:
         print(f"The status line is not in {settings.path}, so nothing was changed.")
         return 0
     aside = _aside(settings.home).get(settings.path)
-    text = settings.text or ""  # ours is in it
+    text = settings.text or ""  # it has our status line
     after = settings_file.with_value(text, KEY, aside) if isinstance(aside, str) else settings_file.without(text, KEY)
     if not settings.is_agreed(after, yes):
         return 1
@@ -129,7 +129,7 @@ def _aside(popkit_home: str) -> dict:
 
 def _put_aside(settings: Settings, text: str | None) -> None:
     known = _aside(settings.home)
-    changed = {path: kept for path, kept in known.items() if path != settings.path}
+    changed = {path: previous for path, previous in known.items() if path != settings.path}
     if text is not None:
         changed[settings.path] = text
     if changed != known:
@@ -138,7 +138,7 @@ def _put_aside(settings: Settings, text: str | None) -> None:
 
 
 def _write_script(popkit_home: str) -> None:
-    """Write the script that the settings name: it finds PopKit where it was, or where an update has put it."""
+    """Write the script that the settings name. It finds PopKit at its present place, or where an update has put it."""
     here = shlex.quote(os.path.join(home.plugin_root(), "bin", "popkit"))
     script = (
         "# Written by `popkit statusline install`; the status line in settings.json runs it.\n"
@@ -155,9 +155,9 @@ def _write_script(popkit_home: str) -> None:
 
 
 MISTAKES = (OSError,)
-# Of one's own sessions so many are replayed, the newest: a minute or so.
+# How many of the user's newest sessions are replayed, which takes about a minute.
 _NEWEST = 30
-_AT_LEAST = 20_000  # --at-least where only a trigger is named
+_AT_LEAST = 20_000  # --at-least if only a trigger is given
 ENV, VARIABLE, MANAGEMENT = "env", "CLAUDE_CODE_EXTRA_BODY", "context_management"
 _CLEAR, _THINKING = "clear_tool_uses_20250919", {"type": "clear_thinking_20251015", "keep": "all"}
 
@@ -178,20 +178,20 @@ def native(args: Parsed, environ: Mapping[str, str]) -> Answer:
             chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
             after, again = switched_on(before or "{}\n", edit_of(chosen, spared)), _again(chosen, spared)
     except NotOurs as error:
-        raise Refused(f"{path} is left alone: {error}. Take it out by hand, and try again") from None
+        raise Refused(f"{path} is left alone: {error}. Remove it by hand, and try again") from None
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is left alone, because it is not valid: {error}") from None
-    json.loads(after.lstrip("\ufeff"))  # what is written can be read again
-    command, effect = f"popkit native {again} --yes", "It holds from the next session of this project on."
-    is_as_asked = settings_file.change(path, before, after, args.yes, args.dry_run, environ, command=command, effect=effect)
-    return Answer([], code=int(not (is_as_asked or args.dry_run)))
+    json.loads(after.lstrip("\ufeff"))  # the settings that were just written are valid
+    command, effect = f"popkit native {again} --yes", "It takes effect with the next session of this project."
+    is_done = settings_file.change(path, before, after, args.yes, args.dry_run, environ, command=command, effect=effect)
+    return Answer([], code=int(not (is_done or args.dry_run)))
 
 
 def _lines_of(path: str, edit: dict[str, Any] | None) -> list[text.Line]:
     lines = text.title("Clearing by the provider")
     if edit is None:
-        return lines + text.wrap("Off in this project. `popkit native on` finds the settings that would have paid on your sessions.")
-    return [*lines, *text.wrap(_in_words(edit)), *text.wrap(f"In {text.clean(path)}. `popkit native off` takes it out.")]
+        return lines + text.wrap("Off in this project. `popkit native on` finds the settings that would have paid off on your sessions.")
+    return [*lines, *text.wrap(_in_words(edit)), *text.wrap(f"In {text.clean(path)}. `popkit native off` removes it.")]
 
 
 def _in_words(edit: dict[str, Any]) -> str:
@@ -210,25 +210,25 @@ def _named(args: Parsed) -> NativeSettings | None:
 
     if args.trigger is None:
         if args.keep is not None or args.at_least is not None:
-            raise Refused("name --trigger too")
+            raise Refused("give --trigger, too")
         return None
     return NativeSettings(args.trigger, 15 if args.keep is None else args.keep, _AT_LEAST if args.at_least is None else args.at_least)
 
 
 def _best(args: Parsed, environ: Mapping[str, str]) -> NativeSettings:
-    """Return the settings that would have paid best on the user's newest sessions; Refused where none would have."""
+    """Return the settings that would have saved most on the user's newest sessions; Refused where none would have paid off."""
     from ..lab import outcomes
     from .lab_command import TTLS
 
     read = _newest_sessions(environ)
     if not read:
-        raise Refused("there are no sessions here to learn from. Name the settings yourself: popkit native on --trigger 100000")
+        raise Refused("there are no sessions here to learn from. Give the settings yourself: popkit native on --trigger 100000")
     with Bar(environ, "settings") as bar:
         best = outcomes.best_of(outcomes.native_fits(read, TTLS[args.ttl], args.model, progress=bar.show))
     if best is None:
         raise Refused(
-            f"nothing was changed: over your {text.counted(len(read), 'newest session')} no setting would have paid without many results"
-            " being needed again. To set it all the same, name --trigger"
+            f"nothing was changed: on your {text.counted(len(read), 'newest session')} no setting would have paid off without many"
+            " results being needed again. To switch it on anyway, give --trigger"
         )
     answering.write_view(text.wrap(_best_in_words(best, len(read))), sys.stdout, environ)
     return best.settings
@@ -237,9 +237,9 @@ def _best(args: Parsed, environ: Mapping[str, str]) -> NativeSettings:
 def _best_in_words(best: NativeFit, count: int) -> str:
     trigger, keep, at_least = best.settings
     return (
-        f"Over your {text.counted(count, 'newest session')}, clearing all but the newest {keep} results from {trigger:,} tokens on, "
-        f"{at_least:,} tokens or more at once, would have come to {best.cost:.3f} of the cost without; {best.misses:.1f} results per 100 "
-        f"requests would have been needed again, and {best.dearer:.0%} of the sessions would have been dearer."
+        f"On your {text.counted(count, 'newest session')}, clearing all but the newest {keep} results from {trigger:,} tokens on,"
+        f" {at_least:,} tokens or more at once, would have brought the cost to {best.cost:.3f} of what it was; {best.misses:.1f}"
+        f" results per 100 requests would have been needed again, and {best.dearer:.0%} of the sessions would have cost more."
     )
 
 
@@ -266,7 +266,7 @@ def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
 
 
 def _again(chosen: NativeSettings, spared: list[str]) -> str:
-    """Return the words that ask for the same settings without looking for them."""
+    """Return the words that set the same settings without a search."""
     trigger, keep, at_least = chosen
     words = [f"on --trigger {trigger} --keep {keep} --at-least {at_least}", *(f"--except {shlex.quote(tool)}" for tool in spared)]
     return " ".join(words)
@@ -279,11 +279,11 @@ def _again(chosen: NativeSettings, spared: list[str]) -> str:
 
 
 class NotOurs(ValueError):
-    """The settings hold something that we leave alone; the message says what."""
+    """The settings have something that we leave alone; the message says what."""
 
 
 def edit_of(settings: NativeSettings, spared: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the edit that the provider is asked for; results of `spared` tools stay."""
+    """Return the edit to ask the provider for; results of `spared` tools stay."""
     edit: dict[str, Any] = {
         "type": _CLEAR,
         "trigger": {"type": "input_tokens", "value": settings.trigger},
@@ -295,13 +295,14 @@ def edit_of(settings: NativeSettings, spared: Sequence[str] = ()) -> dict[str, A
 
 
 def edit_in(text: str) -> dict[str, Any] | None:
-    """Return the clearing of tool results that a settings file asks for; None for none. NotOurs, ValueError for what is not understood."""
+    """Return the edit that clears tool results in a settings file; None for none. NotOurs or ValueError for a file that is not
+    understood."""
     edits = _body(_environment(text)).get(MANAGEMENT, {}).get("edits", [])
     return next((edit for edit in edits if isinstance(edit, dict) and edit.get("type") == _CLEAR), None)
 
 
 def switched_on(text: str, edit: dict[str, Any]) -> str:
-    """Return the settings with the edit, in place of one that they have. NotOurs where they have something else there."""
+    """Return the settings with the edit, in place of an earlier one. NotOurs where they have something else there."""
     environment = _environment(text)
     body = _body(environment)
     others = [one for one in body.get(MANAGEMENT, {}).get("edits", [_THINKING]) if not _is_clear(one)]
@@ -310,7 +311,7 @@ def switched_on(text: str, edit: dict[str, Any]) -> str:
 
 
 def switched_off(text: str) -> str:
-    """Return the settings without it, and without what only it needed."""
+    """Return the settings without the edit, and without what only the edit needed."""
     environment = _environment(text)
     body = _body(environment)
     others = [one for one in body.get(MANAGEMENT, {}).get("edits", []) if not _is_clear(one)]
@@ -334,7 +335,7 @@ def _environment(text: str) -> dict[str, Any]:
     value = settings_file.value_text(text, ENV)
     environment = json.loads(value) if value else {}
     if not isinstance(environment, dict):
-        raise NotOurs(f'"{ENV}" is no object')
+        raise NotOurs(f'"{ENV}" is not an object')
     return environment
 
 
@@ -346,5 +347,5 @@ def _body(environment: dict[str, Any]) -> dict[str, Any]:
         body = None
     management = body.get(MANAGEMENT, {}) if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(management, dict) or not isinstance(management.get("edits", []), list):
-        raise NotOurs(f"{VARIABLE} holds something that is not understood")
+        raise NotOurs(f"{VARIABLE} has something that is not understood")
     return body

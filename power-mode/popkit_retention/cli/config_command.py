@@ -1,7 +1,7 @@
-"""`popkit config`: is the configuration right, what does it say, and which file says it.
+"""`popkit config`: check the configuration, and show each value with the file that sets it.
 
 Each problem of a file is named with its key, its value and what is allowed. The check walks the table of `fields`, so it finds a problem
-exactly where the hooks' reader leaves something out; beyond that it says where a text stops being JSON and which keys stand twice.
+exactly where the hooks' reader ignores something; it also says where a text stops being JSON and which keys occur twice.
 
 Reads only. Exit 0 when all is well, 1 when there are problems.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 KEY_WIDTH, VALUE_WIDTH = 41, 21
 
-# What holds where no file says anything.
+# Values where no file sets them.
 BUILT_IN = {key: field["default"] for key, field in FIELDS.items()}
 
 
@@ -76,7 +76,7 @@ def _problem_lines(problems: list) -> list:
         for note in (f"allowed: {problem.allowed}", problem.hint):
             if note:
                 lines += text.wrap("    " + note, indent="      ")
-    return [*lines, f"{text.counted(len(problems), 'problem')}. What cannot be used is left out; the layer below it counts."]
+    return [*lines, f"{text.counted(len(problems), 'problem')}. Values that cannot be used are ignored; those of the layer below apply."]
 
 
 def _files_without(files: list) -> list:
@@ -112,19 +112,19 @@ def _show(args: Parsed, folders: tuple) -> Answer:
     lines = [line for key, value, layer in rows if not _in_the_way(key, layer) for line in _row(key, value, layer.name)]
     lines += ["", "Shipped models are left out here; --json lists them."]
     lines += ["", "The files, lowest first:", *_file_lines(layers), ""]
-    lines += ["A session's own profile and pins lie above them: /popkit:context retention"]
+    lines += ["A session's own profile and pins take precedence: /popkit:context retention"]
     if has_problems:
-        lines += ["Some values are left out: popkit config check says which and why."]
+        lines += ["Some values are ignored: popkit config check says which and why."]
     return Answer(lines, data, code=int(has_problems))
 
 
 def _in_the_way(key: str, layer: Layer) -> bool:
-    """Return whether a row is left out: descriptions decide nothing, and are wide; the shipped models are a hundred rows."""
+    """Return whether a row is left out: descriptions have no effect and are wide, and the shipped models are a hundred rows."""
     return key.endswith(".description") or (key.startswith("models.by_id") and layer.name == "shipped")
 
 
 def _row(key: str, value: object, source: str) -> list:
-    """Return one row, or one line for each item of a list; a list that is empty has one row."""
+    """Return one row, or one line for each item of a list; an empty list has one row."""
     items = value if isinstance(value, list) and value else [value]
     cells = [text.clean(shown(item)) for item in items]
     lines = [f"{_padded(text.clean(key), KEY_WIDTH)} {_padded(cells[0], VALUE_WIDTH)} {source}"]
@@ -153,7 +153,7 @@ def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
 
 
 def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
-    """Return (path, value) of everything in nested objects that is no object, or an empty one."""
+    """Return (path, value) of everything in nested objects that is not an object, or an empty one."""
     if isinstance(value, dict) and (value or not path):
         for key, member in value.items():
             yield from leaves(member, (*path, key))
@@ -165,24 +165,24 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tu
 
 LONGEST_VALUE = 60
 
-# `value` is the text of the JSON found, "" where the problem is not one value; `hint` is one more sentence or "".
+# `value` is the JSON text of the value, "" where the problem is not one value; `hint` is one more sentence or "".
 Problem = collections.namedtuple("Problem", "file key value allowed hint")
 
 
 def check_layers(root: str | None, home: str | None, project: str | None) -> tuple[list[str], list[Problem]]:
-    """Return (files that are there, problems) of all layers, those included that only show when the layers are put together."""
+    """Return (files that exist, problems) of all layers, including problems that only show when the layers are merged."""
     files, problems, layers = [], [], []
     for name, path in layer_paths(root, home, project):
-        # lexists: a link to nowhere is there, and worth a word.
+        # lexists: a broken link exists, and is reported.
         if os.path.lexists(path):
             files.append(path)
             problems += check_file(path, name)
         elif name == "shipped":
-            problems.append(Problem(path, "", "", "the shipped file; the built-in defaults hold", "Install PopKit again."))
+            problems.append(Problem(path, "", "", "the shipped file; the built-in defaults apply", "Install PopKit again."))
         layers.append(read_layer(name, path))
     beside = os.path.join(root or "", "hooks", "retention-config.json")
     if root and os.path.lexists(beside):
-        # The specification names this place, too; hooks read power-mode/config.json, the other one that it names.
+        # The specification names this place, too; hooks read power-mode/config.json, its other place.
         place = layers[1].path
         problems.append(Problem(beside, "", "", "no file here; it is not read", f'Move its "retention" to {place}.'))
     refused: list[Any] = []
@@ -193,7 +193,7 @@ def check_layers(root: str | None, home: str | None, project: str | None) -> tup
 
 
 def check_file(path: str, layer: str | None = None) -> list[Problem]:
-    """Return the problems of one file; without a layer, its place tells which one it is."""
+    """Return the problems of one file; without a layer, the layer follows from its path."""
     text, error = read_text(path)
     if text is None:
         return [Problem(path, "", "", "a JSON file", error or "There is no such file.")]
@@ -282,7 +282,7 @@ def _parsed(text: str, repeated: list[Any]) -> object:
 
 
 def _repeated(document: object, repeated: list[Any], path: str, layer: str) -> list[Problem]:
-    """Return the keys that occur twice in one object; of power-mode/config.json only `retention` is ours."""
+    """Return the keys that occur twice in one object; in power-mode/config.json, only `retention` is ours."""
     problems: list[Problem] = []
 
     def walk(value: object, at: tuple[str | int, ...]) -> None:
@@ -306,7 +306,7 @@ def _repeated(document: object, repeated: list[Any], path: str, layer: str) -> l
 
 
 def _about_unknown(at: tuple[str | int, ...], known: tuple[str, ...]) -> str:
-    """Return what to say of a key that the table does not know."""
+    """Return the hint for a key that is not in the table."""
     if len(at) > 1:
         return ("There is no such key. " + _nearest(at[-1], known)).strip()
     if at[0] in FIELDS:
@@ -314,13 +314,13 @@ def _about_unknown(at: tuple[str | int, ...], known: tuple[str, ...]) -> str:
     return ("There is no such key. " + _nearest(at[0], (*known, "retention"))).strip()
 
 
-def _nearest(given: object, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(given, known, 1) if isinstance(given, str) else []
+def _nearest(value: object, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
     return f'Did you mean "{close[0]}"?' if close else ""
 
 
 def shown(value: object) -> str:
-    """Return a value as JSON, shortened, secrets masked; what a terminal would not show as it is, is spelt out."""
+    """Return a value as JSON, shortened, with secrets masked and characters that a terminal would not show spelt out."""
     text = mask(json.dumps(value, ensure_ascii=False))
     if not text.isprintable():
         text = mask(json.dumps(value))

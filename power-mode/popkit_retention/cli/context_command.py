@@ -1,7 +1,7 @@
 """`popkit context`: the answers of /popkit:context in a shell, for any session; and `popkit restore`, which prints what was cleared. Exit 1
-when the user asked for what there is not.
+when something that the user named does not exist.
 
-The model runs `restore` as its placeholders say: it starts fast, so what only other words need is loaded when they are used.
+The model runs `restore` as placeholders say, so it starts fast: modules that only other operations need are loaded when they are used.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.io import files
 from hooks.utils.io.system import now as time_of_day
+from hooks.utils.operations import CONTEXT
 from hooks.utils.state import live
 from hooks.utils.text import clean, laid_out
 
@@ -29,12 +29,12 @@ COMMAND, RESTORE = "popkit context", "popkit restore"
 
 
 def run(words: list[str], environ: Mapping[str, str]) -> int:
-    """Answer one line of words, read as in Claude Code. Its table alone is loaded: that of all commands takes longer."""
+    """Answer one line of words, read as in Claude Code. Only its own table is loaded, because that of all commands takes longer."""
     return answering.run(CONTEXT, _answer, words, environ)
 
 
 def restore(words: list[str], environ: Mapping[str, str]) -> int:
-    """Print the contents that the words name; what asks about a session is answered as `popkit context restore`."""
+    """Print the contents that the words name; words about a session are answered as `popkit context restore`."""
     return answering.run(CONTEXT, _restored, ["restore", *words], environ, name=RESTORE)
 
 
@@ -42,7 +42,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do one operation on the session that is meant; UsageError for what there is not."""
+    """Do one operation on a session; UsageError for anything that does not exist."""
     from hooks.utils.operations import context as answers
     from hooks.utils.operations.request import in_place_of
 
@@ -53,18 +53,18 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         began = sessions.check(path)
     except sessions.NoSession as error:
         raise UsageError(str(error)) from None
-    files.patience.left_s = files.LOCK_WAIT_S  # a helper that is stopped may hold a lock: after that, the answer has what is known without
+    files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
     site = live.Site(environ, sessions.session_id_of(path), began)
     in_place = in_place_of(site.home, site.session_id)
     site.in_place = in_place is not None
-    given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
-    if given.error:
-        raise UsageError(given.error)
-    return Answer(given.lines, given.data)
+    response = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
+    if response.error:
+        raise UsageError(response.error)
+    return Answer(response.lines, response.data)
 
 
 def _called(flags: dict) -> str:
-    """Return how the reader calls us, with the session that the flags name, so that the commands of an answer mean the same one."""
+    """Return how the reader calls us, with the session that the flags name, so that commands in an answer are about the same session."""
     named = [name for name in ("session", "transcript") if name in flags]
     if not named:
         return COMMAND
@@ -74,7 +74,7 @@ def _called(flags: dict) -> str:
 
 
 def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
-    """Return the transcript that is meant: the one that a flag names, that of the session which runs us, or the project's newest."""
+    """Return the transcript that a flag names, else that of the session that runs us, else the project's newest."""
     from ..operations import sessions
 
     if "session" in flags and "transcript" in flags:
@@ -103,7 +103,7 @@ def _names_itself(word: str) -> bool:
 
 
 def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Return the contents to print, and book that they were printed. An error in booking goes to standard error."""
+    """Return the contents to print, and record that they were printed. An error in recording goes to standard error."""
     from hooks.utils.reclaim import access, restoring
     from hooks.utils.views import receipt
 

@@ -1,6 +1,6 @@
-"""`popkit doctor`: is everything in place, and what to do where it is not. Here are the checks of the machine: the interpreter that hooks
-get, the client, the plugin in its settings, our folder, the configuration. Those of a project's sessions are in `doctor_session`. Reads
-only.
+"""`popkit doctor`: check that everything is in place, and say how to fix what is not. Here are the checks of the machine: the interpreter
+that hooks get, the client, the plugin in its settings, our folder, the configuration. Those of a project's sessions are in
+`doctor_session`. Reads only.
 
 Exit 1 when there is a problem; warnings leave it 0.
 """
@@ -18,15 +18,15 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.io import failures, files, home
+from hooks.utils.io import files, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import peek
+from hooks.utils.state import session
 from hooks.utils.text import listed, span
 
 from ..operations import stores
-from . import config_command, doctor_session, setup_command
+from . import config_command, doctor_session, opencode_setup
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ FREE_BYTES = 16 * 1024 * 1024
 
 
 def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Make every check."""
+    """Make all checks."""
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)
     warnings = sum(check.level == WARNING for check in checks)
@@ -53,7 +53,7 @@ def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def all_checks(environ: Mapping[str, str]) -> list[Check]:
-    """Return every finding, in the order in which things can go wrong."""
+    """Return all findings, in the order in which things can go wrong."""
     from .main import version
 
     try:
@@ -63,7 +63,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     claude, now = client(environ), time_of_day(environ)
-    opencode = setup_command.opencode_checks(environ)
+    opencode = opencode_setup.opencode_checks(environ)
     claude_code = [claude, plugin(popkit_home, project, environ, enabled, now)]
     checks = [
         interpreter(popkit_home, environ),
@@ -72,7 +72,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
         state_folder(popkit_home),
     ]
     if checks[-1].level == PROBLEM:
-        return checks  # what cannot be read cannot be judged
+        return checks  # a file that cannot be read cannot be checked
     return [
         *checks,
         doctor_session.helper(popkit_home, project, environ, str(claude.facts.get("version") or ""), version()),
@@ -96,7 +96,7 @@ def _lines_of(check: Check) -> list[text.Line]:
 
 
 def state_folder(popkit_home: str) -> Check:
-    """Return whether our folder is ours, private and writable."""
+    """Check that our folder belongs to the user, is private and is writable."""
     facts: dict[str, Any] = {"folder": popkit_home}
     if not os.path.isdir(popkit_home):
         if os.path.lexists(popkit_home):
@@ -104,10 +104,14 @@ def state_folder(popkit_home: str) -> Check:
         return Check("state folder", OK, f"{popkit_home} does not exist yet. The first hook creates it", **facts)
     if not os.access(popkit_home, os.R_OK | os.W_OK | os.X_OK):
         return Check(
-            "state folder", PROBLEM, f"{popkit_home} cannot be written", "Make it yours, or set POPKIT_HOME to another folder.", **facts
+            "state folder",
+            PROBLEM,
+            f"{popkit_home} cannot be written",
+            "Change its owner to you, or set POPKIT_HOME to another folder.",
+            **facts,
         )
     if shutil.disk_usage(popkit_home).free < FREE_BYTES:
-        return Check("state folder", PROBLEM, f"the disk of {popkit_home} is full", "Make room.", **facts)
+        return Check("state folder", PROBLEM, f"the disk of {popkit_home} is full", "Free some space.", **facts)
     size, open_to_others, corrupt = _survey(popkit_home)
     parts = stores.sizes(popkit_home)
     facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
@@ -122,7 +126,7 @@ def state_folder(popkit_home: str) -> Check:
 
 
 def _survey(popkit_home: str) -> tuple:
-    """Return (bytes, what others can read, corrupt files) of what is ours below our folder."""
+    """Return (bytes, paths that others can read, corrupt files) of our files below our folder."""
     size, open_to_others, corrupt = 0, [], []
     ours = [path for path in stores.paths(popkit_home) if stores.owner(popkit_home, path)]
     for path in sorted({popkit_home, *ours, *map(os.path.dirname, ours)}):
@@ -136,18 +140,18 @@ def _survey(popkit_home: str) -> tuple:
             size += status.st_size
         if path.endswith(".corrupt"):
             corrupt.append(os.path.relpath(path, popkit_home))
-    if stores.is_shared(popkit_home):  # its rights are not ours to judge
+    if stores.is_shared(popkit_home):  # its permissions are not ours to judge
         open_to_others = [name for name in open_to_others if name != os.curdir]
     return size, open_to_others, corrupt
 
 
 def hook_errors(popkit_home: str) -> Check:
-    """Return the failures of hooks since the last time this was asked, and where their log is."""
-    log = failures.log_path(popkit_home)
+    """Return the failures of hooks since the last check, and where their log is."""
+    log = storage.log_path(popkit_home)
     try:
-        lines = [line for line in failures.failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
+        lines = [line for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
     except OSError as error:
-        return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Make it yours.", log=log)
+        return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Change its owner to you.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]
     newest, seen = _known_failures(popkit_home)
     fresh = sum(stamp > newest for stamp in stamps) + max(0, stamps.count(newest) - seen)
@@ -159,11 +163,11 @@ def hook_errors(popkit_home: str) -> Check:
     if not fresh:
         return Check("hook errors", OK, f"none since last time; {text.counted(len(lines), 'failure')} in {log}", **facts)
     summary = f"{text.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
-    return Check("hook errors", WARNING, summary, f"{log} has the places in the code; no session was harmed. A report is welcome.", **facts)
+    return Check("hook errors", WARNING, summary, f"{log} says where in the code; no session was affected. A report is welcome.", **facts)
 
 
 def _known_failures(popkit_home: str) -> tuple[str, int]:
-    """Return (stamp of the newest failure that was shown, how many have it)."""
+    """Return (stamp of the newest failure that was shown, how many failures have it)."""
     try:
         value: Any = loads(files.read_text(os.path.join(popkit_home, SEEN)) or "{}")
         return str(value["newest_failure"]), int(value["with_that_stamp"])
@@ -179,7 +183,7 @@ def _remember(popkit_home: str, newest: str, number: int) -> None:
 
 
 def configuration(popkit_home: str, project: str) -> Check:
-    """Return whether every layer of the configuration is right."""
+    """Check every layer of the configuration."""
     read, problems = config_command.check_layers(home.plugin_root(), popkit_home, project)
     if not problems:
         return Check("configuration", OK, f"no problems in {text.counted(len(read), 'file')}", problems=0)
@@ -211,14 +215,14 @@ def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
     """Check which Python the launcher starts hooks with, and how long its bare start takes."""
     remembered = _remembered(popkit_home)
     on_path = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in _NAMES)), None)
-    # Where nothing is remembered, `popkit doctor` was started as the launcher will start hooks.
+    # Where no interpreter is remembered, `popkit doctor` was started as the launcher will start hooks.
     python = remembered or (on_path and sys.executable)
     if not python:
         return Check("interpreter", PROBLEM, "there is no python3 on PATH, so hooks do nothing", "Install Python 3.9 or later.")
-    asked = _output([python, "-S", "-E", "-c", "import sys; print(sys.executable); print(sys.version.split()[0])"])
-    real, version = [*asked.splitlines(), "", ""][:2]
+    printed = _output([python, "-S", "-E", "-c", "import sys; print(sys.executable); print(sys.version.split()[0])"])
+    real, version = [*printed.splitlines(), "", ""][:2]
     if not real or _numbers(version) < OLDEST_PYTHON:
-        what = f"{python}, which hooks were started with, is {'Python ' + version if version else 'no Python that starts'}"
+        what = f"{python}, which hooks were started with, is {'Python ' + version if version else 'not a working Python'}"
         file = os.path.join(popkit_home, "interpreter")
         return Check("interpreter", WARNING, what, f"Delete {file}: the next hook finds another one and remembers it.")
     start_ms = start_time_ms(real)
@@ -228,7 +232,7 @@ def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
         state += "; the first hook will remember it"
     if on_path and is_script(on_path):
         facts["path_python"], facts["path_start_ms"] = on_path, round(start_time_ms(on_path), 1)
-        state += f". python3 on PATH is a shim, {facts['path_start_ms']:.0f} ms a start ({on_path}); the launcher goes past it"
+        state += f". python3 on PATH is a shim, {facts['path_start_ms']:.0f} ms a start ({on_path}); the launcher bypasses it"
     if start_ms > SLOW_START_MS:
         return Check(
             "interpreter", WARNING, state, "Each tool call waits for one such start. Is the machine busy, or the disk slow?", **facts
@@ -237,7 +241,7 @@ def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
 
 
 def _remembered(popkit_home: str) -> str:
-    """Return the interpreter that the launcher has found; "" when it will look again, as for one of a virtual environment."""
+    """Return the interpreter that the launcher remembers; "" when it will search again, as for one of a virtual environment."""
     try:
         path = (files.read_text(os.path.join(popkit_home, "interpreter")) or "").split("\n")[0]
     except OSError:
@@ -247,7 +251,7 @@ def _remembered(popkit_home: str) -> str:
 
 
 def is_script(path: str) -> bool:
-    """Return whether a program is a script: a Python that is one is a shim."""
+    """Return whether a program is a script: a Python that is a script is a shim."""
     try:
         with open(path, "rb") as file:
             return file.read(2) == b"#!"
@@ -256,17 +260,17 @@ def is_script(path: str) -> bool:
 
 
 def start_time_ms(python: str) -> float:
-    """Return the quickest of some bare starts: a busy moment is no fault of the interpreter."""
-    taken = []
+    """Return the time of the quickest of some bare starts (milliseconds): the slower ones measure a busy machine."""
+    seconds = []
     for _ in range(STARTS):
         begun = time.perf_counter()
         _output([python, "-S", "-E", "-c", "pass"])
-        taken.append(time.perf_counter() - begun)
-    return min(taken) * 1000
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds) * 1000
 
 
 def _output(command: list) -> str:
-    """Return what a program prints; "" when it cannot be run or fails."""
+    """Return the output of a program; "" when it cannot be run or fails."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)  # noqa: S603
     except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -280,7 +284,7 @@ def _numbers(version: str) -> tuple:
 
 
 def client(environ: Mapping[str, str]) -> Check:
-    """Return the version of the Claude Code on PATH."""
+    """Check the version of the Claude Code on PATH."""
     oldest = ".".join(map(str, OLDEST_CLIENT))
     program = shutil.which("claude", path=environ.get("PATH"))
     if not program:
@@ -296,12 +300,12 @@ def client(environ: Mapping[str, str]) -> Check:
 
 
 def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: bool, now: float) -> Check:
-    """Return whether the hooks are registered and switched on, and when one ran last."""
+    """Check that the hooks are registered and switched on, and when one last ran."""
     try:
         events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
     except (OSError, ValueError, KeyError, TypeError):
         return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
-    ran = next((written for _, written in peek.contexts(popkit_home)), None)
+    ran = next((written for _, written in session.contexts(popkit_home)), None)
     last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
     facts: dict[str, Any] = {"events": events, "last_run_s": round(now - ran) if ran else None}
     if environ.get("POPKIT_OFF") or not enabled:
@@ -316,7 +320,7 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
 
 
 def _registered(folder: str, settings: list, state: str, recent: bool, facts: dict) -> Check:
-    """Return the finding for what the settings say of our plugin, under whatever marketplace."""
+    """Return the finding about our plugin in the settings, from any marketplace."""
     switched: dict = {}
     for layer in settings:
         enabled = layer.get("enabledPlugins")

@@ -1,4 +1,4 @@
-"""What `popkit doctor` finds of a project's sessions: the mod's helper, whether the prompt cache is kept warm, and whether states are what
+"""The checks of `popkit doctor` on a project's sessions: the mod's helper, keeping the prompt cache warm, and whether states equal what
 transcript and journal give. Asks the helper over its socket; changes nothing."""
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ import time
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.io.storage import OK, WARNING, Check
-from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, peek, sockets, store
+from hooks.utils.state import live, reconciling, session, sockets, store
+from hooks.utils.state.live import Site
 from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
 from hooks.utils.state.warmth import ON
 from hooks.utils.text import clean, counted, listed
 from hooks.utils.views import cache as views
@@ -36,7 +35,7 @@ _OURS = ("serve", "door")
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
     """Check the helper of the session. `client`: its version, "" where it is unknown; `version`: ours."""
-    failed = failures.count(popkit_home, _OURS)
+    failed = storage.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"modules": None, "running": False, "failures": failed}
     note = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     numbers = tuple(int(number) for number in client.split(".")) if client else ()
@@ -44,23 +43,25 @@ def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: s
         facts["modules"] = numbers >= FIRST_CLIENT
     if facts["modules"] is False:
         first = ".".join(map(str, FIRST_CLIENT))
-        summary = f"Claude Code {client} loads no code of plugins ({first} does), so results enter as they come"
+        summary = f"Claude Code {client} cannot run the code of plugins ({first} can), so results enter unchanged"
         return Check("helper", OK, summary + note, **facts)
     session_id = newest(popkit_home, project, environ)
     path = _socket(popkit_home, session_id)
     if not path:
-        if not environ.get(_SESSION):  # whether one is at work is unknown
+        if not environ.get(_SESSION):  # whether a session is running is unknown
             return Check("helper", OK, f"none runs now; each session starts its own{note}", **facts)
-        advice = "Start the session again with --resume. Lines with `serve` in the log of hooks say what went wrong."
-        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{note}", advice, **facts)
+        advice = "Restart the session with --resume. Lines with `serve` in the log of hooks say what went wrong."
+        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter unchanged{note}", advice, **facts)
     health = _health(path)
     if health is None:
-        advice = "Nothing is lost: results enter as they come. Start the session again with --resume."
-        return Check("helper", WARNING, f"that of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts)
+        advice = "Nothing is lost: results enter unchanged. Restart the session with --resume."
+        return Check(
+            "helper", WARNING, f"the one of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts
+        )
     facts.update(running=True, session=session_id, **health)
     summary = f"runs for session {session_id[:8]}: {_in_words(health)}{note}"
     if health.get("version") != version:
-        advice = "It was started before the update. Start the session again with --resume."
+        advice = "It was started before the update. Restart the session with --resume."
         return Check("helper", WARNING, f"{summary}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
     return Check("helper", OK, summary, **facts)
 
@@ -75,7 +76,7 @@ def _in_words(health: dict[str, Any]) -> str:
 def messages(popkit_home: str, now: float) -> list[Check]:
     """Check whether an agent or a proxy has sent messages in the last days that a provider would refuse; [] where it never has."""
     try:
-        lines = [line.split(" ", 3) for line in failures.failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
+        lines = [line.split(" ", 3) for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
     except OSError:
         return []  # the check of the log reports it
     if not lines:
@@ -86,24 +87,24 @@ def messages(popkit_home: str, now: float) -> list[Check]:
     if not fresh:
         return [Check("messages", OK, f"no agent has sent any that a provider would refuse for {FAULTY_DAYS} days", **facts)]
     summary = f"{counted(len(fresh), 'conversation')} of agents went out that a provider would refuse, the newest: {clean(fresh[-1][-1])}"
-    advice = "Mend the list where it is made: an answer's field popkit and the proxy's header x-popkit name each fault."
+    advice = "Fix the list where it is built: the field popkit of an answer and the proxy's header x-popkit name each fault."
     return [Check("messages", WARNING, summary, advice, **facts)]
 
 
 def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
-    """Return the session that asks, else the newest of the project; "" for none."""
+    """Return the session that runs us, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
-    return next((paths.session_id for paths in peek.of_project(popkit_home, project)), "")
+    return next((paths.session_id for paths in session.contexts_of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
-    """Return where the session's helper listens; "" where none does."""
+    """Return the socket of the session's helper; "" for none."""
     return next(iter(sockets.of_session(popkit_home, session_id)), "") if session_id else ""
 
 
 def _health(path: str) -> dict[str, Any] | None:
-    """Return what the helper answers to /health; None where that is not understood."""
+    """Return the helper's answer to /health; None where it is not understood."""
     try:
         value = json.loads(sockets.ask(path, "/health", b"{}", LIMIT_S))
     except (OSError, ValueError):
@@ -127,7 +128,9 @@ def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: f
     site = Site(environ, newest(popkit_home, project, environ), project)
     if not site.session_id:
         return [Check("keep warm", OK, "on; no session of this project is known yet", ended="")]
-    warmth = cache.kept_warm(site, str(site.session.get("transcript") or ""), now)
+    from hooks.utils.operations import switches
+
+    warmth = switches.kept_warm(site, str(site.session.get("transcript") or ""), now)
     summary = f"{views.pane_line(warmth).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
     if warmth["on"] and warmth["ended"] in (warming.HOUR, warming.UNPRICED):
         advice = "Set keep_warm to off, or promptCacheTtl to 5 minutes in the settings of Claude Code."
@@ -138,7 +141,7 @@ def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: f
 
 
 def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Check:
-    """Return whether the states of this project's newest sessions, subagents included, are what transcript and journal give."""
+    """Check that the states of this project's newest sessions, subagents included, equal what transcript and journal give."""
     sessions = _newest(popkit_home, project)
     if not sessions:
         return Check("state", OK, f"no session of {project} has a state yet", sessions=[])
@@ -156,7 +159,7 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
 def _newest(popkit_home: str, project: str) -> dict:
     """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
     newest: dict = {}
-    for paths in peek.of_project(popkit_home, project):
+    for paths in session.contexts_of_project(popkit_home, project):
         if paths.session_id in newest or len(newest) < SESSIONS:
             newest.setdefault(paths.session_id, []).append(paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
@@ -174,11 +177,11 @@ def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
     """Return (level, how a state and its rebuild compare)."""
     transcript = _transcript(site, paths)
     try:
-        stored = peek.state(paths)
+        stored = session.stored_state(paths)
         if stored is None or not os.path.isfile(transcript):
             return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))
-        made = rebuild(transcript, live.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
+        made = rebuild(transcript, reconciling.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
     except ValueError as error:
         return WARNING, f"is corrupt ({error})"
     except OSError as error:

@@ -1,5 +1,5 @@
-"""What other programs start: `popkit serve` (the mod inside Claude Code), `popkit mcp` (a client of MCP), `popkit completion` (a shell),
-and `popkit dashboard`, which becomes the server of the page."""
+"""Commands that other programs start: `popkit serve` (the mod inside Claude Code), `popkit mcp` (an MCP client), `popkit completion` (a
+shell), and `popkit dashboard`, which becomes the server of the page."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 
 def serve(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Run the resident helper of one session, which the mod inside the client starts. Where PopKit is switched off it says so and ends."""
+    """Run the resident helper of one session, which the mod inside the client starts. Where PopKit is switched off, it says so and ends."""
     if environ.get("POPKIT_OFF"):
         print('{"off": true}')
         return 0
-    from hooks.utils.helper import server
+    from hooks.utils import helper
 
     if args.join:
-        server.join(environ, args.session)
+        helper.join(environ, args.session)
         return 0
-    gc.enable()  # commands do without, this one stays
-    server.serve(environ, args.session, args.transcript, args.cwd, version())
+    gc.enable()  # a command that ends at once does not need it
+    helper.serve(environ, args.session, args.transcript, args.cwd, version())
     return 0
 
 
 def dashboard(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Replace this process with the server of the page, so that signals reach it. It needs packages that this process cannot see (-S), and
-    runs in the interpreter that has them. Refused where none has."""
+    """Replace this process with the server of the page, so that signals reach it. It needs packages that this process cannot see (-S), so
+    it runs in the interpreter that has them. Refused where none has."""
     import json
 
     from .. import extras
@@ -50,13 +50,13 @@ def dashboard(args: Parsed, environ: Mapping[str, str]) -> int:
         "open": not (args.no_open or args.json) and has_browser(environ),
     }  # fmt: skip
     script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dashboard", "server.py")
-    kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
+    environment = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     sys.stdout.flush()
-    os.execve(python, [python, script, json.dumps(options)], kept)  # noqa: S606  our own script
+    os.execve(python, [python, script, json.dumps(options)], environment)  # noqa: S606  our own script
 
 
 def has_browser(environ: Mapping[str, str]) -> bool:
-    """Return whether a browser would open where the user sits: not on a machine that was reached over SSH, nor without a screen."""
+    """Return whether a browser would open on the user's screen: not over SSH, and not without a display."""
     if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"):
         return True
     return sys.platform == "darwin" and not environ.get("SSH_CONNECTION")
@@ -66,7 +66,7 @@ def mcp(_parsed: Parsed, environ: Mapping[str, str]) -> int:
     """Serve PopKit's tools to agents, over MCP on standard input and output, until the client has gone."""
     from ..mcp import service
 
-    gc.enable()  # commands do without, this one stays
+    gc.enable()  # a command that ends at once does not need it
     if sys.stdin is not None and sys.stdin.isatty():
         print("popkit mcp: waiting for an MCP client on standard input. `popkit mcp --help` says how to add it to one.", file=sys.stderr)
     service.serve(environ, version())
@@ -76,7 +76,7 @@ def mcp(_parsed: Parsed, environ: Mapping[str, str]) -> int:
 # --- completion in a shell ---------------------------------------------------------------------------------------------------------------
 
 
-# Each hands over the words up to the cursor; the shell completes files where no word comes back.
+# Each passes the words up to the cursor; where no word is returned, the shell completes file names.
 SCRIPTS = {
     "bash": """_popkit() {
   local IFS=$'\\n'
@@ -113,7 +113,7 @@ def completion(args: Parsed, _environ: Mapping[str, str]) -> int:
 
 
 def words_after(words: list[str]) -> list[str]:
-    """Return the words that may come after `popkit WORDS`; none where it can be any word, or the name of a file."""
+    """Return the words that may come after `popkit WORDS`; none where any word or file name may come."""
     if not words or words == ["help"]:
         return [*COMMANDS, "help"]
     name, *before = words[1:] if words[0] == "help" else words
@@ -137,6 +137,6 @@ def words_after(words: list[str]) -> list[str]:
 
 
 def _names_after(called: str, table: Table) -> list[str]:
-    """Return the words by which the name of an operation goes on."""
+    """Return the words that may follow in the name of an operation."""
     rests = [name[len(called) :].split() for name in table.by_name if name.startswith(called + " " if called else "")]
     return list(dict.fromkeys(rest[0] for rest in rests if rest))

@@ -1,8 +1,6 @@
-"""`popkit lab`: what past sessions would have saved, cost and missed under each policy; with `--decisions` what a policy would have cleared
-in one of them, and what would have entered, request by request.
-
-Reads transcripts only; writes what --html or --out names. Exit 0, or 1 when there is nothing to show.
-"""
+"""`popkit lab`: what past sessions would have saved, cost and missed under each policy; with `--decisions`, what one policy would have
+cleared and let in, request by request. Reads transcripts; writes only the files that --html, --parquet and --out name. Exit 0, or 1 when
+there is nothing to show."""
 
 from __future__ import annotations
 
@@ -70,7 +68,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
             check_writable(path)
     if args.html:
         maker = _page_maker(environ)
-    paths, where = _asked(args, environ)
+    paths, where = _sources_of(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
     result["card"] = policies.card_of(result, version())
@@ -92,8 +90,8 @@ def _ttls(args: Parsed) -> list[int]:
     return list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
 
 
-def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
-    """Return which sessions the user means, and where they are to be worked on. NoSession where the host has none."""
+def _sources_of(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
+    """Return the places of the sessions, and where to work on them. NoSession where the host has none."""
     paths, where = sessions.paths_of(args.arguments, args.flags), sessions.where_of(args.flags)
     sessions.need_packages(paths, args.flags, environ)
     return paths or sessions.places_of_host(environ, args.host), where
@@ -124,14 +122,14 @@ def lines_of(result: dict) -> list[text.Line]:
                 f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
             )
     if result["ttls"]:
-        lines += ["", *text.wrap("misses/100: results needed again after they were cleared, for 100 requests.", indent="  ")]
+        lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
         lines += text.wrap(
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
     lines += _failed(result)
     lines += sessions.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
-        lines += ["", "No transcripts there: name files or folders of *.jsonl."]
+        lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
 
 
@@ -140,7 +138,7 @@ def _failed(result: dict) -> list[text.Line]:
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
         sessions = text.counted(sum(reasons.values()), "session")
-        message = f"{text.clean(own_policies.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
+        message = f"{text.clean(own_policies.shown(name))} failed in {sessions}. It counts there as if it had cleared nothing:"
         lines += ["", *text.wrap(message)]
         for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
             lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
@@ -150,7 +148,7 @@ def _failed(result: dict) -> list[text.Line]:
 
 
 def _card(card_: dict) -> list[text.Line]:
-    """Return what another run has to have in common with this one to give the same figures."""
+    """Return a card of the conditions under which another run gives the same figures."""
     parts = [f"popkit {card_['popkit']}"]
     parts += [f"{name} {card_[name][: policies.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
     parts += [f"{text.clean(name)} {digest[: policies.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
@@ -162,7 +160,7 @@ def _priced(result: dict) -> str:
     """Return the prices of the calculation, in words."""
     of = f", as of {result['dated']}" if result["dated"] else ""
     if result["model"]:
-        unknown = "" if result["known"] else ", which the table of models does not name: the most cautious ones"
+        unknown = "" if result["known"] else ", which the table of models does not list: the most cautious ones"
         return f"At the prices of {text.clean(result['model'])}{of}{unknown}."
     models = [text.clean(model) or "unknown" for model in sorted(result["models"], key=lambda model: -result["models"][model])]
     return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
@@ -176,7 +174,7 @@ def _megabytes(result: dict) -> str:
 
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
-    paths, where = _asked(args, environ)
+    paths, where = _sources_of(args, environ)
     known = sessions.sources_of(paths, sessions.LeftOut())
     mains = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
@@ -186,11 +184,11 @@ def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         print(json.dumps(result))
     else:
-        answering.write_view(kept_lines(result), sys.stdout, environ)
+        answering.write_view(warming_lines(result), sys.stdout, environ)
     return 0 if any(one["sessions"] for one in result.values()) else 1
 
 
-def kept_lines(result: dict) -> list[text.Line]:
+def warming_lines(result: dict) -> list[text.Line]:
     """Return what keeping the cache warm would have been worth, for each lifetime of the cache."""
     lines = text.title("Keeping the prompt cache warm")
     for ttl_s, one in result.items():
@@ -203,12 +201,12 @@ def kept_lines(result: dict) -> list[text.Line]:
             lines.append("  Nothing is sent, because that costs more than it saves.")
             continue
         cost, saved = one["cost"] / one["without"], one["without"] - one["cost"]
-        lines.append(f"  cost against letting it go cold: {cost:.3f}")
-        lines.append(f"  requests that only keep it: {one['sent']:,}")
+        lines.append(f"  cost compared with letting it go cold: {cost:.3f}")
+        lines.append(f"  requests that only keep it warm: {one['sent']:,}")
         line = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
         lines.append(line)
-        lines.append(f"  sessions that became dearer: {one['dearer']:,} of {one['sessions']:,}")
-    explained = "Sent while the user is to speak, as `warm on` does. What is sent after a session's last request is counted."
+        lines.append(f"  sessions that cost more: {one['dearer']:,} of {one['sessions']:,}")
+    explained = "Requests are sent while it is the user's turn, as with `warm on`. Those after a session's last request are counted, too."
     return [*lines, "", *text.wrap(explained)]
 
 
@@ -216,7 +214,7 @@ def kept_lines(result: dict) -> list[text.Line]:
 
 
 def _page_maker(environ: Mapping[str, str]) -> list:
-    """Return the command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
+    """Return the command that makes the page, in a process of its own: it needs a library that this one cannot see (-S)."""
     python = extras.place_of("lab", environ)
     if not python:
         raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
@@ -234,7 +232,7 @@ def _write_html(result: dict, path: str, maker: list) -> None:
 
 
 def check_writable(path: str) -> None:
-    """Refuse before the long run what would fail after it."""
+    """Refuse, before the long run, a file that cannot be written after it."""
     if os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
         raise Refused(f"{text.clean(path)}: cannot be written")
 
@@ -246,8 +244,8 @@ _MESSAGE = 60  # characters of an error
 
 
 def write_decisions(args: Parsed) -> int:
-    """Write a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
-    Refused when it cannot."""
+    """Write a line for each request, with what is cleared before it and what enters shorter, and the totals on standard error; Refused
+    where it cannot."""
     check_policies([args.policy])
     session = session_of(args.argument)
     prices = policies.prices_for(session, TTLS[args.ttl], args.model)
@@ -271,13 +269,13 @@ def _decide(args: Parsed, session: Session, prices: Prices) -> None:
 def in_words(prices: Prices) -> str:
     """Return the prices of a calculation in words."""
     whose = clean(prices.model) or "an unknown model"
-    unknown = "" if prices.known else ", which the table of models does not name"
+    unknown = "" if prices.known else ", which the table of models does not list"
     bound = ", thinking bound" if prices.bound else ""
     return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
 
 
 def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
-    """Write the decisions of a policy as JSON lines while it goes; return in words what they came to. OSError when it cannot write."""
+    """Write the decisions of a policy as JSON lines, one by one; return the totals in words. OSError where it cannot write."""
 
     def write(request: Request, decisions: list, entered: list) -> None:
         clear = [
@@ -309,7 +307,7 @@ def check_policies(names: Iterable[str]) -> None:
 
 
 def session_of(path: str) -> Session:
-    """Return a session with the handles that a live clear would give. Refused where it cannot be read."""
+    """Return a session, with the handles that a live clear would give. Refused where it cannot be read."""
     try:
         sessions.check(path)
         session = lab_sessions.read(path)

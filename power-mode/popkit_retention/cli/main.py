@@ -1,4 +1,4 @@
-"""The command line: each command is a module that is imported only when it is called."""
+"""The command line, which imports the module of a command only when that is called."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _COLUMN = 14  # of the left column of the overview
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
     """Run one command; return the exit code: 0, or 1 for what the user got wrong."""
     argv = sys.argv[1:] if argv is None else argv
-    if sys.stdout is None:  # started with it closed: what is opened next would be taken for it
+    if sys.stdout is None:  # started with it closed: the next file that is opened would take its place
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         code = _run(argv, environ)
@@ -57,10 +57,12 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
         print(f"popkit: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        _write_no_more()  # the reader of a pipe has closed it (`| head`)
+        _write_no_more()  # the reader of the pipe has closed it (`| head`)
         return 0
     except OSError as error:
-        print(f"popkit: {text.clean(str(error))}", file=sys.stderr)
+        from . import answering
+
+        print(f"popkit: {text.clean(answering.message_of(error))}", file=sys.stderr)
         _write_no_more()
         return 1
     except KeyboardInterrupt:
@@ -69,7 +71,7 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
 
 
 def _write_no_more() -> None:
-    """Discard what is still to be written: at the interpreter's end it would fail again."""
+    """Discard output that is still buffered: writing it at the interpreter's end would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -109,7 +111,7 @@ def _as_decisions(words: list[str]) -> list[str]:
 
 
 def overview() -> list[text.Line]:
-    """Return the help of all commands."""
+    """Return the overview of all commands."""
     from ..operations.tables import TABLES
 
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]

@@ -1,8 +1,5 @@
-"""`popkit memory`: what past sessions have taught, in a shell. Exit 1 when the user asked for what there is not, or the store cannot be
-used.
-
-What people read comes from `views`; learning from transcripts from `memory_learning`.
-"""
+"""`popkit memory`: long-term memory in a shell. Exit 1 when something that the user named does not exist, or the store cannot be used.
+`views` has the texts, `memory_learning` learns from transcripts."""
 
 from __future__ import annotations
 
@@ -12,11 +9,10 @@ import sys
 from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import memory as turns
-from hooks.utils.state import jobs
-from hooks.utils.state import memory as kept
-from hooks.utils.state.joining import NotJoined
-from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.operations import switches
+from hooks.utils.state import memory as memory_state
+from hooks.utils.state import services
+from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory import turned_lines
 
@@ -46,17 +42,17 @@ MISTAKES = (
     Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
 )  # fmt: skip
 HOOK = "memory-learn"  # in the hooks' log
-_CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
-_TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
+_CALLED = "popkit context"  # which reaches all words that `on` and `off` name
+_TEXT_BYTES = 4 << 20  # from standard input: more than the longest item
 
 
 def called(environ: Mapping[str, str]) -> str:
-    """Return how the reader calls us: commands in an answer begin with it."""
-    return environ.get(turns.CALLED_AS) or MEMORY_COMMAND
+    """Return how the reader calls us, with which commands in an answer begin."""
+    return environ.get(switches.CALLED_AS) or MEMORY_COMMAND
 
 
 class Request:
-    """One request: its words as parsed, the place that they are about, the time, and how the reader calls us."""
+    """One request: the parsed words, the project, the time, and how the reader calls us."""
 
     __slots__ = ("arguments", "command", "environ", "flags", "now", "place", "word")
 
@@ -76,21 +72,21 @@ def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
         from ..governance import retention
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
-        # A session's end starts one child, so this one also collects what retention policies release.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
+        # The end of a session starts one child process, so this one also collects under the retention policies.
+        answering.run_unattended(services.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     folder = parsed.flags.get("project") or os.getcwd()
-    is_gone = not os.path.isdir(folder)
-    if is_gone and (os.path.lexists(folder) or parsed.word in _HERE):
-        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
-    with Place(environ, folder, makes=parsed.word in _KEEP and not is_gone) as place:
+    is_missing = not os.path.isdir(folder)
+    if is_missing and (os.path.lexists(folder) or parsed.word in _HERE):
+        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is not one")
+    with Place(environ, folder, makes=parsed.word in _KEEP and not is_missing) as place:
         try:
-            if is_gone and parsed.word != "learn" and not place.memory.status()["items"]:
-                raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered of one")
+            if is_missing and parsed.word != "learn" and not place.memory.status()["items"]:
+                raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered about it")
             return _ANSWERS[parsed.word](Request(parsed, place, environ))
         except NotJoined as error:
             raise Refused(str(error).replace(MEMORY_COMMAND, called(environ))) from None
@@ -135,7 +131,7 @@ def _nothing(request: Request) -> str:
     if "marked" in request.flags:
         return "Nothing is forgotten."
     if "waiting" in request.flags:
-        return "Nothing waits for your yes."
+        return "Nothing is waiting for your approval."
     if "tier" in request.flags or "kind" in request.flags:
         return "Nothing matches."
     return f"Nothing is remembered about {request.place.name} yet. {request.command} learn --past learns from its past sessions."
@@ -169,7 +165,7 @@ def _add(request: Request) -> Answer:
         raise flag_parser.UsageError("there is nothing to remember: the text is empty")
     kind = request.flags.get("kind", "").strip()
     if "," in kind:
-        raise flag_parser.UsageError("an item is of one kind")
+        raise flag_parser.UsageError("an item has one kind")
     item = request.place.memory.add(content, *([kind] if kind else []))
     return _changed(request, request.place.memory.mark_key([item.id]) if "key" in request.flags else [item])
 
@@ -191,11 +187,11 @@ def _change(request: Request) -> Answer:
 
 def _accept(request: Request) -> Answer:
     if ("all" in request.flags) == bool(request.arguments):
-        raise flag_parser.UsageError("accept needs ID…, for example: accept m3fa. To accept everything that waits: accept --all")
+        raise flag_parser.UsageError("accept needs ID…, for example: accept m3fa. To accept everything that is waiting: accept --all")
     memory = request.place.memory
     ids = request.arguments or [item.id for item in memory.waiting()]
     if not ids:
-        raise Refused("nothing waits for your yes")
+        raise Refused("nothing is waiting for your approval")
     return _changed(request, memory.accept(ids))
 
 
@@ -218,7 +214,7 @@ def _changed(request: Request, items: list[Item]) -> Answer:
     return Answer(item_views.changed(request.word, items, request.now, request.command), {"items": [item.to_json() for item in items]})
 
 
-# --- learning and keeping house ----------------------------------------------------------------------------------------------------------
+# --- learning and upkeep --------------------------------------------------------------------------------------------------------------
 
 
 def _learn(request: Request) -> Answer:
@@ -231,12 +227,12 @@ def _learn(request: Request) -> Answer:
     words, where = sessions.paths_of(request.arguments, flags), sessions.where_of(flags)
     sessions.need_packages(words, flags, request.environ)
     if past and words:
-        found = sessions.sources_of(words, left_out)
+        sources = sessions.sources_of(words, left_out)
     else:
         paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
-        found = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
+        sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
     into = request.place if "project" in flags or (past and not words) else None
-    learnt = memory_learning.learn(found, request.environ, into, Bar(request.environ, "sessions"), where)
+    learnt = memory_learning.learn(sources, request.environ, into, Bar(request.environ, "sessions"), where)
     for _, reason in left_out.files:
         learnt.leave_out(reason.rpartition(": ")[2])
     return Answer(views.learnt(learnt.to_json(), request.command), learnt.to_json())
@@ -245,7 +241,7 @@ def _learn(request: Request) -> Answer:
 def _run(request: Request) -> Answer:
     report = request.place.memory.run("force" in request.flags)
     if report is None:
-        return Answer(text.wrap(f"The job has run less than an hour ago. {request.command} run --force runs it anyway."), {"ran": False})
+        return Answer(text.wrap(f"The job ran less than an hour ago. {request.command} run --force runs it anyway."), {"ran": False})
     request.place.refresh()
     result = report.to_json()
     return Answer(views.ran(result, request.now, request.command), {"ran": True, **result})
@@ -254,7 +250,7 @@ def _run(request: Request) -> Answer:
 def _file(request: Request) -> Answer:
     budget = request.flags.get("tokens", request.place.tokens)
     if budget > MOST_TOKENS:
-        raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
+        raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts off a longer MEMORY.md without saying so")
     document = request.place.memory.document(budget, request.flags.get("for", ""))
     lines: list[text.Line] = []
     if "why" in request.flags:
@@ -289,7 +285,7 @@ def _import(request: Request) -> Answer:
         try:
             count = request.place.memory.take_in(lines, "missing" in request.flags)
         except DuplicateId as error:
-            raise Refused(f"{error}, so nothing is imported. --missing skips what is there") from None
+            raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
     return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
 
@@ -301,13 +297,13 @@ def _verify(request: Request) -> Answer:
 
 
 def _turn(request: Request) -> Answer:
-    result = turns.turn(request.word == "on", request.place.site, request.now)
+    result = switches.turn(request.word == "on", request.place.site, request.now)
     request.place.refresh()
     return Answer(turned_lines(result, _CALLED), result)
 
 
 def _join(request: Request) -> Answer:
-    project = kept.project_of(request.place.site.home, request.place.folder, claimed=True)
+    project = memory_state.project_of(request.place.site.home, request.place.folder, claimed=True)
     owner, joins = project.owner(), "no" not in request.flags
     if not owner:
         raise Refused(f"there is nothing to decide: no other checkout of {text.clean(project.repository.name)} has switched memory on")
@@ -316,9 +312,9 @@ def _join(request: Request) -> Answer:
     return Answer(views.joined(result, request.command), result)
 
 
-# Words that have something to keep: the others make no store.
+# Words that store something: the others create no store.
 _KEEP = ("add", "import", "learn")
-# Words about a folder itself: one that is gone cannot be switched on.
+# Words about a folder itself: memory cannot be switched on for a missing one.
 _HERE = ("on", "off", "join")
 _ANSWERS = {
     "status": _status, "list": _list, "search": _search, "show": _show, "why": _why, "add": _add, "accept": _accept, "forget": _forget,

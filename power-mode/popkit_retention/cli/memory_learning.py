@@ -1,5 +1,5 @@
-"""Learn from transcripts in the order of time (`popkit memory learn`, and hooks' children at a session's end), with progress; and read and
-write the lines of an export."""
+"""Learn from transcripts in order of time, with progress (`popkit memory learn`, and child processes of hooks at a session's end); and read
+and write the lines of an export."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hooks.utils.hosts.claude_code import entries, projects, seconds_of
 from hooks.utils.hosts.opencode import storage
 from hooks.utils.io import files, repository
 from hooks.utils.io.codec import loads
-from hooks.utils.state import memory as kept
+from hooks.utils.state import memory as memory_state
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 _STAMP = b'"timestamp"'
 HERE = Where(1)
-_ALONE_BYTES = 16 * 1024 * 1024  # fewer are read by one process before others would have started
+_ALONE_BYTES = 16 * 1024 * 1024  # one process reads fewer before others would have started
 _LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
 
 
 @dataclass
 class Learnt:
-    """What came of learning: from how many sessions of which projects (and for which of them memory is `off`), what they added, what they
-    `strengthened` because it was known, what of it they `used`; {reason: how many transcripts were left out}."""
+    """The result of learning: the number of sessions, their projects (and those for which memory is `off`), how many items they added,
+    `strengthened` because these were known, and `used`; {reason: how many transcripts were left out}."""
 
     sessions: int = 0
     projects: list[str] = field(default_factory=list)
@@ -54,16 +54,16 @@ class Learnt:
     left_out: dict[str, int] = field(default_factory=dict)
 
     def leave_out(self, reason: str) -> None:
-        """Count a transcript that cannot be learnt."""
+        """Count a transcript that nothing can be learnt from."""
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
     def to_json(self) -> dict[str, object]:
-        """Return all of it, as JSON knows it."""
+        """Return the result as JSON types."""
         return asdict(self)
 
 
 def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> list[str]:
-    """Return the transcripts that a user means: those named, by file or by session; all past ones of the project that a host has; else its
+    """Return the transcripts to learn from: those named, by file or by session; all past ones of the project that a host has; else its
     newest. NoSession or Refused where there is none."""
     environ = place.environ
     if words:
@@ -104,29 +104,29 @@ def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
         except sessions.NoSession:
             continue
         if began not in keys:
-            keys[began] = kept.project_of(home, began).repository.key if began else ""
+            keys[began] = memory_state.project_of(home, began).repository.key if began else ""
         if keys[began] == key:
             paths.append(path)
     return paths
 
 
-def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Where = HERE) -> Learnt:
-    """Learn transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
-    the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why. What a session shows is
-    found out `where` the user wants it; it is taken in here, one after the other."""
-    sources = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in found}.values())
+def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Where = HERE) -> Learnt:
+    """Learn from transcripts, in the order in which they began: each for the project that it began in, or all for one. MEMORY.md is
+    rewritten at the end. A transcript that cannot be read is left out and counted, unless it is the only one: then NoSession says why.
+    Transcripts are read `where` the user wants it; the results are stored here, one after the other."""
+    unique = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in sources}.values())
     with ExitStack() as opened:
         opened.enter_context(bar)
-        run = _Run(environ, into, opened, len(sources))
+        run = _Run(environ, into, opened, len(unique))
         heads: list[tuple[Head, Source]] = []
-        for source, head, reason in results(head_of, sources, HERE if all(each.store is None for each in sources) else where):
+        for source, head, reason in results(head_of, unique, HERE if all(each.store is None for each in unique) else where):
             if head is None:
                 run.leave_out(source, reason)
             else:
                 heads.append((head, source))
         heads.sort(key=lambda pair: (pair[0].at, pair[1].address))
         work = [(partial(taught, root=run.checkout(head.began).root), source) for head, source in heads]
-        for done, ((head, _), (source, shown, reason)) in enumerate(zip(heads, results_of(work, where.worth(sources, _ALONE_BYTES)))):
+        for done, ((head, _), (source, shown, reason)) in enumerate(zip(heads, results_of(work, where.worth(unique, _ALONE_BYTES)))):
             bar.show(done, len(heads))
             try:
                 if shown is None:
@@ -142,7 +142,7 @@ def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | Non
 
 
 class _Run:
-    """One run over so many `sources`: the places that it has opened, by the keys of their projects, and what came of it."""
+    """One run over so many `sources`: the places that it has opened, by the keys of their projects, and its result."""
 
     def __init__(self, environ: Mapping[str, str], into: Place | None, opened: ExitStack, sources: int) -> None:
         self.environ = environ
@@ -153,22 +153,22 @@ class _Run:
         self.learnt = Learnt()
 
     def leave_out(self, source: Source, reason: str) -> None:
-        """Count a transcript that cannot be learnt; NoSession where it is the only one."""
+        """Count a transcript that nothing can be learnt from; NoSession where it is the only one."""
         if self.sources == 1:
             raise sessions.NoSession(f"{text.clean(source.address)}: {reason}")
         self.learnt.leave_out(reason.rpartition(": ")[2])
 
     def checkout(self, began: str) -> repository.Repository:
-        """Return the checkout that a session worked in; where it does not say, that of the project that it is learnt into."""
+        """Return the checkout that a session worked in; where it does not say, that of the project that it is learnt for."""
         if began or self.into is None:
-            return kept.project_of(Site(self.environ, "").home, began).repository
+            return memory_state.project_of(Site(self.environ, "").home, began).repository
         return self.into.project.repository
 
     def take_in(self, path: str, began: str, shown: Taught) -> None:
-        """Learn what a session has shown."""
+        """Store what was read from a session."""
         if began:
-            project = kept.project_of(Site(self.environ, "").home, began)
-            project.check_joined()  # each folder for itself: others of the project may have joined
+            project = memory_state.project_of(Site(self.environ, "").home, began)
+            project.check_joined()  # each folder separately: other folders of the project may have joined
             project.note_checkout()
         elif self.into is None:
             raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
@@ -185,7 +185,7 @@ class _Run:
         self.learnt.used += counts.used
 
     def finish(self) -> None:
-        """Write the projects' MEMORY.md, and name the projects."""
+        """Write MEMORY.md of the projects, and name the projects."""
         for place in self.places.values():
             place.refresh()
         self.learnt.projects = sorted(place.name for place in self.places.values())
@@ -193,7 +193,7 @@ class _Run:
 
 
 class Head(NamedTuple):
-    """In which folder a session began ("" when it does not say), and when (seconds)."""
+    """The folder in which a session began ("" when it does not say), and the time (seconds)."""
 
     began: str
     at: float
@@ -208,7 +208,7 @@ def head_of(path: str) -> Head:
 
 
 def _why(error: Exception) -> str:
-    """Return what is wrong with a transcript, without its path."""
+    """Return the problem of a transcript, without its path."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error).rpartition(": ")[2]
@@ -224,13 +224,13 @@ def _began(path: str) -> float:
                 if at:
                     return at
     except (OSError, ValueError):
-        pass  # learning it raises the error
+        pass  # learning from it raises the error
     return recordings.changed(path)
 
 
 def if_on(path: str, environ: Mapping[str, str]) -> None:
-    """Learn from a session that has ended, and from those that an earlier child left undone, where memory is on for its project; then
-    rewrite MEMORY.md and run the job when it is due. A transcript without a conversation has nothing to teach, which is no failure."""
+    """Learn from a session that has ended, and from those that an earlier child process did not finish, where memory is on for its project;
+    then rewrite MEMORY.md and run the job when it is due. A transcript without a conversation teaches nothing, which is not a failure."""
     from ..memory.memory import Busy
 
     if not _is_session(path):
@@ -242,12 +242,12 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
         try:
             place.memory.run()
         except Busy:
-            pass  # another child is at it
+            pass  # another child process does it
         place.refresh()
 
 
 def _unlearnt(place: Place) -> list[str]:
-    """Return the transcripts that are still to be learnt; those that cannot be are not tried again."""
+    """Return the transcripts that are still to be learnt from; those that failed are not tried again."""
     paths_left = place.project.to_learn()
     paths = [path for path in paths_left if _is_session(path)]
     for path in paths_left:
@@ -272,8 +272,8 @@ STDIN = "-"
 
 
 def write_lines(path: str, lines: Iterable[str]) -> int:
-    """Write lines into a private file, replacing the one that is there; return how many. OSError where the file cannot be written, and for
-    anything but a file: a device would be replaced."""
+    """Write lines into a private file, replacing an existing one; return how many. OSError where the file cannot be written, and for
+    anything but a regular file: a device would be replaced."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(22, "not a regular file. Name another, or none for standard output", path)
     count = 0
@@ -291,7 +291,8 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
 
 @contextmanager
 def read_lines(path: str) -> Iterator[Iterator[str]]:
-    """Yield the lines of a file, or of standard input for `-`; BadItem for one that is too long or no UTF-8, OSError for no such file."""
+    """Yield the lines of a file, or of standard input for `-`; BadItem for a line that is too long or not UTF-8, OSError for no such
+    file."""
     if path == STDIN:
         yield _decoded(sys.stdin.buffer) if sys.stdin else iter(())
         return

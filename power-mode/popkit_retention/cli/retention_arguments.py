@@ -1,4 +1,4 @@
-"""Parse the arguments of `popkit retention`: `KEY=VALUE` as policies understand it, and what a hold is on."""
+"""Parse the arguments of `popkit retention`: `KEY=VALUE` as policies understand it, and the targets of a hold."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 _SET, _ADD, _REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
-_NUMERALS = "keep_context_ids"  # the list that holds numbers
-_LONGEST_NUMBER = 40  # digits and signs: no key takes a longer one
-_NAMED = 5  # sessions that a word can mean
+_NUMERALS = "keep_context_ids"  # the list of numbers
+_LONGEST_NUMBER = 40  # digits and signs: no key takes a longer number
+_NAMED = 5  # sessions that a message names
 
 
 class Assignment(NamedTuple):
-    """One change: of a domain's key, by `=`, `+=` or `-=`, to a value as a policy's JSON has it."""
+    """One change of a domain's key, by `=`, `+=` or `-=`, to a value as in a policy's JSON."""
 
     domain: str
     key: str
@@ -57,7 +57,7 @@ def read(word: str, domain: str = "") -> Assignment:
         if domain and named != domain:
             raise UsageError(f"{shown(word)} is about {named}, and --domain says {domain}")
     elif not domain:
-        raise UsageError(f"which domain does {key} mean? Write memory.{key} or rag.{key}, or add --domain")
+        raise UsageError(f"which domain is {key} for? Write memory.{key} or rag.{key}, or add --domain")
     default = getattr(DEFAULT_POLICY, key)
     if how != _SET and not isinstance(default, tuple):
         raise UsageError(f"{key} is not a list, so {how} does not work with it. Write {key}=VALUE")
@@ -76,7 +76,7 @@ def _value(key: str, word: str, default: object) -> object:
 
 
 def _number(key: str, word: str) -> int | float:
-    """Return a number as Python writes it; what is not finite is for the policy to refuse."""
+    """Return a number as Python writes it; the policy refuses one that is not finite."""
     try:
         number = float(word[:_LONGEST_NUMBER])
         if len(word) <= _LONGEST_NUMBER:
@@ -87,7 +87,7 @@ def _number(key: str, word: str) -> int | float:
 
 
 def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[str, object]:
-    """Return the configuration that the changes make, one after the other: lists begin as the policy has them."""
+    """Return the configuration after these changes, made in order: lists begin as the policy has them."""
     config: dict[str, Any] = {}
     for change in changes:
         if change.how == _SET or not isinstance(change.value, list):
@@ -102,16 +102,16 @@ def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[
 
 
 def amends(changes: Iterable[Assignment]) -> bool:
-    """Return whether the result depends on what the policy was."""
+    """Return whether the result depends on the present policy."""
     return any(change.how != _SET for change in changes)
 
 
 def hold_targets(request: Request) -> list[tuple[str, str, str]]:
-    """Return (domain, scope, target) of all that is to be held: items by their ids, else a session or a project in each domain."""
+    """Return (domain, scope, target) of everything to hold: items by their ids, else a session or a project in each domain."""
     session, folder = request.flags.get("session"), request.flags.get("project")
     if sum((bool(request.arguments), session is not None, folder is not None)) != 1:
         raise UsageError(
-            f"what should be held? Give ids, or --session, or --project, one of them: {RETENTION_COMMAND} hold add ID --why TEXT"
+            f"what should be held? Give ids, --session or --project, but only one of these: {RETENTION_COMMAND} hold add ID --why TEXT"
         )
     if session is not None:
         (target,) = session_ids([session], request)
@@ -122,12 +122,12 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     key = repository.of(os.path.abspath(folder)).key
     stored = (each for domain in request.domains for each in request.controller.domain(domain).resources(request.now, key))
     if not os.path.isdir(folder) and next(stored, None) is None:
-        raise UsageError(f"--project takes a folder, and {shown(folder)} is none. Nothing that is stored is of it either")
+        raise UsageError(f"--project takes a folder, and {shown(folder)} is not one. Nothing is stored for it, either")
     return [(domain, PROJECT, key) for domain in request.domains]
 
 
 def session_ids(words: Sequence[str], request: Request) -> list[str]:
-    """Return the id of the session that each word begins: of those that have a transcript here, and of those that have left something. The
+    """Return for each word the id of the session that begins with it: among those with a transcript here, and those with stored data. The
     word itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
     ids = {projects.session_id_of(path) for path in projects.every(request.environ)}
     if not ids.issuperset(words):

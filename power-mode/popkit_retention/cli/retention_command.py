@@ -1,8 +1,5 @@
-"""`popkit retention`: what stored data may be deleted, and when, in a shell. Exit 1 when the user got something wrong, or something is
-broken.
-
-The Controller decides and does everything; what people read of its answers comes from `views`.
-"""
+"""`popkit retention`: the retention of stored data, in a shell. Exit 1 for a mistake of the user, or when something is broken. The
+Controller decides and does everything; `views` has the texts."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import sys
 from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.jobs import COLLECTION_HOOK
+from hooks.utils.state.services import COLLECTION_HOOK
 
 from ..governance import Conflict, Damaged, GovernanceError, retention
 from ..governance.controller import Controller
@@ -33,7 +30,7 @@ MISTAKES = (Refused, GovernanceError, NoHome, OSError)
 
 
 class Request:
-    """One request: its words as parsed, the controller that answers it, the time, and the domains that it is about."""
+    """One request: the parsed words, the controller that answers it, the time, and the domains that it is about."""
 
     __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
 
@@ -50,7 +47,7 @@ class Request:
 
     @property
     def most(self) -> int | None:
-        """Return how many things a list shows; None for all."""
+        """Return how many entries a list shows; None for all."""
         return None if "all" in self.flags else LISTED
 
     def progress(self, _what: str, done: int, whole: int) -> None:
@@ -86,13 +83,13 @@ def _set(request: Request) -> Answer:
     for word in request.arguments:
         change = retention_arguments.read(word, request.domain or "")
         if change.key == "keep_session_ids" and isinstance(change.value, list):
-            # As `hold add --session` takes it: a policy compares whole ids, and a beginning would keep nothing.
+            # As `hold add --session` takes it: a policy compares whole ids, so the beginning of one would keep nothing.
             change = change._replace(value=retention_arguments.session_ids(change.value, request))
         wanted.setdefault(change.domain, []).append(change)
     before: dict[str, Any] = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}
     for config in configs.values():
-        merged(RetentionPolicy(), config)  # all of it is refused, or none
+        merged(RetentionPolicy(), config)  # all of them are refused, or none
     expect = before["revision"] if any(map(retention_arguments.amends, wanted.values())) else None
     configured: list[dict[str, Any]] = []
     for domain, config in configs.items():
@@ -100,7 +97,7 @@ def _set(request: Request) -> Answer:
             configured.append(request.controller.configure(domain, config, expect))
         except Conflict:
             done = f"Only {configured[0]['domain']} was set" if configured else "Nothing was set"
-            raise Refused(f"somebody else has changed the policies at the same time. {done}. Look at them, and try again") from None
+            raise Refused(f"somebody else changed the policies at the same time. {done}. Check them, and try again") from None
         expect = None if expect is None else configured[-1]["revision"]
     return Answer(retention_policies.configured(before, configured, RETENTION_COMMAND), {"policies": configured})
 
@@ -136,7 +133,7 @@ def _rollback(request: Request) -> Answer:
     return Answer(retention_policies.rolled_back(revision, before, result, RETENTION_COMMAND), result)
 
 
-# --- what they say of things -----------------------------------------------------------------------------------------------------------
+# --- the policies on things ------------------------------------------------------------------------------------------------------------
 
 
 def _explain(request: Request) -> Answer:
@@ -159,12 +156,12 @@ def _apply(request: Request) -> Answer:
 def _gc(request: Request) -> Answer:
     if "auto" in request.flags:
         if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
-            raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
+            raise flag_parser.UsageError(f"--auto decides by itself, so it does not work with --{others[0]}")
         collected = retention.collect(request.environ)
         lines = retention_activity.collected({**collected, "dry_run": False}, request.now, request.most, RETENTION_COMMAND)
         return Answer(lines or ["Nothing is due."], collected)
     if "quiet" in request.flags:
-        raise flag_parser.UsageError("--quiet goes only with --auto")
+        raise flag_parser.UsageError("--quiet works only with --auto")
     doing, sure = "dry-run" not in request.flags, "yes" in request.flags
     if doing and "json" in request.flags and not sure:
         raise Refused("nothing was changed: --json needs --yes or --dry-run")
@@ -177,7 +174,7 @@ def _gc(request: Request) -> Answer:
         return Answer([*lines, "", message], collected)
     answering.write_view(lines, sys.stdout, request.environ)
     if not answering.is_confirmed("Do this?"):
-        raise Refused("nothing was changed. --yes answers beforehand")
+        raise Refused("nothing was changed. --yes skips the question")
     collected = _collect(request, dry_run=False)
     return Answer(retention_activity.done(collected, RETENTION_COMMAND), collected)
 
@@ -256,12 +253,13 @@ def _remove(request: Request) -> Answer:
         known = {each["archive_id"]: each for each in listed["archives"]}
         answering.write_view(retention_activity.to_remove(ids, known, request.now), sys.stdout, request.environ)
         if not answering.is_confirmed("Delete for good?"):
-            raise Refused("nothing was deleted. --yes answers beforehand")
+            raise Refused("nothing was deleted. --yes skips the question")
     removed = [request.controller.remove(id) for id in ids]
     return Answer([f"Deleted {text.clean(str(each['archive_id']))} for good." for each in removed], {"removed": removed})
 
 
-# --- proof -----------------------------------------------------------------------------------------------------------------------------
+# --- verification
+# -----------------------------------------------------------------------------------------------------------------------------
 
 
 def _verify(request: Request) -> Answer:

@@ -1,9 +1,8 @@
-"""Change a settings file on the user's word: the change is shown first, and made only while the file is what it was. The user's own
-configuration is one of them.
+"""Change a settings file, after showing the change and asking, and only if the file has not changed meanwhile. The user's own configuration
+is one of these files.
 
 One member of a JSON object is edited in its text, so that a person's file keeps its order, its spacing and everything else. ValueError for
-a text that is no JSON object, or that names a member twice.
-"""
+a text that is not a JSON object, or that has a member twice."""
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ WRAPPER = "retention"
 
 
 def read(path: str) -> str | None:
-    """Return the text of a file, byte for byte; None when there is none or nothing in it. Refused where it is not UTF-8, OSError where it
-    is no regular file."""
+    """Return the text of a file, byte for byte; None for a missing or empty one. Refused where it is not UTF-8, OSError where it is not a
+    regular file."""
     try:
         with files.open_regular(path) as file:
             return file.read().decode("utf-8") or None
@@ -44,7 +43,7 @@ def read(path: str) -> str | None:
 
 
 def show_change(path: str, before: str | None, after: str, environ: Mapping[str, str], hidden: Callable[[str], str] = str) -> None:
-    """Show what would change, line by line; `hidden` takes secrets out of a line."""
+    """Show what would change, line by line; `hidden` removes secrets from a line."""
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
     answering.write_view([clean(hidden(line).replace("\t", "    ")) for line in diff], sys.stdout, environ)
 
@@ -53,10 +52,10 @@ def change(
     path: str, before: str | None, after: str, yes: bool, dry_run: bool, environ: Mapping[str, str],
     hidden: Callable[[str], str] = str, command: str = "", effect: str = "",
 ) -> bool:  # fmt: skip
-    """Show the change, ask, make it if the file is still what it was; return whether the file now says what was asked for. `command`: what
-    a dry run names to make the change; `effect`: a sentence on when the change takes effect."""
+    """Show the change, ask, and make it if the file has not changed meanwhile; return whether the file now has the wanted text. `command`:
+    the one that a dry run names to make the change; `effect`: a sentence on when the change takes effect."""
     if after == before:
-        print(f"{clean(path)} asks for just that already.")
+        print(f"{clean(path)} already has these settings.")
         return True
     show_change(path, before, after, environ, hidden)
     if dry_run:
@@ -70,27 +69,37 @@ def change(
 
 
 def is_confirmed(yes: bool) -> bool:
-    """Ask for the change that was shown, unless `yes` answers beforehand."""
+    """Ask whether to make the change that was shown, unless `yes`."""
     if yes or answering.is_confirmed("Make this change?"):
         return True
-    print("Nothing was changed. --yes answers beforehand.")
+    print("Nothing was changed. --yes skips the question.")
     return False
 
 
 def write(path: str, before: str | None, after: str) -> None:
-    """Replace the file atomically; it keeps its mode, and a new one is private. Refused if it is no longer what it was."""
-    if read(path) != before:
-        raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
+    """Replace the file atomically; it keeps its mode, and a new one is private. Refused if it has changed meanwhile."""
+    _check_unchanged(path, before)
     files.make_private_folder(os.path.dirname(path))
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
     files.replace_text(path, after, mode)
+
+
+def remove(path: str, before: str | None) -> None:
+    """Remove the file. Refused if it is no longer what it was."""
+    _check_unchanged(path, before)
+    files.remove(path)
+
+
+def _check_unchanged(path: str, before: str | None) -> None:
+    if read(path) != before:
+        raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
 
 
 # --- the user's own configuration --------------------------------------------------------------------------------------------------------
 
 
 def own_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the user's own configuration says, as far as it is plain JSON; {} for anything else."""
+    """Return the user's own configuration, if it is plain JSON; {} for anything else."""
     try:
         document = json.loads(read(_own_path(environ)) or "{}")
     except (ValueError, RecursionError):
@@ -112,8 +121,8 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
 
 
 def with_settings(text: str, changed: Mapping[str, Any]) -> str:
-    """Return a configuration with settings changed: a record by the members that are given, any other as a whole, None takes it out.
-    ValueError for a text that is no JSON object."""
+    """Return a configuration with settings changed: a record by the given members, any other value as a whole; None removes it. ValueError
+    for a text that is not a JSON object."""
     members = members_of(text)
     if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
         inner = json.loads(value_text(text, WRAPPER) or "{}")
@@ -151,15 +160,15 @@ _SPACE = " \t\n\r"
 _BOM = "\ufeff"
 
 
-# Where a member is: its name begins at `at`, its value is from `start` to before `end`.
+# The place of a member: its name begins at `at`, its value is from `start` to before `end`.
 Member = namedtuple("Member", "name at start end")
 
 
 def members_of(text: str) -> list[Member]:
-    """Return the members of the object that the text is."""
+    """Return the members of the JSON object in a text."""
     body = text[1:] if text.startswith(_BOM) else text
     if not isinstance(json.loads(body), dict):
-        raise ValueError("it holds no JSON object")
+        raise ValueError("it is not a JSON object")
     decoder = json.JSONDecoder()
     parsed: list = []
     at = _after_space(text, text.index("{") + 1)
@@ -168,7 +177,7 @@ def members_of(text: str) -> list[Member]:
         start = _after_space(text, _after_space(text, after) + 1)
         _, end = decoder.raw_decode(text, start)
         if any(member.name == name for member in parsed):
-            raise ValueError(f'"{name}" is in it twice')
+            raise ValueError(f'it has "{name}" twice')
         parsed.append(Member(name, at, start, end))
         at = _after_space(text, end)
         if text[at] == ",":
@@ -183,7 +192,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def value_text(text: str, name: str) -> str | None:
-    """Return the text of a member's value; None when there is no such member."""
+    """Return the text of a member's value; None for no such member."""
     return next((text[member.start : member.end] for member in members_of(text) if member.name == name), None)
 
 
@@ -223,7 +232,7 @@ def newline(text: str) -> str:
 
 
 def separator(text: str) -> str:
-    """Return what is before each member: a new line and its indentation."""
+    """Return the separator before each member: a new line and its indentation."""
     known = members_of(text)
     if not known:
         return newline(text) + "  "
@@ -233,7 +242,7 @@ def separator(text: str) -> str:
 
 
 def formatted(text: str, value: object) -> str:
-    """Return a value as JSON in the style of the text that it is for."""
+    """Return a value as JSON in the style of a text."""
     between = separator(text)
     if "\n" not in between:
         return json.dumps(value, ensure_ascii=False)

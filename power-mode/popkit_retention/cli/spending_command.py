@@ -1,10 +1,7 @@
-"""What sessions cost, and what they may cost.
-
-`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide, defer, show tools.
-`popkit misses`: which requests wrote to the prompt cache what the one before had left there, why, and what that cost.
-`popkit limits`: how full the plan's limits are, when they will be full, what used them, and what tokens are worth in them.
-`popkit budget`: the user's own limits, what is used of them, and how much of a context they let in.
-"""
+"""What sessions cost, and what they may cost. `popkit bill`: what each prompt of a project contains before the first word, what that costs,
+and what could be removed; hide, defer, show tools. `popkit misses`: which requests wrote again what the previous one had left in the prompt
+cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, what used them, and how much tokens
+count toward them. `popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.economics import models_of
 from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, TOKEN_USES, windows
-from hooks.utils.state import limits, prompt_overhead
+from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement, sums
@@ -45,7 +42,7 @@ if TYPE_CHECKING:
     from ..bill.digests import Digest
 
 MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
-# word -> (what a tool is then, what follows)
+# word -> (the state of the tool, the consequence)
 _OUT = {
     "hide": ("hidden", "Sessions of {project} do without it"),
     "defer": ("deferred", "In sessions of {project} it stays out of the prompt until Claude looks for it"),
@@ -57,7 +54,7 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit bill`."""
     now = time.time()
     popkit_home = home.popkit_home(environ)
-    project = prompt_overhead.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+    project = client_reports.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
     models = _models(popkit_home)
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
@@ -89,7 +86,7 @@ def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:
-    """Return the bill of the sessions that the user named: what stood in them is known as a whole alone."""
+    """Return the bill of the sessions that the user named, in which what stood before the first word is known only as a whole."""
     used, left_out = _digests_named(args, environ)
     whole = statement.whole(used, models)
     began = [digest["standing"] for digest in used if statement.is_main(digest)]
@@ -119,7 +116,7 @@ def _covered(args: Parsed) -> str:
 
 
 def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], sessions.LeftOut]:
-    """Return the digests of the transcripts that the user named, and what was left out of them."""
+    """Return the digests of the transcripts that the user named, and the ones that were left out."""
     left_out, where = sessions.LeftOut(), sessions.where_of(args.flags)
     paths = sessions.paths_of(args.arguments, args.flags) or sessions.places_of_host(environ, args.host)
     sessions.need_packages(paths, args.flags, environ)
@@ -128,7 +125,7 @@ def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Diges
 
 
 def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: float) -> list[Digest]:
-    """Return the digests of this user's sessions that went on since a time (seconds)."""
+    """Return the digests of this user's sessions that were active since a time (seconds)."""
     where = sessions.where_of(args.flags)
     sessions.need_packages((), args.flags, environ)
     with Bar(environ) as bar:
@@ -145,10 +142,10 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
     before = _key_of(name, bill["hidden"])
     if before and bool(bill["hidden"][before].get("defer")) == (args.word == "defer"):
         return Answer(
-            text.wrap(f"{text.clean(name)} is {is_so} already. To have it back: popkit bill show {text.clean(name)}"), bill["hidden"]
+            text.wrap(f"{text.clean(name)} is {is_so} already. To bring it back: popkit bill show {text.clean(name)}"), bill["hidden"]
         )
     if before:
-        raise Refused(f"{text.clean(name)} is taken out already. First: popkit bill show {text.clean(name)}")
+        raise Refused(f"{text.clean(name)} is hidden or deferred already. First run: popkit bill show {text.clean(name)}")
     if name not in known:
         listed = text.listed([text.clean(row["name"]) for row in bill["rows"] if row["kind"] == "server"], 12)
         known_ones = f"Servers: {listed}" if listed else "Claude Code has named none yet"
@@ -163,11 +160,11 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
     if not (args.yes or _is_wanted(lines, args)):
         again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
-    kept = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
-    prompt_overhead.hide(popkit_home, project, row["key"], kept)
+    entry = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
+    client_reports.hide(popkit_home, project, row["key"], entry)
     return Answer(
-        text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To have it back: popkit bill show {text.clean(name)}"),
-        {"hidden": prompt_overhead.hidden(popkit_home, project)},
+        text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To bring it back: popkit bill show {text.clean(name)}"),
+        {"hidden": client_reports.hidden(popkit_home, project)},
     )
 
 
@@ -184,14 +181,14 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
         raise Refused(f"{text.quote(name)} is neither hidden nor deferred here. " + (f"These are: {listed}" if listed else "Nothing is"))
-    prompt_overhead.hide(popkit_home, project, key, None)
+    client_reports.hide(popkit_home, project, key, None)
     back = "from the next session on. Until then Claude finds it when it looks for a tool."
     if not bill["hidden"][key].get("defer"):
         back = (
-            "in a session that goes on by /popkit bill show, from its next turn on, which may write the prompt cache again; else from the"
+            "in a running session by /popkit bill show, from its next turn on, which may write the prompt cache again; otherwise from the"
             " next session on."
         )
-    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": prompt_overhead.hidden(popkit_home, project)})
+    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": client_reports.hidden(popkit_home, project)})
 
 
 def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
@@ -213,7 +210,7 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
         known = [text.clean(name) for _, name, _ in statement.sections(content) if name]
         raise Refused(f"{path} has no section {text.quote(heading)}. Sections: {text.listed(known, 20)}")
     if os.path.lexists(out):
-        raise Refused(f"{out} is there already, and is left alone. Name a new file")
+        raise Refused(f"{out} exists already, and is left alone. Name a new file")
     name = re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")[:60] or "section"
     draft = f"---\nname: {name}\ndescription: TODO say when this is needed. Claude reads this line alone until it is.\n---\n\n{body}\n"
     with open(out, "x", encoding="utf-8") as file:
@@ -234,9 +231,9 @@ _NONE = ("none", "null", "")
 
 
 def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do `popkit limits`: read what the helper has kept, and of the transcripts what has changed since the last time."""
+    """Do `popkit limits`: read the readings that the helper has stored, and the transcripts that have changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
-    readings = limits.readings(popkit_home)
+    readings = client_reports.readings(popkit_home)
     running = windows(readings, now)
     used: list[digests.Digest] = []
     if readings:
@@ -245,8 +242,8 @@ def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
             used = digests.of_user(environ, min([*begins, *(reading.at for reading in readings)]), now, bar.show)
     fits = {kind: Fit(kind, movements(readings, kind, used)) for kind in LENGTHS_S}
     if readings:
-        with suppress(OSError):  # the answer has them anyway
-            limits.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
+        with suppress(OSError):  # the answer has the limits anyway
+            client_reports.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
     answer = {
         "last_reading_at": max((reading.at for reading in readings), default=None),
         "windows": [_as_data(window, used, fits) for window in running],
@@ -270,7 +267,7 @@ def _as_data(window: Window, used: list[digests.Digest], fits: dict[str, Fit]) -
 
 
 def _fit(fit: Fit) -> dict[str, Any]:
-    """Return what tokens are worth, by model: a million of each of KINDS, and 100,000 that are written again where they would have been
+    """Return how much tokens count, by model: a million of each of KINDS, and 100,000 that are written again where they would have been
     read (`cold_5m`, `cold_1h`), in percent of the window: {`percent`, `error`, `claimed`}, None where nothing is known."""
     columns = fit.weights.columns if fit.weights else ()
     models = sorted({model for model, _ in columns})
@@ -299,8 +296,8 @@ def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if args.word == "set":
         from . import settings_file
 
-        is_as_asked = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
-        return Answer([], code=int(not (is_as_asked or args.dry_run)))
+        is_done = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
+        return Answer([], code=int(not (is_done or args.dry_run)))
     from .. import extras
     from ..usage import database, ingestion
     from ..usage.store import DatabaseUnavailable
@@ -320,7 +317,7 @@ def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _limits_of(words: list[str]) -> dict[str, Any]:
-    """Return the limits that words name: session_tokens=2000000, month_usd=none. Refused for any other word."""
+    """Return the limits that words set: session_tokens=2000000, month_usd=none. Refused for any other word."""
     from hooks.utils.config import validation
     from hooks.utils.config.fields import FIELDS
 
@@ -328,7 +325,7 @@ def _limits_of(words: list[str]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or name not in LIMITS:
-            raise Refused(f"{word!r:.60} is no limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
+            raise Refused(f"{word!r:.60} is not a limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
         problems: list[str] = []
         note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
         limits[name] = validation.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)

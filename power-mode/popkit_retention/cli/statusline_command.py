@@ -1,6 +1,6 @@
 """`popkit statusline`: one line for the status line of Claude Code, from the JSON that it writes to stdin.
 
-Never fails: for any input it prints one short line.
+It never fails: for any input it prints one short line.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import sys
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import limits, live, peek
-from hooks.utils.views.limits import line as limits_line
+from hooks.utils.state import client_reports, live, session
+from hooks.utils.views.amounts import limits_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Print the line, or change the settings on the user's word."""
+    """Print the line, or change the settings after asking."""
     if args.word:
-        from . import claude_settings  # the line itself, which is drawn twice a minute, does without
+        from . import claude_settings  # the line itself, which is drawn twice a minute, does not need them
 
         if args.word == "install":
             return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
@@ -47,7 +47,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def line_for(data: str, environ: Mapping[str, str]) -> str:
-    """Return the line for what the client wrote."""
+    """Return the line for the JSON of the client."""
     try:
         payload = loads(data)
     except ValueError:
@@ -63,13 +63,13 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
             thresholds = site.rules().thresholds
             if site.enabled and not environ.get("POPKIT_OFF"):
                 facts.update(_stored(site, payload, window, time_of_day(environ)))
-    except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
-        failures.record(environ, "statusline", error)
+    except Exception as error:  # noqa: BLE001  the line is drawn even where a file of ours cannot be read
+        storage.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
 def _context_of(payload: dict) -> tuple:
-    """Return (window, ratio) as the client gives them, None for what it does not."""
+    """Return (window, ratio) as the client gives them, None for a missing one."""
     window_data = payload.get("context_window")
     window_data = window_data if isinstance(window_data, dict) else {}
     window = _number(window_data.get("context_window_size"))
@@ -83,12 +83,12 @@ def _context_of(payload: dict) -> tuple:
 
 
 def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
-    """Return what our state and the transcript say; remember the window, which the client reports exactly."""
+    """Return the facts of our state and of the transcript; remember the window, which the client reports exactly."""
     facts: dict = {}
     newest = usage.newest_usage(_text(payload, "transcript_path"))
-    kept = (site.session.get("warming") or {}).get("used")
-    if newest is not None and isinstance(kept, (int, float)):
-        newest.keep(kept)
+    warmed_at = (site.session.get("warming") or {}).get("used")
+    if newest is not None and isinstance(warmed_at, (int, float)):
+        newest.keep(warmed_at)
     warm = newest is not None and newest.is_warm(now)
     if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
         if window and site.session.get("window_tokens") != window:
@@ -96,17 +96,17 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
         facts = _reclaimable(site, warm)
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
-    return {**facts, "limits": limits_line(windows(limits.readings(site.home), now), now)}
+    return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
 
 
 def _reclaimable(site: live.Site, warm: bool) -> dict:
-    """Return what a clear takes as it was last planned, while that holds: no call came since, and the cache has not been warmed. Otherwise
-    what has expired."""
+    """Return what a clear removes by its last plan, while that is valid: no call came since, and the cache has not been warmed. Otherwise
+    return what has expired."""
     paths = site.paths()
     try:
-        known = peek.state(paths)
+        known = session.stored_state(paths)
     except ValueError:
-        return {}  # corrupt: the next hook sets it aside and begins a new one
+        return {}  # corrupt: the next hook sets it aside and starts a new one
     planned = site.session.get("planned")
     if known is None:
         return {}
@@ -114,7 +114,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
         now, cold = planned.get("now"), planned.get("cold")
         if isinstance(now, int) and isinstance(cold, int):
             return {"now": now if warm else cold, "cold": cold}
-    return {"expired": peek.expired(paths, known)}
+    return {"expired": session.expired_of(paths, known)}
 
 
 def _project(payload: dict) -> str:
@@ -133,9 +133,9 @@ def _number(value: object) -> int:
 
 
 def line(facts: dict, thresholds: dict, coloured: bool) -> str:
-    """Return one line of the known facts: `ratio` of the window that is full; what a clear takes as it was last planned, `now` and once the
-    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold); `limits`
-    of the plan, in words."""
+    """Return one line of the known facts: `ratio` of the window that is full; what a clear removes by its last plan, `now` and once the
+    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold); `limits` of the
+    plan, in words."""
     parts = [_context(facts.get("ratio"), thresholds, coloured), *_amounts(facts)]
     left = facts.get("cache_seconds_left")
     if left is not None:

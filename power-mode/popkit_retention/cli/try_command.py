@@ -1,4 +1,4 @@
-"""`popkit try`: what PopKit would say about a session, without being installed. Reads only: no state is written anywhere."""
+"""`popkit try`: what PopKit would say about a session, without an installation. It only reads: no state is written anywhere."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
+from hooks.utils.views.history import timeline_lines
 from hooks.utils.views.panel import panel
-from hooks.utils.views.timeline import timeline
 
 from ..lab import outcomes
 from ..operations import sessions
@@ -51,13 +51,13 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         report, outcome = _counted(path, project, host, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
-    ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
+    ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
     return Answer([*_whose(report, path == _SAMPLE), *_shown(report, outcome), *ends], {**report, "installed": outcome})
 
 
 def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
-    """Return the report, and what the whole session would have got; None where that cannot be
-    counted. Says that it works where a person waits."""
+    """Return the report, and the outcome of the whole session with PopKit; None where that cannot be counted. On a terminal, it says that
+    it is working."""
     waits = sys.stderr is not None and sys.stderr.isatty()
     if waits:
         print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
@@ -75,7 +75,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
 
 
 def _may_clear(host: str) -> bool:
-    """Return whether PopKit would clear in a session of this host: OpenCode lets nobody edit what it has sent."""
+    """Return whether PopKit would clear in a session of this host: OpenCode does not let a plugin edit what it has sent."""
     return host != recordings.opencode.NAME
 
 
@@ -87,24 +87,24 @@ def _home(environ: Mapping[str, str]) -> str | None:
 
 
 def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
-    """Return the report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts
-    as cold: that is how it will be found."""
+    """Return the report of a transcript as of its last line, under the configuration of its project. The cache counts as cold, as it will
+    be when the session goes on."""
     popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
     session, tools = recordings.session_id_of(path), recorded_tools()
     made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
-    if _may_clear(recordings.host_of(path)):  # as if it had run where a clear is possible
+    if _may_clear(recordings.host_of(path)):  # as if it had run where clearing is possible
         made.index.doubts = [doubt for doubt in made.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
     view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if view.context:
-        view.context["cache"] = None  # it was warm then; that says nothing today
+        view.context["cache"] = None  # it was warm then, which says nothing about today
     return report.build(view)
 
 
 class Unwritten:
-    """A site of which nothing is kept."""
+    """A site that writes nothing."""
 
     __slots__ = ("home", "session", "session_id", "session_project")
     in_place = False
@@ -117,7 +117,7 @@ class Unwritten:
 
 
 def _journal(popkit_home: str, path: str) -> list:
-    """Return what hooks have noted of a session, if they saw it: git's answers, pins, clears."""
+    """Return the entries of hooks on a session, if they saw it: git's answers, pins, clears."""
     return store.read_lines(store.ContextFiles(popkit_home, recordings.session_id_of(path)).journal) if popkit_home else []
 
 
@@ -133,13 +133,13 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
 
 
 def _shown(report: Report, outcome: dict[str, Any] | None) -> list[text.Line]:
-    lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
+    lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, _CALLS)]
     may_clear = _may_clear(report["host"])
     return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, may_clear)]
 
 
 def _outcome_lines(outcome: dict[str, Any] | None, may_clear: bool) -> list[text.Line]:
-    """Return what the whole session would have got with PopKit installed."""
+    """Return the outcome of the whole session with PopKit installed."""
     lines = text.title("With PopKit from the start")
     if outcome is None or outcome["cost_share"] is None:
         return [*lines, "This session has no request that could be counted."]
@@ -147,7 +147,7 @@ def _outcome_lines(outcome: dict[str, Any] | None, may_clear: bool) -> list[text
     at = f", at {text.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
     pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
     saved = 1 - outcome["cost_share"]
-    pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
+    pairs.append(("Net", f"{saved:.1%} of the cost of its prompts is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
     for name, words in pairs:
         lines += text.pair(name, words)
     life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
@@ -155,10 +155,10 @@ def _outcome_lines(outcome: dict[str, Any] | None, may_clear: bool) -> list[text
     words = (
         f"Counted over {text.counted(outcome['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
     )
-    how = f": a clear whenever it pays{restored}" if may_clear else ""
-    lines += ["", *text.wrap(f"{words} {life}{how}. Net has what PopKit costs taken off.")]
+    how = f": clearing whenever that pays off{restored}" if may_clear else ""
+    lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]
     if may_clear and not outcome["kept_out_tokens"] and not outcome["cleared_tokens"]:
-        lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
+        lines += text.wrap("While it ran, no clear would have paid off. The figures of a clear above are those of a clear now.")
     return lines
 
 
@@ -167,25 +167,30 @@ def _amount(tokens: int, results: int) -> str:
 
 
 def _elsewhere(host: str) -> list[text.Line]:
-    """Return what the figures of another host's session are worth, and how to have PopKit there."""
+    """Return how far the figures of another host's session can be trusted, and how to get PopKit there."""
     lacks = "docs/hosts.md says what the recording lacks."
     if host != recordings.opencode.NAME:
         words = f"PopKit reads what {host} has recorded, and never changes it. It does not run in {host}: this is what it would have done."
         return ["", *text.wrap(f"{words} {lacks}")]
     words = (
         "PopKit reads what OpenCode has recorded, and never changes it. In OpenCode it shortens results before they enter and answers"
-        f" compactions; what a conversation holds stays as it is. {lacks}"
+        f" compactions; the conversation itself stays as it is. {lacks}"
     )
-    return ["", *text.wrap(words), "", "Install PopKit to have this in every session of OpenCode:", "  popkit setup opencode"]
+    return ["", *text.wrap(words), "", "Install PopKit to get this in every session of OpenCode:", "  popkit setup opencode"]
+
+
+def _has_run_in(path: str, environ: Mapping[str, str]) -> bool:
+    """Return whether PopKit was there in a session of Claude Code's, so that nobody has to be told how to install it."""
+    return os.path.exists(store.ContextFiles(_home(environ) or "", recordings.session_id_of(path)).state)
 
 
 def _install(root: str) -> list[text.Line]:
-    """Return how to have this in every session."""
+    """Return how to get this in every session."""
     add = f"  claude plugin marketplace add {shlex.quote(root)}"
     parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
     return [
         "",
-        "Install PopKit to have this in every session as /popkit:context:",
+        "Install PopKit to get this in every session as /popkit:context:",
         lambda columns: [add] if text.width(add) <= columns else parts,
         f"  claude plugin install popkit@{_marketplace(root)}",
     ]

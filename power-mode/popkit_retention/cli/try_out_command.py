@@ -1,4 +1,5 @@
-"""`popkit try-out`: settings that a coin gives to every second session, how far each trial is, and what finished ones have shown."""
+"""`popkit try-out`: settings that every second session gets by the toss of a coin, the progress of each trial, and the results of finished
+ones."""
 
 from __future__ import annotations
 
@@ -62,13 +63,13 @@ def _status(_args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _frozen(popkit_home: str, read: Run, result: dict[str, Any]) -> dict[str, Any]:
     """Store the result of a trial, and return it; where another process has stored one meanwhile, that one."""
     with trials.Changing(popkit_home) as known:
-        kept = next(run for run in known.runs if (run.name, run.number) == (read.name, read.number))
-        kept.result = kept.result or result
-        return kept.result
+        run = next(run for run in known.runs if (run.name, run.number) == (read.name, read.number))
+        run.result = run.result or result
+        return run.result
 
 
 def _as_data(run: Run, totals: trial.Totals, now: float, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a trial as data; of one that is not finished, nothing but counts."""
+    """Return a trial as data; an unfinished one only has counts."""
     data: dict[str, Any] = {"name": run.name, "began": run.began or None}
     if run.result is not None:
         return {**data, "status": "finished", "result": run.result}
@@ -87,7 +88,7 @@ def _start(args: Parsed, environ: Mapping[str, str]) -> Answer:
     current = trials.load(popkit_home).current(name)
     is_on = current is not None and current.is_open
     if before in (TRY, True) and is_on:
-        return Answer(text.wrap(f"{name} is on trial already. popkit try-out shows how far it is."))
+        return Answer(text.wrap(f"{name} is on trial already. popkit try-out shows its progress."))
     if not settings_file.change_own(_changed(name, True if name == MEMORY else TRY), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
     with trials.Changing(popkit_home) as known:
@@ -103,7 +104,7 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
     current = trials.load(popkit_home).current(name)
     is_tried_here, is_open = _own(name, environ) in (TRY, True), current is not None and current.is_open
     if not is_tried_here and not is_open:
-        raise Refused(f"{name} is not on trial. popkit try-out shows what is")
+        raise Refused(f"{name} is not on trial. popkit try-out shows the trials")
     back = current.before if current else None
     if is_tried_here and not settings_file.change_own(_changed(name, back), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
@@ -117,7 +118,7 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _own(name: str, environ: Mapping[str, str]) -> Any:
-    """Return what the user's own file says of a setting; of memory, whether it is tried."""
+    """Return the value of a setting in the user's own file; for memory, whether it is tried."""
     value = settings_file.own_settings(environ).get(name)
     if name == MEMORY:
         return value.get(TRY) if isinstance(value, dict) else None

@@ -1,7 +1,5 @@
-"""`popkit uninstall`: deletes what PopKit has stored, after showing what that is and which placeholders could no longer be restored.
-
-The plugin itself is Claude Code's to remove; the commands for that are printed. Exit 0 when everything is deleted, 1 when it is not.
-"""
+"""`popkit uninstall`: delete what PopKit has stored, after showing what that is and which placeholders could no longer be restored. Claude
+Code removes the plugin itself; the commands for that are printed. Exit 0 when everything is deleted, else 1."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from hooks.utils.state import archived, live, sockets
 from ..governance import data_folder as governance
 from ..operations import sessions, stores
 from ..views.archive import placeholders
-from . import answering, claude_settings, setup_command
+from . import answering, claude_settings, opencode_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -35,7 +33,7 @@ PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace re
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Say what would go, ask, delete."""
+    """Show what would be deleted, ask, and delete it."""
     with contextlib.redirect_stdout(io.StringIO() if args.json else sys.stdout):
         return Answer([], _uninstall(args, environ))
 
@@ -70,10 +68,10 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not answering.is_confirmed("Delete what PopKit has stored?"):
-        raise Refused("nothing was deleted. --yes answers beforehand")
+        raise Refused("nothing was deleted. --yes skips the question")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
-        if setup_command.is_in_opencode(environ, scope):
+        if opencode_setup.is_in_opencode(environ, scope):
             _remove_opencode(scope, environ)
     result["deleted"], result["left"] = _delete(folder)
     if result["left"]:
@@ -104,7 +102,7 @@ def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
 
 
 def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    message = f"The archive cannot be read, so PopKit does not know which placeholders lead to something: {error}"
+    message = f"The archive cannot be read, so PopKit does not know which placeholders can be restored: {error}"
     _show(text.wrap(text.clean(message)), environ)
     return {}
 
@@ -120,13 +118,13 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
         lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
     lines += _holds(environ) if governance.TITLE in parts else []
     if placed:
-        lines += ["", *text.wrap(f"{_many(placed)} would no longer lead to anything:"), *placeholders(placed), ""]
+        lines += ["", *text.wrap(f"{_many(placed)} could no longer be restored:"), *placeholders(placed), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
 
 
 def _holds(environ: Mapping[str, str]) -> list[text.Line]:
-    """Return the holds that would end with what they keep."""
+    """Return the holds on data that would be deleted."""
     from ..governance import GovernanceError
     from ..governance.controller import Controller
     from ..views import retention_activity
@@ -140,12 +138,12 @@ def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     holds = answer["holds"]
     if not holds:
         return []
-    message = f"{text.counted(len(holds), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
+    message = f"{text.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"
     return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
 
 
 def _put_back(placed: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
-    """Undo clear after clear in each of these transcripts; return how many results went back."""
+    """Undo all clears in each of these transcripts; return how many results were put back."""
     count = sum(_undo_all(path, environ) for path in placed)
     _show([f"{text.counted(count, 'result')} put back. Running sessions load them with /resume."], environ)
     return count
@@ -161,28 +159,28 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
             if back.trouble:
                 _show(text.wrap(back.trouble), environ)
     except (access.Refused, sessions.NoSession, rewrite.RewriteFailed):
-        return count  # nothing is left to undo there; remaining placeholders are reported
+        return count  # nothing is left to undo; remaining placeholders are reported
 
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
     try:
         ours = claude_settings.Settings(scope, environ).ours()
     except (Refused, OSError, ValueError):
-        return  # what cannot be read is left alone
+        return  # a file that cannot be read is left alone
     if ours:
         claude_settings.uninstall_status_line(scope, True, environ)
 
 
 def _remove_opencode(scope: str, environ: Mapping[str, str]) -> None:
     try:
-        setup_command.set_up_opencode(True, scope, True, environ)
+        opencode_setup.set_up_opencode(True, scope, True, environ)
     except (Refused, OSError) as error:
         _show(text.wrap(text.clean(str(error))), environ)
 
 
 def _delete(folder: str) -> tuple:
-    """Return (what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that
-    this leaves empty; no link is followed."""
+    """Delete our files; return (what was deleted, what is left) of the names in our folder. Only files that PopKit makes are deleted, and
+    the folders that this leaves empty; no link is followed."""
     before = files.names(folder)
     sockets.end_all(folder)
     for top in stores.trees(folder):
@@ -210,4 +208,4 @@ def _remove_empty(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        pass  # others keep something in it, or it was never made
+        pass  # it has files of others, or was never created

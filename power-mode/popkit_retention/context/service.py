@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 from opentelemetry import trace
 from opentelemetry.trace import Span, Tracer
 
-from hooks.utils.config import cached
+from hooks.utils.config import effective
 from hooks.utils.io import home
 
 from ..usage.budgets import BudgetExceeded, Standing
@@ -89,7 +89,7 @@ def tracer_of(environ: Mapping[str, str]) -> Tracer:
 def _configured(environ: Mapping[str, str]) -> Tracer | None:
     """Return our tracer, which sends to the configured receiver; None where none is configured."""
     try:
-        endpoint = cached.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
+        endpoint = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
     except home.NoHome:
         return None
     return sending_to(endpoint) if endpoint else None

@@ -12,8 +12,8 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.config import cached
-from hooks.utils.io import failures, home
+from hooks.utils.config import effective
+from hooks.utils.io import home, storage
 from hooks.utils.policy.economics import models_of
 
 from .. import usage
@@ -81,7 +81,7 @@ class DatabaseLog:
         """Record a snapshot of a build, and in the log of failures, once for each conversation, messages that a provider would refuse."""
         if result.faults and caller.session_id not in self._faulty:
             self._faulty.add(caller.session_id)
-            failures.record(self._environ, FAULTY, FaultyMessages(result.faults[0]))
+            storage.log_failure(self._environ, FAULTY, FaultyMessages(result.faults[0]))
         at = self._clock()
         self._writer.put(snapshot_of(result, caller.session_id, caller.user_id, at, request.model, caller.project, caller.agent))
 
@@ -109,7 +109,7 @@ class DatabaseLog:
         return limits
 
     def _configuration(self) -> dict[str, Any]:
-        return cached.effective(home.plugin_root(), home.popkit_home(self._environ), "")
+        return effective(home.plugin_root(), home.popkit_home(self._environ), "")
 
 
 class CatchingUp:

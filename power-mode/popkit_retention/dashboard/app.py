@@ -1,5 +1,5 @@
 """The ASGI application: the API with its routes, one function for each part, its OpenAPI document, the page. Every error is answered as
-{"error": …}, never with a trace."""
+{"error": …}, never with a traceback."""
 
 from __future__ import annotations
 
@@ -23,15 +23,28 @@ from .app_state import ChangeFeed
 from .reports import BillReport, SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .sessions import listed
-from .shapes import COLUMNS, Changes, Content, DeedAsked, DeedDone, Failure, Me, Problem, ResultDetail, Series, SessionDetail, Sessions
+from .shapes import (
+    COLUMNS,
+    Changes,
+    Content,
+    Failure,
+    Me,
+    OperationRequest,
+    OperationResult,
+    Problem,
+    ResultDetail,
+    Series,
+    SessionDetail,
+    Sessions,
+)
 from .stored_shapes import (
     Bill,
     Budgets,
-    MemoryDeedAsked,
+    MemoryOperationRequest,
     MemoryOverview,
     MemoryProjects,
-    RetentionDeedAsked,
     RetentionLog,
+    RetentionOperationRequest,
     RetentionOverview,
     Stats,
 )
@@ -62,12 +75,12 @@ def application(app_state: AppState, access: Access, version: str, page: str = P
 
 
 def _in_parts(scope: Scope) -> str:
-    """Return the path of a request, in which only such slashes are left as were written as slashes."""
+    """Return the path of a request, with only those slashes that were written as slashes."""
     return "/".join(unquote(part).replace("/", WITHIN) for part in scope["raw_path"].decode("latin-1").split("/"))
 
 
 def _files(page: str) -> FastAPI:
-    """Return the page, apart from the API: what it has not is no method that the API does not take."""
+    """Return the files of the page, apart from the API: a missing file is not an unsupported method."""
     made = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     if os.path.isdir(page):
         made.mount("/", StaticFiles(directory=page, html=True))
@@ -114,7 +127,7 @@ def _failure(status: int, message: str, headers: Any = None) -> JSONResponse:
 
 
 def _message_of(error: RequestValidationError) -> str:
-    """Return the first thing that is wrong with a request: which part of it, and what it should be."""
+    """Return the first fault of a request: the part, and what it should be."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     if first["type"] == "missing":
@@ -125,10 +138,10 @@ def _message_of(error: RequestValidationError) -> str:
 
 
 def _document(api: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document, with who may ask, and without what we never answer."""
+    """Return the OpenAPI document, with the authorisation, and without answers that we never give."""
     if api.openapi_schema:
         return api.openapi_schema
-    made = get_openapi(title=api.title, version=api.version, routes=api.routes, description="What PopKit knows, on this machine alone.")
+    made = get_openapi(title=api.title, version=api.version, routes=api.routes, description="What PopKit knows, on this machine only.")
     for path in made["paths"].values():
         for method, operation in path.items():
             operation["responses"].pop("422", None)
@@ -155,22 +168,22 @@ def _document(api: FastAPI) -> dict[str, Any]:
 
 
 _DESCRIPTIONS = {
-    400: "A parameter or the body is not as it should be.",
+    400: "A parameter or the body is not valid.",
     401: "The access token is missing or from an earlier start.",
-    403: "Another host or page has asked, or a change came without the second token.",
-    404: "Nothing of that name is there.",
+    403: "The request came from another host or page, or a change came without the second token.",
+    404: "There is nothing by that name.",
     405: "The address is right, the method is not.",
-    409: "It is not offered, or not any more.",
+    409: "It is not offered, or no longer offered.",
     413: "The body is too large.",
     415: "The body is not JSON.",
-    500: "It failed; the hook log has why.",
-    503: "A store that the answer is made from cannot be used now.",
+    500: "It failed; the hook log says why.",
+    503: "A store that the answer needs cannot be used now.",
 }
-# Replaces in a path a slash that was written %2F, which is part of an id and does not end it. No id of ours can hold this character.
+# In a path, it replaces a slash that was written %2F, which is part of an id and does not end it. No id of ours can have this character.
 WITHIN = "\0"
 Id = Annotated[
     str,
-    BeforeValidator(lambda given: given.replace(WITHIN, "/")),
+    BeforeValidator(lambda written: written.replace(WITHIN, "/")),
     Path(min_length=1, max_length=400, description="A session's id, whole"),
 ]
 ASKING = (400, 401, 403, 404, 405, 500)
@@ -178,7 +191,7 @@ CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
 
 
 def failures(*statuses: int) -> dict[Any, dict[str, Any]]:
-    """Return the failures of a route, as OpenAPI has them."""
+    """Return the error responses of a route, for OpenAPI."""
     return {status: {"model": Failure, "description": _DESCRIPTIONS[status]} for status in statuses}
 
 
@@ -190,7 +203,7 @@ def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
     ]
 
 
-_SINCE = "The token of an earlier answer; without one, or with that of another start, everything may have changed"
+_SINCE = "The token of an earlier answer; without one, or with one of another start, everything may have changed"
 
 
 def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
@@ -241,13 +254,15 @@ def _sessions(app_state: AppState) -> APIRouter:
     def result(id: Id, number: Annotated[int, Path(ge=1, le=999_999_999)]) -> ResultDetail:
         return sessions.result(app_state, app_state.session(id), number)
 
-    @made.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="What is archived")
+    @made.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="An archived content")
     def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:
         return sessions.content(app_state, app_state.session(id), handle)
 
-    @made.post("/{id}/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered")
-    def deed(id: Id, asked: DeedAsked) -> DeedDone:
-        return contexts.do(app_state, app_state.session(id), asked.id, asked.why)
+    @made.post(
+        "/{id}/deeds", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"
+    )
+    def operate(id: Id, request: OperationRequest) -> OperationResult:
+        return contexts.do(app_state, app_state.session(id), request.id, request.why)
 
     return made
 
@@ -259,11 +274,11 @@ def _memory(app_state: AppState) -> APIRouter:
     """Return the routes of long-term memory, of all projects that it knows."""
     made = APIRouter(tags=["memory"], prefix="/api/memory")
 
-    @made.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="Those that memory knows")
+    @made.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="The projects that memory knows")
     def projects() -> MemoryProjects:
         return memories.projects(app_state)
 
-    @made.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="What is remembered of one")
+    @made.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="The memory of one")
     def overview(
         project: Annotated[str, Query(min_length=1, max_length=4_000)],
         tier: Tier = "",
@@ -272,9 +287,11 @@ def _memory(app_state: AppState) -> APIRouter:
     ) -> MemoryOverview:
         return memories.overview(app_state, project, tier, q, limit)
 
-    @made.post("/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered of an item")
-    def deed(asked: MemoryDeedAsked) -> DeedDone:
-        return memories.do(app_state, asked.project, asked.id)
+    @made.post(
+        "/deeds", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered on an item"
+    )
+    def operate(request: MemoryOperationRequest) -> OperationResult:
+        return memories.do(app_state, request.project, request.id)
 
     return made
 
@@ -292,22 +309,27 @@ def _stored_data(app_state: AppState) -> APIRouter:
     def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> RetentionLog:
         return retention.log(limit)
 
-    @made.post("/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered, or hold a session")
-    def deed(asked: RetentionDeedAsked) -> DeedDone:
-        return retention.do(asked.id, asked.session, asked.why, asked.until)
+    @made.post(
+        "/deeds",
+        response_model=OperationResult,
+        responses=failures(*CHANGING, 503),
+        summary="Run an operation that was offered, or hold a session",
+    )
+    def operate(request: RetentionOperationRequest) -> OperationResult:
+        return retention.do(request.id, request.session, request.why, request.until)
 
     return made
 
 
 def _spending(app_state: AppState) -> APIRouter:
-    """Return the routes of limits and usage, of assembled contexts, of the bill, and of the savings over all sessions of this home."""
+    """Return the routes of limits and usage, of assembled contexts, of the bill, and of the savings over all sessions in this folder."""
     made = APIRouter()
     report, worth = BillReport(app_state), SavingsReport(app_state)
 
     @made.get(
         "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
     )
-    def budgets(user: Annotated[str, Query(max_length=400, description='Of whom; "" for all')] = "") -> Budgets:
+    def budgets(user: Annotated[str, Query(max_length=400, description='Whose usage; "" for that of all users')] = "") -> Budgets:
         return app_state.spending.budgets(user)
 
     @made.get(
@@ -319,7 +341,7 @@ def _spending(app_state: AppState) -> APIRouter:
 
     @made.get(
         "/api/bill", tags=["bill"], response_model=Bill, responses=failures(*ASKING, 503),
-        summary="What prompts begin with, and lost caches",
+        summary="The bill, and lost caches",
     )  # fmt: skip
     def bill(project: Annotated[str, Query(max_length=4_000, description='"" for that of the newest session')] = "") -> Bill:
         return report.bill(project)

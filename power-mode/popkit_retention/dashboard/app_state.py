@@ -1,5 +1,5 @@
-"""The state that all requests of one server share: places, the clock, caches. What has changed since a page last asked: stats of files are
-compared when it asks, and never in between. And what sessions have used, which is booked in a thread while the server runs."""
+"""The state that all requests of one server share: places, the clock, caches; the changes since a page last asked, for which stats of files
+are compared only when it asks; and the booking of usage, in a thread while the server runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.days import day_of, days_before
-from hooks.utils.state.site import Site
+from hooks.utils.state.live import Site
 
 from ..usage.database import configuration, open_store
 from ..usage.ingestion import catch_up
@@ -42,7 +42,7 @@ class AppState:
     `changes`: the number of changes. `failed`: the number of requests that failed since the start. `light`, `named`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
-        """Raise NoHome where no folder of ours can be named."""
+        """Raise NoHome where our folder cannot be determined."""
         self.environ = environ
         self.now: Callable[[], float] = now or (lambda: time_of_day(environ))
         self.home = home.popkit_home(environ)
@@ -61,7 +61,7 @@ class AppState:
 
     @property
     def rules(self) -> Ruleset:
-        """Return the rules of the user's configuration, without any project's, as they were at most a second ago."""
+        """Return the rules of the user's configuration, without those of projects, at most a second old."""
         at, rules = self._rules
         if rules is None or time.monotonic() - at > 1:
             rules = Site(self.environ, "").rules()
@@ -69,15 +69,14 @@ class AppState:
         return rules
 
     def days(self, most: int, known_days: Iterable[str]) -> list[str]:
-        """Return the last days, today the last: so many, but none before PopKit was here. `known_days`: days of which something is
-        known."""
+        """Return the last `most` days, today the last, but none before PopKit was installed. `known_days`: days with data."""
         now = self.now()
         oldest = min(_oldest(self.home), _oldest(os.path.join(self.home, "sessions")), now)
         first = min([day_of(oldest), *known_days])
         return [day for back in reversed(range(most)) if (day := days_before(day_of(now), back)) >= first]
 
     def warm_up(self) -> None:
-        """Read how all transcripts begin, so that the first page need not."""
+        """Read the beginning of all transcripts, so that the first page does not have to."""
         for known in self.catalog.sessions().values():
             transcripts.head_of(known.transcript)
 
@@ -85,7 +84,7 @@ class AppState:
         """Return the session of exactly this id; NotThere for none."""
         known = self.catalog.find(id)
         if known is None:
-            raise NotThere("there is no such session. GET /api/sessions lists those that there are")
+            raise NotThere("there is no such session. GET /api/sessions lists all sessions")
         return known
 
     def other(self, id: str) -> SessionRow | None:
@@ -100,13 +99,13 @@ class AppState:
         return row
 
     def failure(self, what: str, error: BaseException) -> None:
-        """Log a request that failed; the page is shown no trace."""
+        """Log a request that failed; the page gets no traceback."""
         self.failed += 1
-        failures.record(self.environ, what, error)
+        storage.log_failure(self.environ, what, error)
 
 
 def _oldest(folder: str) -> float:
-    """Return when the oldest thing in a folder was written."""
+    """Return the time of the oldest entry in a folder."""
     try:
         with os.scandir(folder) as entries:
             return min((entry.stat(follow_symlinks=False).st_mtime for entry in entries), default=float("inf"))
@@ -117,12 +116,12 @@ def _oldest(folder: str) -> float:
 # --- changes since a page last asked -----------------------------------------------------------------------------------------------------
 
 
-# The savings are reported as changed no more often than this: computing them settles what sessions did, which a running session would cause
-# with every line that it writes.
+# The savings are reported as changed at most this often: computing them settles sessions, which a running one would cause with every line
+# that it writes.
 STATS_S = 10.0
 _LIST, _STATS = ("/api/sessions?", ""), ("/api/stats", "")
 _BUDGETS = ("/api/budgets", "")
-# Address -> the files, and folders of files, in our folder that its answer is made from.
+# Address -> the files, and folders of files, in our folder from which its answer is made.
 _PLACES: dict[Name, tuple[str, ...]] = {
     ("/api/memory", ""): ("memory.sqlite", "memory.sqlite-wal", "memory"),
     ("/api/retention", ""): ("archive.sqlite", "archive.sqlite-wal", "data"),
@@ -155,7 +154,7 @@ class ChangeFeed:
     def _stamps(self, known: Mapping[str, Known]) -> dict[Name, object]:
         """Return the present stamps of everything that may change."""
         here = {id: each.stamp for id, each in known.items()}
-        # This may wait for a database, and opens one whose files it changes by that.
+        # This may wait for a database, and opening one changes its files.
         everywhere = {**here, **{row.id: row.stamp for row in self._app_state.spending.others(set(known))}}
         stamps: dict[Name, object] = {_session(id): stamp for id, stamp in everywhere.items()}
         stamps.update({name: [_marks(os.path.join(self._app_state.home, place)) for place in places] for name, places in _PLACES.items()})
@@ -165,7 +164,7 @@ class ChangeFeed:
         return stamps
 
     def _of_worth(self, newest: object) -> object:
-        """Return the newest stamp; but of changes within STATS_S only that of the first, and that of the last when they are over."""
+        """Return the newest stamp; but of changes within STATS_S, only that of the first, and that of the last when STATS_S are over."""
         now = self._app_state.now()
         if self._worth is None:
             self._worth = newest, float("-inf")
@@ -185,7 +184,7 @@ def _address(name: Name) -> str:
 
 
 def _marks(path: str) -> object:
-    """Return the stats of a file, or of what lies in a folder and the folders in it."""
+    """Return the stats of a file, or of all files in a folder and its folders."""
     try:
         stat = os.lstat(path)
     except OSError:
@@ -201,11 +200,11 @@ def _marks(path: str) -> object:
 # --- the history of changes ---------------------------------------------------------------------------------------------------------------
 
 
-# What begins so has changed: (a beginning of addresses, the id of a session that ends it or "").
+# Addresses that begin like this have changed: (the beginning, the id of a session that follows it or "").
 Name = tuple[str, str]
 # Where more names have changed, everything is reported as changed.
 MOST_REPORTED = 100
-# How many names that have gone are remembered. For a page whose token is older than a forgotten one, everything has changed.
+# How many deleted names are remembered. For a page whose token is older than a forgotten one, everything has changed.
 MOST_GONE = 1_000
 
 
@@ -215,9 +214,9 @@ class History:
     def __init__(self, run: str) -> None:
         self._run = run
         self._look = 0
-        self._oldest = 0  # tokens of earlier looks are not understood any more
+        self._oldest = 0  # tokens of earlier looks are no longer valid
         self._stamps: dict[Name, object] = {}
-        self._changed: dict[Name, int] = {}  # which look last saw a name change
+        self._changed: dict[Name, int] = {}  # the last look at which a name had changed
 
     @property
     def token(self) -> str:
@@ -240,7 +239,7 @@ class History:
             self._oldest = self._look
 
     def since(self, token: str) -> list[Name] | None:
-        """Return the names that have changed since a token was given; None where that may be any: so many have, or it is no token of
+        """Return the names that have changed since a token was given; None where that may be any: too many have, or the token is not
         ours."""
         run, _, look = token.rpartition("-")
         if run != self._run or not look.isdecimal() or not self._oldest <= int(look) <= self._look:
@@ -258,7 +257,7 @@ SWEEP_EVERY_S = 3_600.0
 
 
 def keep_ingesting(app_state: AppState, over: threading.Event) -> None:
-    """Book what sessions have used since, now and again, until it is `over`."""
+    """Book what sessions have used, again and again, until `over` is set."""
     pause, swept = 0.0, float("-inf")
     while not over.wait(pause):
         pause = INGEST_EVERY_S if ingest(app_state) else INGEST_RETRY_S
@@ -268,11 +267,11 @@ def keep_ingesting(app_state: AppState, over: threading.Event) -> None:
 
 
 def ingest(app_state: AppState) -> bool:
-    """Book what sessions have used since; return whether all of it was booked, on a configured server too."""
+    """Book what sessions have used since the last time; return whether all of it was booked, on a configured server, too."""
     try:
         catch_up(app_state.environ)
     except DatabaseUnavailable:
-        return False  # the page says so where it asks
+        return False  # the page shows this with the data
     except Exception as error:  # noqa: BLE001  the page goes on without it
         app_state.failure("dashboard-booking", error)
         return False
@@ -280,7 +279,7 @@ def ingest(app_state: AppState) -> bool:
 
 
 def sweep(app_state: AppState) -> None:
-    """Remove snapshots and usage that are old, where there is a store."""
+    """Remove old snapshots and usage, where there is a store."""
     try:
         with suppress(FileNotFoundError), open_store(app_state.environ, create=False) as store:
             store.sweep(app_state.now(), configuration(app_state.environ)["snapshot_days"])

@@ -1,15 +1,13 @@
-"""The catalog of sessions on disk: transcripts in Claude Code's folder and in ours, what we keep of sessions, and what other hosts have
-recorded of the same projects. Reads names and stats, and once the end of each transcript that has changed; follows no
-link, so nothing outside these folders is ever opened.
+"""The catalog of sessions on disk: transcripts in Claude Code's folder and in ours, our own folders of sessions, and recordings of other
+hosts of the same projects. It reads names and stats, and the end of each transcript that has changed; it follows no link, so nothing
+outside these folders is ever opened.
 
-A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
-of a turn, where a tool may work for long without a word, for an hour while its helper is there. A user who reads an
-answer for longer counts as away. The times of files say nothing of that: a clear writes a transcript, and a question about a session
-writes its state.
+A session *runs* while the last entry of its transcript is at most five minutes old and its end has not been recorded since; in the middle
+of a turn, where a tool may work for long without output, for an hour while its helper exists. A user who reads an answer for longer counts
+as away. The times of files do not show that: a clear writes a transcript, and a question about a session writes its state.
 
-Sessions of a team, which only a database knows, are queried in a thread. Where the database hangs, its last rows are used meanwhile, and
-nobody waits for it.
-"""
+Sessions of a team, which only a database knows, are queried in a thread. Where the database hangs, its last rows are used meanwhile, and no
+request waits for it."""
 
 from __future__ import annotations
 
@@ -37,16 +35,16 @@ if TYPE_CHECKING:
 RUNS_S = 300.0
 WORKS_S = 3_600.0
 _ENDS = 20_000
-FRESH_S = 5.0  # for so long other hosts' sessions are not looked up again
-IN_COMMITS = 200  # the newest sessions in commits
-# Events of a journal that need no client.
+FRESH_S = 5.0  # how long other hosts' sessions are not looked up again
+IN_COMMITS = 200  # how many of the newest sessions in commits are listed
+# Events in a journal that need no client.
 _MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
 
 class Known(NamedTuple):
-    """A session: `transcript` ("" where there is none here), when something last happened (`changed_at`, seconds), whether it runs, and
-    a `stamp` that changes whenever something of it does. `host`: its name; `recorded`: whether the transcript is that host's own recording,
-    of which nothing is ours, and `project` what its list says of where it began, "" for nothing."""
+    """A session: `transcript` ("" where there is none here), when something last happened (`changed_at`, seconds), whether it runs, and a
+    `stamp` that changes with everything of the session. `host`: its name; `recorded`: whether the transcript is that host's own recording,
+    and nothing of the session is ours; `project`: where it began, as that host's list says, "" for unknown."""
 
     id: str
     transcript: str
@@ -65,7 +63,7 @@ class _FileState(NamedTuple):
 
 
 class Catalog:
-    """The sessions of one user. Threads may ask at once."""
+    """The sessions of one user. Thread-safe."""
 
     def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float], other_hosts: OtherHosts) -> None:
         self._roots = projects.roots(environ)
@@ -77,22 +75,22 @@ class Catalog:
         self._ends: dict[str, tuple[object, End | None]] = {}
 
     def sessions(self) -> dict[str, Known]:
-        """Return id -> what is known of it, looked up now."""
+        """Return id -> the session, looked up now."""
         with self._lock:
             return {known.id: known for known in self._look()}
 
     def find(self, id: str) -> Known | None:
-        """Return the session of exactly this id, among those that there are."""
+        """Return the session of exactly this id; None for none."""
         return self.sessions().get(id)
 
     def _look(self) -> Iterator[Known]:
         now, alive = self._now(), sockets.running(self._home)
-        kept = self._kept()
+        stored = self._stored()
         transcripts = self._transcripts()
         names = {home.safe_name(id): id for id in transcripts}
-        for name in {**names, **kept}:
+        for name in {**names, **stored}:
             id = names.get(name, name)
-            seen, ours = transcripts.get(id), kept.get(name)
+            seen, ours = transcripts.get(id), stored.get(name)
             end = self._end_of(seen) if seen else None
             at = end.at if end else max(each.at for each in (seen, ours) if each)
             runs = end is not None and _goes_on(end, now, id, alive) and not self._has_ended(id, ours)
@@ -101,7 +99,7 @@ class Catalog:
         yield from self._recorded(transcripts, now)
 
     def _recorded(self, transcripts: Mapping[str, _FileState], now: float) -> Iterator[Known]:
-        """Yield what other hosts have recorded and we have no transcript of."""
+        """Yield recordings of other hosts of which we have no transcript."""
         for each in self._other_hosts.sessions(seen.path for seen in transcripts.values()):
             if each.id not in transcripts:
                 runs = 0 <= now - each.changed_at < RUNS_S and not entire.is_address(each.path)
@@ -109,7 +107,7 @@ class Catalog:
                 yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
 
     def _end_of(self, seen: _FileState) -> End | None:
-        """Read once for as long as nothing of a transcript changes."""
+        """Return the end of a transcript, which is read again only after the file has changed."""
         known = self._ends.get(seen.path)
         if known is None or known[0] != seen.mark:
             if len(self._ends) >= _ENDS:
@@ -117,21 +115,21 @@ class Catalog:
             known = self._ends[seen.path] = (seen.mark, end_of(seen.path))
         return known[1]
 
-    def _kept(self) -> dict[str, _FileState]:
-        """Return name -> the folder of what we keep of a session."""
+    def _stored(self) -> dict[str, _FileState]:
+        """Return name -> our folder of a session."""
         return {os.path.basename(seen.path): seen for seen in _folders(os.path.join(self._home, "sessions"))}
 
     def _transcripts(self) -> dict[str, _FileState]:
-        """Return id -> its transcript, the newest where it stands in two folders."""
-        found: dict[str, _FileState] = {}
+        """Return id -> its transcript, the newest where two folders have one."""
+        newest: dict[str, _FileState] = {}
         for path in projects.transcripts(folder.path for root in self._roots for folder in _folders(root)):
             id, seen = projects.session_id_of(path), _seen(path, stat.S_ISREG)
-            if id and seen and (id not in found or found[id].at < seen.at):
-                found[id] = seen
-        return found
+            if id and seen and (id not in newest or newest[id].at < seen.at):
+                newest[id] = seen
+        return newest
 
     def _has_ended(self, id: str, ours: _FileState | None) -> bool:
-        """Return whether the last that was noted of a session is its end; return what was done with it by hand since does not open it."""
+        """Return whether the last event of a session is its end; operations of the user since then do not count."""
         if ours is None:
             return False
         paths = store.ContextFiles(self._home, id)
@@ -155,22 +153,22 @@ def _folders(folder: str) -> list[_FileState]:
 
 
 def _seen(path: str, is_kind: Callable[[int], bool]) -> _FileState | None:
-    """Return what is of this kind and no link; None for what is not, has gone meanwhile, or has a name that is no text: no address can have
-    that, and the client gives none."""
+    """Return the state of a file of this kind; None for anything else, for a link, for a file that is gone meanwhile, or for a name that is
+    not text: no address can have that, and the client never writes one."""
     try:
         os.path.basename(path).encode()
-        found = os.lstat(path)
+        status = os.lstat(path)
     except (OSError, UnicodeEncodeError):
         return None
-    return _FileState(path, found.st_mtime, (found.st_mtime_ns, found.st_size, found.st_ino)) if is_kind(found.st_mode) else None
+    return _FileState(path, status.st_mtime, (status.st_mtime_ns, status.st_size, status.st_ino)) if is_kind(status.st_mode) else None
 
 
 def _mark_of(path: str) -> tuple[int, int] | None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -> str:
@@ -181,22 +179,21 @@ def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -
 
 
 class OtherHosts:
-    """The sessions that other hosts have recorded of the projects that the list has, and Entire in their repositories. They are looked up
-    in a thread of their own, so that no answer waits for thousands of recordings: until it has ended once, there are none. Threads may ask
-    at once."""
+    """The sessions that other hosts, or Entire in the repositories, have recorded for projects in the list. A thread of its own looks them
+    up, so that no answer waits for thousands of recordings: until it has ended once, there are none. Thread-safe."""
 
     def __init__(self, environ: Mapping[str, str], failed: Callable[[str, Exception], object] = lambda *_: None) -> None:
         """`failed(host, error)` is called once for each reason why the sessions of a host cannot be read."""
         self._environ = environ
         self._failed = failed
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._lock = threading.Lock()
         self._reader: threading.Thread | None = None
         self._read_at = float("-inf")
         self._known: list[Recorded] = []
 
     def sessions(self, transcripts: Iterable[str]) -> list[Recorded]:
-        """Return those that are known of the projects of these transcripts, and have them looked up again where that was long ago."""
+        """Return the known sessions of the projects of these transcripts, and start another look-up where the last was long ago."""
         with self._lock:
             known = self._known
             is_idle = self._reader is None or not self._reader.is_alive()
@@ -206,7 +203,7 @@ class OtherHosts:
             return known
 
     def wait(self) -> None:
-        """Wait until the look that is going on has ended."""
+        """Wait until the running look-up has ended."""
         reader = self._reader
         if reader is not None:
             reader.join()
@@ -215,13 +212,13 @@ class OtherHosts:
         projects = {head_of(path).project for path in transcripts} - {""}
         own, in_commits = [], []
         for each in (each for host in recordings.LISTS for each in self._of(host, projects) if each.id):
-            if entire.is_address(each.path):  # of the project that has the repository, whoever made it
+            if entire.is_address(each.path):  # it is of the project that has the repository
                 in_commits.append(each)
             elif not is_linked(each.path) and is_of(projects, project_of(each)):
                 own.append(each)
         known = recordings.once_each([*own, *in_commits[:IN_COMMITS]])
         for each in known:
-            head_of(each.path)  # what it reads is kept: the list shall not wait for it
+            head_of(each.path)  # cached, so that the list does not wait for it
         self._known = known
         self._read_at = time.monotonic()
 
@@ -231,14 +228,14 @@ class OtherHosts:
         except home.NoHome:
             return []
         except OSError as error:
-            if str(error) not in self._told:
-                self._told.add(str(error))
+            if str(error) not in self._reported:
+                self._reported.add(str(error))
                 self._failed("dashboard-hosts", error)
             return []
 
 
 def project_of(recorded: Recorded) -> str:
-    """Return the folder in which a session began; "" where that is not told."""
+    """Return the folder in which a session began; "" where that is unknown."""
     return recorded.project or head_of(recorded.path).project
 
 
@@ -264,7 +261,7 @@ AGAIN_S = 5.0  # delay before a failed query is repeated
 
 
 class TeamSessions:
-    """The cached sessions. `ask` returns the newest ones, or raises Unusable; `failed` is called with any other error of it."""
+    """The cached sessions. `ask` returns the newest ones, or raises Unusable; `failed` is called with any other error that it raises."""
 
     def __init__(
         self,
@@ -279,13 +276,13 @@ class TeamSessions:
         self._mark: object = None
         self._sessions: list[SessionUsed] = []
         self._problem: str | None = None
-        self._answered: threading.Event | None = None  # of the question that is under way
+        self._answered: threading.Event | None = None  # of the query that is running
         self._is_slow = False
         self._retry_at = float("-inf")
 
     def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
-        """Return the newest sessions that are known. They are queried again where `mark` differs from that of the last answer; the caller
-        waits for the answer for so long (None: until it comes), unless the last one took longer."""
+        """Return the newest known sessions. They are queried again where `mark` differs from that of the last answer; the caller waits for
+        that at most `wait_s` (None: until it comes), unless the last query took longer."""
         with self._lock:
             if self._answered is None and mark != self._mark and self._clock() >= self._retry_at:
                 self._mark = mark
@@ -294,7 +291,7 @@ class TeamSessions:
             answered = self._answered
         if answered is not None and not self._is_slow and not answered.wait(patience_s):
             with self._lock:
-                self._is_slow = self._answered is answered  # it may have come since
+                self._is_slow = self._answered is answered  # the answer may have come since
         return self._sessions
 
     @property
@@ -303,7 +300,7 @@ class TeamSessions:
         return "" if self._is_slow and self._problem is None else self._problem
 
     def forget(self) -> None:
-        """Forget everything: from now on another database is configured."""
+        """Forget everything, because another database is configured now."""
         with self._lock:
             self._mark, self._sessions, self._problem, self._answered, self._is_slow = None, [], None, None, False
             self._retry_at = float("-inf")
@@ -314,11 +311,11 @@ class TeamSessions:
             sessions = self._ask()
         except Unusable as error:
             problem = str(error)
-        except Exception as error:  # noqa: BLE001  a caller that waits needs to learn that there is no answer
+        except Exception as error:  # noqa: BLE001  a waiting caller needs to learn that there is no answer
             self._failed(error)
             problem = type(error).__name__
         with self._lock:
-            if self._answered is answered:  # the same database is still meant
+            if self._answered is answered:  # the database is still the same
                 self._sessions = self._sessions if sessions is None else sessions
                 self._problem, self._answered, self._is_slow = problem, None, False
                 if problem is not None:

@@ -1,9 +1,7 @@
 """Contexts of sessions as the panel shows them, cached until something of the session changes; and the operations on them. Of those of
-/popkit:context only the ones offered at that moment are accepted, and the outcome of each is shown before it is done.
-
-Reading writes nothing and takes no lock of a client's: a running session is not disturbed. A large transcript takes seconds to read, so one
-is read at a time, and the last few that were read are kept.
-"""
+/popkit:context, only the ones offered at that moment are accepted, and the outcome of each is shown before it is run. Reading writes
+nothing and takes no lock of a client, so a running session is not disturbed. A large transcript takes seconds to read, so one is read at a
+time, and the last few are cached."""
 
 from __future__ import annotations
 
@@ -15,17 +13,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import flag_parser, text
-from hooks.utils.context_table import CONTEXT
-from hooks.utils.operations import cache, context, offers
+from hooks.utils.operations import CONTEXT, context, offers, switches
 from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import live
-from hooks.utils.state.site import Site
+from hooks.utils.state import live, reconciling
+from hooks.utils.state.live import Site
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
-from .shapes import COLUMNS, Deed, DeedDone, Fill, NotOffered, Verdict
+from .shapes import COLUMNS, Fill, NotOffered, Offer, OperationResult, Verdict
 from .stored_data import HOLD, RELEASE
 from .transcripts import Sampler
 
@@ -42,14 +39,14 @@ KEPT = 8  # contexts
 BRIEFS = 4_000
 # A context is read again for the list after this many times the duration of its last reading.
 REST = 4
-# A context of up to so many bytes is read at once when the list asks for it.
+# A context of up to so many bytes is read at once when the list needs it.
 SMALL_BYTES = 4 << 20
 # How long the sums of a context are valid by the clock, unless its cache goes cold before.
 MINUTE_S = 60.0
 
 
 class Brief(NamedTuple):
-    """What the list shows of a context that was read: its stamp, the second that this is of (`at`), and how long the reading took
+    """What the list shows of a context that was read: its stamp, the second for which it holds (`at`), and how long the reading took
     (seconds)."""
 
     stamp: str
@@ -102,7 +99,7 @@ class ContextCache:
 
     @contextmanager
     def reading(self, known: Known) -> Iterator[CachedContext]:
-        """Yield the present context of a session, which nobody else reads meanwhile."""
+        """Yield the present context of a session, which no other thread reads meanwhile."""
         with self._lock:
             cached, now = self._cached.get(known.id), self._now()
             began = time.monotonic()
@@ -114,7 +111,7 @@ class ContextCache:
             yield cached
 
     def site(self, known: Known) -> Site:
-        """Return where the things of a session are."""
+        """Return the Site of a session."""
         site = live.Site(self._environ, known.id, began_in(known.transcript))
         site.in_place = in_place_of(site.home, known.id) is not None
         return site
@@ -132,8 +129,8 @@ class ContextCache:
             self._briefs.popitem(last=False)
 
     def brief(self, known: Known, may_read: bool = True, is_patient: bool = False) -> Brief | None:
-        """Return the sums of a context without a long reading. Of a running session: the present ones where the context is small (or
-        `is_patient`), else those of the last reading. Of another: the present ones where it was read since it last changed, else None."""
+        """Return the sums of a context without a long reading. For a running session: the present ones where the context is small (or
+        `is_patient`), else those of the last reading. For another: the present ones where it was read since it last changed, else None."""
         before = self._briefs.get(known.id)
         holds = before is not None and self.is_read(known)
         if before is not None and holds and not self._is_outdated(before, known.running):
@@ -149,8 +146,8 @@ class ContextCache:
         return before if known.running or (before is not None and not self._is_outdated(before, known.running)) else None
 
     def have_caught_up(self, known: Mapping[str, Known]) -> bool:
-        """Return whether contexts were read since the list showed their sessions without. Of running sessions one context at a time is read
-        in a thread, starting now. Only one thread may call this at a time."""
+        """Return whether contexts were read since the list showed their sessions without. Contexts of running sessions are read in a
+        thread, one at a time, starting now. Only one thread may call this at a time."""
         reported = set(self._late)
         late = [known[id] for id in reported if id in known]
         unread = [each for each in late if not self.is_read(each)]
@@ -234,7 +231,7 @@ def began_in(transcript: str) -> str:
 
 def _journal(site: Site) -> list[Any]:
     try:
-        return live.journal_of(site, site.paths())
+        return reconciling.journal_of(site, site.paths())
     except OSError:
         return []  # then only the transcript counts, as in the panel
 
@@ -249,24 +246,24 @@ def _size(path: str) -> int:
 # --- operations on a session -------------------------------------------------------------------------------------------------------------
 
 
-# What a clear does, for a user who has never made one.
+# What a clear does, for a user who has never run one.
 CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
 _SHOW = "show"
 _WHY = "held in the dashboard"  # where no reason is given
 
 
-def offered_for_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Deed]:
-    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
+def offered_for_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Offer]:
+    """Return the operations that are offered on a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
     if known.recorded:
-        return []  # nothing of it is ours
+        return []  # nothing of the session is ours
     offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
     cleared = CLEARED_IN_PLACE if in_place_of(cached.site.home, known.id) else CLEARED
-    return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
+    return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.offered_for(known.id)]
 
 
-def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
-    """Return a clear that does not pay yet, where waiting is the advice."""
+def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
+    """Return a clear that does not pay off yet, where the advice is to wait."""
     made = cached.outlook.made
     if made is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
@@ -278,52 +275,53 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
     again = f"{text.long_tokens(sum.rewritten)} must be written to the cache again"
     costs = f"which costs as much as {text.long_tokens(sum.cost_now)} of input"
     return [
-        Deed(
+        Offer(
             id="clear --now",
             label="Clear anyway",
             sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
-            danger=_is_asked_twice("clear"),
+            danger=_needs_confirmation("clear"),
         )
     ]
 
 
-def offered_for_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]:
-    """Return what can be done about one row of a session's report. Its content is no operation: the page requests it."""
+def offered_for_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Offer]:
+    """Return the operations that are offered on one row of a session's report. Showing its content is not among them: the page requests
+    it."""
     if known.recorded:
         return []
     restores = bool(known.transcript) and not cached.report["doubt"]
-    return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
+    return _shown(offer for offer in offers.of_result(row, restores) if not offer.id.startswith(_SHOW))
 
 
-def _shown(offered: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Deed]:
-    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in offered]
+def _shown(offered: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Offer]:
+    return [Offer(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_needs_confirmation(each.id)) for each in offered]
 
 
-def _is_asked_twice(id: str) -> bool:
+def _needs_confirmation(id: str) -> bool:
     return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
 
 
-def _sum(deed: offers.Offer, cleared: str) -> str:
-    return f"{deed.sum}. {cleared}" if deed.id == "clear" else deed.sum
+def _sum(offer: offers.Offer, cleared: str) -> str:
+    return f"{offer.sum}. {cleared}" if offer.id == "clear" else offer.sum
 
 
-def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
-    """Do what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing. `why`: of a
-    hold."""
+def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationResult:
+    """Run the operation that is offered under an id; NotOffered for anything else. One that fails says why, and has changed nothing. `why`:
+    the reason of a hold."""
     if id in (HOLD, RELEASE):
         return app_state.retention.do_of_session(id, known.id, why or _WHY)
     with app_state.changing:
         with app_state.contexts.reading(known) as cached:
-            warmth = cache.kept_warm(cached.site, cached.path, app_state.now())
+            warmth = switches.kept_warm(cached.site, cached.path, app_state.now())
             offered = [
                 *offered_for_session(app_state, known, cached, warmth),
-                *(deed for row in cached.report["results"] for deed in offered_for_result(known, cached, row)),
+                *(operation for row in cached.report["results"] for operation in offered_for_result(known, cached, row)),
             ]
-        if id not in {deed.id for deed in offered}:
-            raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
+        if id not in {operation.id for operation in offered}:
+            raise NotOffered("that is not offered now: the session has changed, or has no such operation. Load it again")
         site = app_state.contexts.site(known)
         parsed = flag_parser.parse(context.split(id), CONTEXT, shell=False)
         in_place = in_place_of(site.home, known.id)
-        given = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
+        response = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
         app_state.changes += 1
-    return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))
+    return OperationResult(done=not response.error, text=response.error or "\n".join(text.laid_out(response.lines, COLUMNS)).strip("\n"))

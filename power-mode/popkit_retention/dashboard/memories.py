@@ -1,5 +1,5 @@
-"""Long-term memory by project: its items, what becomes of each next, MEMORY.md as it would be now. Looking at an item does not count as an
-access, or the page itself would keep it."""
+"""Long-term memory by project: its items, what happens to each next, MEMORY.md as it would be now. Looking at an item does not count as an
+access, or the page itself would preserve it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hooks.utils import text
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import names, read_text
 from hooks.utils.io.repository import Repository
-from hooks.utils.state import memory as kept
-from hooks.utils.state.site import Site
+from hooks.utils.state import memory as memory_state
+from hooks.utils.state.live import Site
 
 from ..memory import learning, transitions, valuation
 from ..memory.holds import OnHold
@@ -24,7 +24,7 @@ from ..memory.reports import PREVIEW, monitor
 from ..memory.stores import StoreUnavailable
 from ..operations.stores import write_document
 from ..views import ahead, memory_items
-from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Unusable
+from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Unusable
 from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _ALERT = 80  # columns of an alert's text
 
 
 class _Place(NamedTuple):
-    """A project that memory knows: its key, what a person calls it, and the top of a checkout of it ("" where that is not known)."""
+    """A project that memory knows: its key, its name, and the top folder of a checkout of it ("" where that is not known)."""
 
     key: str
     name: str
@@ -54,18 +54,18 @@ def projects(app_state: AppState) -> MemoryProjects:
             items[total.project] = items.get(total.project, 0) + total.items
     for key in items:
         places.setdefault(key, _Place(key, key, ""))
-    found = [
+    rows = [
         MemoryProject(project=each.key, name=text.clean(each.name), on=_is_on(app_state, each), items=items.get(each.key, 0))
         for each in places.values()
         if each.key
     ]
-    return MemoryProjects(projects=sorted(found, key=lambda each: (-each.items, each.name, each.project)))
+    return MemoryProjects(projects=sorted(rows, key=lambda each: (-each.items, each.name, each.project)))
 
 
 def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -> MemoryOverview:
-    """Return the memory of a project, with at most so many of the items that are wanted, the most valuable first."""
+    """Return the memory of a project, with at most `limit` of the items that match, the most valuable first."""
     place = _place(app_state, key)
-    budget = kept.tokens_of(Site(app_state.environ, "").config)
+    budget = memory_state.tokens_of(Site(app_state.environ, "").config)
     with _opened(app_state, place) as memory:
         status: dict = memory.status()
         everything = memory.list((tier,) if tier else (), marked=None, most=None)
@@ -96,11 +96,11 @@ def _candidate(item: Item) -> MemoryCandidate:
 
 
 def _alert(alert: dict, now: float) -> str:
-    return f"{text.cut(text.clean(alert['text']), _ALERT)} (is deleted {ahead(alert['at'], now)}; pin it to keep it)"
+    return f"{text.cut(text.clean(alert['text']), _ALERT)} (will be deleted {ahead(alert['at'], now)}; pin it to keep it)"
 
 
 class _Rows:
-    """Makes the row of each item; what that needs of all items is looked up once."""
+    """Makes the row of each item; what all rows need is looked up once."""
 
     def __init__(self, memory: Memory) -> None:
         self._now = memory.now()
@@ -123,7 +123,7 @@ class _Rows:
             written_at=item.created_at,
             accessed_at=item.last_accessed,
             next=self._next(item, moment),
-            deeds=_deeds(item),
+            deeds=_offered(item),
         )
 
     def _next(self, item: Item, moment: transitions.Moment) -> str:
@@ -138,22 +138,22 @@ class _Rows:
         return memory_items.following(item, decided, self._now)
 
 
-# --- deeds -----------------------------------------------------------------------------------------------------------------------------
+# --- operations ------------------------------------------------------------------------------------------------------------------------
 
 
-def _deeds(item: Item) -> list[Deed]:
+def _offered(item: Item) -> list[Offer]:
     if item.marked_at is not None:
-        return [Deed(id=f"undo {item.id}", label="Bring back", sum="it is kept, not deleted")]
-    found = [Deed(id=f"accept {item.id}", label="Accept", sum="MEMORY.md can tell what an agent said here")] if item.waits else []
+        return [Offer(id=f"undo {item.id}", label="Bring back", sum="it is kept, not deleted")]
+    offered = [Offer(id=f"accept {item.id}", label="Accept", sum="MEMORY.md can include what an agent said here")] if item.waits else []
     if item.held:
-        found += [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier is chosen automatically again")]
+        offered += [Offer(id=f"unpin {item.id}", label="Unpin", sum="its tier is chosen automatically again")]
     else:
-        found += [Deed(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
+        offered += [Offer(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
     for word, label, neighbour in (("promote", "Move up", _above(item.tier)), ("demote", "Move down", _below(item.tier))):
         if neighbour and not (item.waits and neighbour == ARCHIVE):
-            found.append(Deed(id=f"{word} {item.id}", label=label, sum=f"from {item.tier} to {neighbour}"))
+            offered.append(Offer(id=f"{word} {item.id}", label=label, sum=f"from {item.tier} to {neighbour}"))
     consequence = "it is deleted for good in 24 h; until then you can bring it back"
-    return [*found, Deed(id=f"forget {item.id}", label="Forget", sum=consequence, danger=True)]
+    return [*offered, Offer(id=f"forget {item.id}", label="Forget", sum=consequence, danger=True)]
 
 
 _ORDER = ("COLD", "WARM", "HOT", "ARCHIVE")  # each `promote` is one step to the right
@@ -167,61 +167,61 @@ def _below(tier: str) -> str:
     return _ORDER[_ORDER.index(tier) - 1] if tier != _ORDER[0] else ""
 
 
-def do(app_state: AppState, key: str, id: str) -> DeedDone:
-    """Do what is offered of an item of a project; NotOffered for anything else."""
+def do(app_state: AppState, key: str, id: str) -> OperationResult:
+    """Run an operation that is offered on an item of a project; NotOffered for anything else."""
     place = _place(app_state, key)
     word, _, item_id = id.partition(" ")
     with app_state.changing, _opened(app_state, place) as memory:
-        found = [item for item in memory.store.get([item_id]) if item.project == key] if item_id else []
-        if not found or id not in {deed.id for deed in _deeds(found[0])}:
-            raise NotOffered("that is not offered now: the memory has changed, or the id is not one of its deeds. Load it again")
+        items = [item for item in memory.store.get([item_id]) if item.project == key] if item_id else []
+        if not items or id not in {operation.id for operation in _offered(items[0])}:
+            raise NotOffered("that is not offered now: the memory has changed, or the item has no such operation. Load it again")
         try:
             done = getattr(memory, word)([item_id])
         except (BadItem, NoItem, OnHold) as error:
-            return DeedDone(done=False, text=str(error))
-        project = _kept(app_state, place)
+            return OperationResult(done=False, text=str(error))
+        project = _project_of(app_state, place)
         if project.is_on():
             write_document(project, memory, Site(app_state.environ, "").config)
         lines = memory_items.changed(word, done, app_state.now(), "popkit memory")
-    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
+    return OperationResult(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
-# --- where ----------------------------------------------------------------------------------------------------------------------------
+# --- projects -------------------------------------------------------------------------------------------------------------------------
 
 
 def _places(app_state: AppState) -> dict[str, _Place]:
-    """Return key -> the project, of all that memory was ever switched on for."""
-    folder = os.path.join(app_state.home, kept.FOLDER)
-    found: dict[str, _Place] = {}
+    """Return key -> the project, for all projects that memory was ever switched on for."""
+    folder = os.path.join(app_state.home, memory_state.FOLDER)
+    places: dict[str, _Place] = {}
     for name in names(folder):
         try:
-            settings = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
+            settings = loads(read_text(os.path.join(folder, name, memory_state.SETTINGS), _SETTINGS_BYTES) or "")
         except (OSError, ValueError):
             continue  # none, or corrupt: `popkit memory on` writes it again
         if isinstance(settings, dict):
             texts = {key: value for key, value in settings.items() if isinstance(value, str)}
-            found[name] = _Place(name, texts.get("name") or name, texts.get("root", ""))
-    return found
+            places[name] = _Place(name, texts.get("name") or name, texts.get("root", ""))
+    return places
 
 
 def _place(app_state: AppState, key: str) -> _Place:
-    """Return the project of exactly this key, among those that there are."""
-    found = _places(app_state).get(key)
-    if found is None:
+    """Return the project of exactly this key; NotThere for none."""
+    place = _places(app_state).get(key)
+    if place is None:
         known = {each.project: each.name for each in projects(app_state).projects}
         if key not in known:
-            raise NotThere("there is no memory of that project. GET /api/memory/projects lists those that there are")
-        found = _Place(key, known[key], "")
-    return found
+            raise NotThere("there is no memory of that project. GET /api/memory/projects lists all projects")
+        place = _Place(key, known[key], "")
+    return place
 
 
-def _kept(app_state: AppState, place: _Place) -> kept.Project:
-    return kept.Project(app_state.home, Repository(place.key, place.root, place.name))
+def _project_of(app_state: AppState, place: _Place) -> memory_state.Project:
+    return memory_state.Project(app_state.home, Repository(place.key, place.root, place.name))
 
 
 def _is_on(app_state: AppState, place: _Place) -> bool:
     try:
-        return _kept(app_state, place).is_on()
+        return _project_of(app_state, place).is_on()
     except OSError:
         return False
 

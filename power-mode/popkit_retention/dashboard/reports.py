@@ -1,6 +1,6 @@
 """Reports of what sessions cost and what was saved. The bill of a project and what caches lost, as `popkit bill` and `popkit misses` have
-them: transcripts are read when somebody asks, in a thread of their own, and until all are read an answer says how many are. The savings by
-day and project: sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers are not read again."""
+them: a thread reads transcripts when the page asks, and until all are read, an answer says how many are. The savings by day and project:
+sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers are not read again."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import peek, prompt_overhead, session, settling
-from hooks.utils.state.site import Site
+from hooks.utils.state import client_reports, reconciling, session
+from hooks.utils.state.live import Site
+from hooks.utils.views import amounts
 from hooks.utils.views import bill as views
-from hooks.utils.views import ledgers
 from hooks.utils.views.cache import CAUSES, cause_in_words
 
 from ..bill import digests, statement, sums
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # --- the bill ----------------------------------------------------------------------------------------------------------------------------
 
-FRESH_S = 2.0  # for so long transcripts are not looked at again
-PATIENCE_S = 0.5  # so long an answer waits for what is being read
+FRESH_S = 2.0  # how long transcripts are not looked at again
+PATIENCE_S = 0.5  # how long an answer waits for the reading
 
 
 class BillReport:
@@ -53,7 +53,8 @@ class BillReport:
         self._problem = ""
 
     def bill(self, project: str = "") -> Bill:
-        """Return the bill of a project ("": the one with the newest session) from what has been read; `reading` says how much that is."""
+        """Return the bill of a project ("": the one with the newest session) from the transcripts read so far; `reading` says how many
+        these are."""
         reader = self._reading()
         if reader is not None:
             reader.join(PATIENCE_S)
@@ -85,12 +86,12 @@ class BillReport:
         )
 
     def _projects(self, known: list[Digest]) -> list[str]:
-        """Return the projects of sessions, that of the newest first."""
+        """Return the projects of sessions, that of the newest session first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
-        return list(dict.fromkeys(prompt_overhead.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
+        return list(dict.fromkeys(client_reports.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 
     def _reading(self) -> threading.Thread | None:
-        """Return the thread that reads; None where what is known is fresh."""
+        """Return the thread that reads; None where the digests are fresh."""
         with self._lock:
             if self._reader is not None and self._reader.is_alive():
                 return self._reader
@@ -108,7 +109,7 @@ class BillReport:
         except (OSError, StoreError, sqlite3.Error) as error:
             path = os.path.join(self._app_state.home, digests.FILE)
             self._problem = (
-                f"{path}: {getattr(error, 'strerror', None) or error}. Once that is mended, or the file is gone, it is made again."
+                f"{path}: {getattr(error, 'strerror', None) or error}. Once that is fixed, or the file is gone, it is made again."
             )
         self._read_at = time.monotonic()
 
@@ -128,22 +129,22 @@ class SavingsReport:
     def __init__(self, app_state: AppState) -> None:
         self._app_state = app_state
         self._lock = threading.Lock()
-        self._kept: dict[str, tuple[int, str, tracker.EfficiencyMetrics]] = {}
-        self._settled: object = None  # how all sessions stood when nothing of them was left to settle
+        self._metrics: dict[str, tuple[int, str, tracker.EfficiencyMetrics]] = {}
+        self._settled: object = None  # the stamps of all sessions when everything was settled
 
     def stats(self, most_days: int) -> Stats:
-        """Return the savings of all sessions, including those that were swept, and of each of the last days since PopKit is here."""
+        """Return the savings of all sessions, including those that were swept, and of each of the last days since PopKit was installed."""
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
         worth, of_all = tracker.worth(everything, self._app_state.now()), figures.of_ledger(everything.ledger)
         nothing: dict[str, float | None] = dict.fromkeys((*ledger.GAINS, *ledger.CAUSES), 0.0)
-        headline = ledgers.headline(worth)
+        headline = amounts.headline(worth)
         lines: list[text.Line] = [headline]
         if everything.ledger:
-            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._app_state.rules.models.dated)]
+            lines += ["", *amounts.ledger_table(worth), "", *amounts.ledger_notes(worth, self._app_state.rules.models.dated)]
         if behind:
-            lines += ["", *ledgers.uncounted_note(behind, "It is added within a minute.")]
+            lines += ["", *amounts.uncounted_note(behind, "It is added within a minute.")]
         rows = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=headline,
@@ -153,8 +154,8 @@ class SavingsReport:
             figures=figures_of(figures.of(everything.ledger)),
             saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in ledger.GAINS}),
             cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in ledger.CAUSES}),
-            gains=dict(ledgers.GAINS),
-            causes=dict(ledgers.CAUSES),
+            gains=dict(amounts.GAINS),
+            causes=dict(amounts.CAUSES),
         )
 
     def _days(self, metrics: tracker.EfficiencyMetrics, most: int) -> list[WorthDay]:
@@ -165,12 +166,13 @@ class SavingsReport:
         return [WorthDay(day=day, **figures_of(figures.of(sums.get(day, {}))).model_dump()) for day in self._app_state.days(most, sums)]
 
     def _settle(self) -> int:
-        """Settle what sessions did; return how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
+        """Settle the ledgers of sessions; return how many are not settled yet. Where no session has changed since, there is nothing to
+        do."""
         with self._app_state.changing:
             stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
             if stamps == self._settled:
                 return 0
-            behind = settling.catch_up(Site(self._app_state.environ, ""))
+            behind = reconciling.catch_up(Site(self._app_state.environ, ""))
             self._settled = None if behind else stamps
             return behind
 
@@ -186,11 +188,11 @@ class SavingsReport:
         return by_project
 
     def _here(self) -> list[tuple[str, tracker.EfficiencyMetrics]]:
-        """Return (project, metrics) of each session that is kept."""
+        """Return (project, metrics) of each stored session."""
         folder = os.path.join(self._app_state.home, "sessions")
         with self._lock:
-            before, self._kept = self._kept, {}
-            for name in peek.sessions(self._app_state.home):
+            before, self._metrics = self._metrics, {}
+            for name in session.folders(self._app_state.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:
@@ -199,8 +201,8 @@ class SavingsReport:
                 if known is None or known[0] != at:
                     project = session.read(self._app_state.home, name).get("project") or ""
                     known = (at, project, tracker.session_metrics(self._app_state.home, name))
-                self._kept[name] = known
-            return [(project, metrics) for _, project, metrics in self._kept.values()]
+                self._metrics[name] = known
+            return [(project, metrics) for _, project, metrics in self._metrics.values()]
 
 
 def _project(name: str, metrics: tracker.EfficiencyMetrics) -> WorthProject:

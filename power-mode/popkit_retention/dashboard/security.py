@@ -1,12 +1,13 @@
-"""Who may ask: loopback alone, with the token that the command prints. Every request passes here before anything is looked up.
+"""The access rules: loopback only, with the token that the command prints. Every request passes here before anything is looked up.
 
 - The token is new with every start. Programs send it as `Authorization: Bearer`; the first visit of a browser brings it in the address, and
-gets a cookie for it that no script can read. The cookie's secret is another one, because browsers give cookies to all ports of a host: it
-counts only beside a Sec-Fetch-Site that says that our own page, or the user, has asked. No page of another server can send that. - Host
-must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other page gets
-an answer, or has something done. - A change needs a second token, in a header that no foreign page may send, and JSON. - A connection has a
-few seconds to send its request, and only so many may wait at once, so that nobody without the token can keep its owner out.
-"""
+  gets a cookie for it that no script can read. The cookie's secret is another one, because browsers send cookies to all ports of a host: it
+  counts only with a Sec-Fetch-Site that says that our own page, or the user, made the request. No page of another server can send that.
+- Host must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other
+  page gets an answer, or changes anything.
+- A change needs a second token, in a header that no other page may send, and JSON.
+- A connection has a few seconds to send its request, and only so many may wait at once, so that nobody without the token can lock out its
+  owner."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_BYTES = 64 * 1024
-_TAKEN_BYTES = 1024 * 1024  # of a larger one, before it is refused
-DEEDS = "/deeds"
+_TAKEN_BYTES = 1024 * 1024  # bytes read of a larger body, before it is refused
+OPERATIONS = "/deeds"
 CHANGE_HEADER = "X-PopKit-Change"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 _POLICY = (
@@ -49,12 +50,12 @@ _HEADERS = (
 _OURS = ("same-origin", "none")  # of Sec-Fetch-Site: our own page, or the user in person
 _REFUSAL_PAGE = '<!doctype html><html lang="en"><meta charset="utf-8"><title>PopKit</title><h1>PopKit dashboard</h1><p>{}.</p></html>\n'
 _LEADS_ON = b'<!doctype html><title>PopKit</title><meta http-equiv="refresh" content="0;url=/">\n'
-UNFORESEEN = "this could not be answered. `popkit doctor` tells of failures, and where the log is"
-_HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
+UNFORESEEN = "this could not be answered. `popkit doctor` lists failures, and says where the log is"
+_HOW = "Open the address that `popkit dashboard` has printed, which has the token of this start"
 
 
 class Access:
-    """The `port` that is served, the token, the second one that changes need, and the secret in the cookie."""
+    """The `port` that is served, the token, the second token that changes need, and the secret in the cookie."""
 
     def __init__(self, port: int, token: str = "", change_token: str = "", secret: str = "") -> None:
         self.port = port
@@ -69,7 +70,7 @@ class Access:
 
     @property
     def address(self) -> str:
-        """Return what a browser opens, with the token."""
+        """Return the address for a browser, with the token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def hosts(self) -> set[str]:
@@ -78,11 +79,11 @@ class Access:
 
 
 class _Disconnected(Exception):
-    """The client has gone before its request was complete."""
+    """The client closed the connection before its request was complete."""
 
 
 class Refused(Exception):
-    """The request gets no answer but this."""
+    """The request is refused, with this answer."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -90,8 +91,8 @@ class Refused(Exception):
 
 
 class Guard:
-    """Lets allowed requests through to `app`, and adds the headers of every answer. `failed` is called with unforeseen errors, which no
-    client sees."""
+    """Lets allowed requests through to `app`, and adds the headers of every answer. `failed` is called with unforeseen errors, which
+    clients do not see."""
 
     def __init__(self, app: App, access: Access, failed: Callable[[str, Exception], object]) -> None:
         self._app = app
@@ -132,7 +133,7 @@ class Guard:
 
         try:
             await self._app(scope, receive, noted)
-        except Exception as error:  # noqa: BLE001  no client is shown a trace, whatever it was
+        except Exception as error:  # noqa: BLE001  no client gets a traceback
             self._failed("dashboard", error)
             if not begun:
                 await _refuse(send, Refused(500, UNFORESEEN))
@@ -140,26 +141,26 @@ class Guard:
     def _check_host(self, headers: _Headers) -> None:
         """Refuse a request for another host."""
         if headers.one("host") not in self._access.hosts():
-            raise Refused(403, "this server answers to 127.0.0.1 and localhost only, with its port. " + _HOW)
+            raise Refused(403, "this server only answers at 127.0.0.1 and localhost, with its port. " + _HOW)
 
     def _check_pages(self, headers: _Headers) -> None:
         """Refuse a request from a page that is not ours."""
         ours = {f"http://{host}" for host in self._access.hosts()}
         if any(origin not in ours for origin in headers.every("origin")):
-            raise Refused(403, "another page has asked: only the dashboard's own pages may")
+            raise Refused(403, "the request came from another page: only the dashboard's own pages may make it")
         if _is_from_another_page(headers):
-            raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
+            raise Refused(403, "the request came from another page: only the dashboard's own pages may make it. " + _HOW)
 
     async def _answer_first_visit(self, scope: Scope, headers: _Headers, send: Send) -> bool:
-        """Answer a first visit, whose address has the token: set a cookie and lead on to the address without it. Return whether it was one.
-        Where another page led here, such as the file that opens a browser, a page of ours leads on: a browser that follows another page
-        does not send a strict cookie back."""
+        """Answer a first visit, whose address has the token: set a cookie and redirect to the address without it. Return whether it was
+        one. Where another page led here, such as the file that opens a browser, a page of ours redirects: a browser that follows another
+        page does not send a strict cookie back."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        if not given:
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        if not tokens:
             return False
-        if not _same(given[0], self._access.token):
+        if not _same(tokens[0], self._access.token):
             raise Refused(401, "The access token is from an earlier start. " + _HOW)
         cookie = f"{self._access.cookie}={self._access.secret}; Path=/; HttpOnly; SameSite=Strict"
         body = _LEADS_ON if _is_from_another_page(headers) else b""
@@ -170,10 +171,10 @@ class Guard:
         return True
 
     def _check_token(self, headers: _Headers) -> None:
-        given = [word for each in headers.every("authorization") for kind, _, word in [each.partition(" ")] if kind.lower() == "bearer"]
-        shown = _cookies(headers.every("cookie"), self._access.cookie) if headers.one("sec-fetch-site") in _OURS else []
-        by_token = any(_same(each, self._access.token) for each in given)
-        if not by_token and not any(_same(each, self._access.secret) for each in shown):
+        tokens = [word for each in headers.every("authorization") for kind, _, word in [each.partition(" ")] if kind.lower() == "bearer"]
+        cookies = _cookies(headers.every("cookie"), self._access.cookie) if headers.one("sec-fetch-site") in _OURS else []
+        by_token = any(_same(each, self._access.token) for each in tokens)
+        if not by_token and not any(_same(each, self._access.secret) for each in cookies):
             raise Refused(401, "The access token is missing or from an earlier start. " + _HOW)
 
     def _check_change(self, scope: Scope, headers: _Headers) -> None:
@@ -182,25 +183,25 @@ class Guard:
             return
         if scope["method"] == "POST":
             if not _same(headers.one(CHANGE_HEADER.lower()), self._access.change_token):
-                raise Refused(403, f"a change needs the header {CHANGE_HEADER} with the token that GET /api/me gives")
+                raise Refused(403, f"a change needs the header {CHANGE_HEADER} with the token from GET /api/me")
             is_json = headers.one("content-type").partition(";")[0].strip().lower() == "application/json"
-            if scope["path"].endswith(DEEDS) and not is_json:  # nothing else takes a body
-                raise Refused(415, "a change is asked for as JSON: send Content-Type: application/json")
+            if scope["path"].endswith(OPERATIONS) and not is_json:  # nothing else takes a body
+                raise Refused(415, "a change needs a JSON body: send Content-Type: application/json")
 
 
 class _Headers:
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._found: dict[str, list[str]] = {}
+        self._values: dict[str, list[str]] = {}
         for name, value in raw:
-            self._found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+            self._values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
 
     def every(self, name: str) -> list[str]:
-        return self._found.get(name, [])
+        return self._values.get(name, [])
 
     def one(self, name: str) -> str:
-        """Return the value of a header that occurs once; "" for none, or several."""
-        found = self.every(name)
-        return found[0] if len(found) == 1 else ""
+        """Return the value of a header that occurs once; "" for none or several."""
+        values = self.every(name)
+        return values[0] if len(values) == 1 else ""
 
 
 def _is_from_another_page(headers: _Headers) -> bool:
@@ -213,16 +214,16 @@ def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
 
 
-def _cookies(headers: list[str], name: str) -> list[str]:
-    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what is beside ours may be
-    anything: it is passed over, where a parser of cookies would give up on all of them."""
+def _cookies(headers: list[str], wanted: str) -> list[str]:
+    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so the others may be anything: they
+    are skipped, where a parser of cookies would reject all of them."""
     pairs = [pair.partition("=") for header in headers for pair in header.split(";")]
-    return [value.strip() for found, _, value in pairs if found.strip() == name]
+    return [value.strip() for name, _, value in pairs if name.strip() == wanted]
 
 
 async def _body(receive: Receive) -> bytes:
-    """Return the body of a request, at most one byte more than may be. It is taken before anything is said: who still sends when the
-    connection is closed never sees the answer."""
+    """Return the body of a request, at most one byte more than allowed. It is read before the answer: a client that is still sending when
+    the connection is closed never sees the answer."""
     body, sent, more = b"", 0, True
     while more and sent <= _TAKEN_BYTES:
         message = await receive()
@@ -236,14 +237,14 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives a body which was read whole."""
-    is_given = False
+    """Return a `receive` that returns a body which was read already."""
+    is_replayed = False
 
     async def replay() -> MutableMapping[str, Any]:
-        nonlocal is_given
-        if is_given:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        is_given = True
+        is_replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
@@ -256,13 +257,13 @@ def _too_large() -> Refused:
 def _with_headers(scope: Scope, send: Send) -> Send:
     """Return a `send` that adds the headers of every answer. Answers of the API are not cached; the page's files are validated each time,
     so that an update never mixes old files with new ones."""
-    kept = b"no-store" if scope["path"].startswith("/api/") else b"no-cache"
+    caching = b"no-store" if scope["path"].startswith("/api/") else b"no-cache"
 
     async def send_with_headers(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             head = [*message.get("headers", ()), *_HEADERS]
             if not any(name == b"cache-control" for name, _ in head):
-                head.append((b"cache-control", kept))
+                head.append((b"cache-control", caching))
             message = {**message, "headers": head}
         await send(message)
 
@@ -288,14 +289,14 @@ async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:
 # --- connections -------------------------------------------------------------------------------------------------------------------------
 
 REQUEST_S = 5.0
-SILENT = 100  # of these the oldest makes room for the next
+SILENT = 100  # waiting connections, of which a new one closes the oldest
 
 
 class Connection(H11Protocol):
-    """Dropped where a request does not come in time, however slowly its bytes do. Between an answer and the first byte of the next head
-    uvicorn's own timeout holds."""
+    """A connection that is dropped if a request is not complete in time, even if bytes keep coming. Between an answer and the first byte of
+    the next request, uvicorn's own timeout applies."""
 
-    deadline: asyncio.TimerHandle | None = None  # where a request is awaited
+    deadline: asyncio.TimerHandle | None = None  # for a connection that waits for a request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start its time limit; drop the connection that has waited longest where too many wait."""

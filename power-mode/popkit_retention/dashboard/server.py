@@ -1,6 +1,5 @@
-"""The server process: binds to loopback, prints the address, serves until it is terminated. Run by an interpreter that has the extra:
-`python server.py`, with its arguments as JSON in its one argument. Its address is in a private file in our folder for as long as it runs.
-"""
+"""The server process: it binds to loopback, prints the address, and serves until it is terminated. It is run by an interpreter that has the
+extra: `python server.py`, with its options as JSON in its one argument. While it runs, its address is in a private file in our folder."""
 
 from __future__ import annotations
 
@@ -14,13 +13,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hooks.utils.io import storage
+
 if __name__ == "__main__":
     _here = os.path.dirname(os.path.abspath(__file__))
     _source = os.path.dirname(os.path.dirname(_here))
-    # Not the folder of this file, which Python puts there: what lies in it goes by longer names.
+    # Not the folder of this file, which Python puts there: its modules have longer names.
     sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
 
-from hooks.utils.io import failures, files, home
+from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
 
@@ -36,7 +37,7 @@ PORT = 7457
 CLOSING_S = 2
 HEAD_BYTES = 64 * 1024  # of a request
 CONNECTIONS = 500
-BACKLOG = 128  # connections that are taken at once
+BACKLOG = 128  # connections at once
 NAME, BROWSER_FILE = "dashboard.json", "dashboard.html"
 STORAGE = (Storage(LOGS, {"": r"dashboard\.(json|html)"}),)
 _REDIRECT = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
@@ -60,12 +61,12 @@ def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
 
 class CannotListen(Exception):
-    """An address cannot be had; the message says which, and what to do."""
+    """An address cannot be served; the message says which, and what to do."""
 
 
 def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
     """Return (sockets on loopback, a note on the port). None: the usual port, or a free one where that is taken; 0: a free one.
-    CannotListen where what was asked for cannot be had."""
+    CannotListen where the chosen port cannot be served."""
     import socket
 
     note = ""
@@ -74,7 +75,7 @@ def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], st
         first = _socket(socket.AF_INET, "127.0.0.1", usual)
     except OSError as error:
         if port is not None or error.errno not in (errno.EADDRINUSE, errno.EACCES):
-            raise CannotListen(f"port {usual} cannot be used ({error.strerror}). Give another --port, or none") from None
+            raise CannotListen(f"port {usual} cannot be used ({error.strerror}). Give another --port, or omit it") from None
         first = _socket(socket.AF_INET, "127.0.0.1", 0)
         note = f"Port {PORT} is in use, so another one was chosen."
     if not ipv6:
@@ -84,7 +85,7 @@ def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], st
         return [first, _socket(socket.AF_INET6, "::1", chosen)], note
     except OSError as error:
         first.close()
-        raise CannotListen(f"[::1]:{chosen} cannot be used ({error.strerror}). Give another --port, or leave out --ipv6") from None
+        raise CannotListen(f"[::1]:{chosen} cannot be used ({error.strerror}). Give another --port, or omit --ipv6") from None
 
 
 def _socket(family: int, host: str, port: int) -> socket.socket:
@@ -102,7 +103,7 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
 
 
 def server_of(app: Guard) -> uvicorn.Server:
-    """Return the server of an application. It says nothing by itself: its log would have the token in it."""
+    """Return the server of an application. It writes no log, which would contain the token."""
     import logging
 
     import uvicorn
@@ -133,7 +134,7 @@ def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instan
     threading.Thread(target=keep_ingesting, args=(app_state, stopping), daemon=True, name="popkit-booking").start()
     try:
         _say(options, access.address, note)
-        # A browser can take seconds to begin, or block until it is closed.
+        # A browser can take seconds to start, or block until it is closed.
         threading.Thread(target=_show, args=(options, instance, access.address), daemon=True, name="popkit-browser").start()
         server.run(sockets)
     except KeyboardInterrupt:
@@ -154,7 +155,7 @@ def _say(options: dict[str, Any], address: str, note: str, end: str = "Press Ctr
 
 
 def _show(options: dict[str, Any], instance: Instance, address: str) -> None:
-    """Open a browser, where one is wanted."""
+    """Open a browser, unless the user wants none."""
     if options.get("open"):
         import webbrowser
 
@@ -167,25 +168,25 @@ def _safely(words: list[str]) -> int:
         return main(words)
     except KeyboardInterrupt:
         return 0
-    except Exception as error:  # noqa: BLE001  the user gets one line and the log, whatever it was
-        failures.record(os.environ, "dashboard", error)
+    except Exception as error:  # noqa: BLE001  the user gets one line, and the log has the rest
+        storage.log_failure(os.environ, "dashboard", error)
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
         return 1
 
 
-# --- the running one of a home -----------------------------------------------------------------------------------------------------------
+# --- the running dashboard ---------------------------------------------------------------------------------------------------------------
 
 
 class Instance:
-    """The instance file of one home."""
+    """The instance file in our folder."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._folder = home.popkit_home(environ)
         self._path = os.path.join(self._folder, NAME)
 
     def other(self) -> str:
-        """Return the address of the dashboard that runs; "" for none."""
+        """Return the address of the running dashboard; "" for none."""
         recorded = self._recorded()
         address, pid = recorded.get("address"), recorded.get("pid")
         if not isinstance(address, str) or type(pid) is not int or pid == os.getpid():
@@ -198,7 +199,7 @@ class Instance:
         files.replace_text(self._path, dumps({"address": address, "pid": os.getpid()}))
 
     def browser_file(self, address: str) -> str:
-        """Return the address of a file that leads a browser on to this one, and that nobody else can read."""
+        """Return the address of a file that redirects a browser to this address, and that nobody else can read."""
         path = os.path.join(self._folder, BROWSER_FILE)
         files.replace_text(path, _REDIRECT.format(address))
         return Path(path).as_uri()
@@ -219,8 +220,8 @@ class Instance:
 
 
 def _is_running(pid: int) -> bool:
-    """Return whether there is a process of ours with this number. Where there is none, another program may have its port: it must get
-    neither our token nor a browser."""
+    """Return whether a process of this user has this number. Where there is none, another program may have its port, and must get neither
+    our token nor a browser."""
     try:
         os.kill(pid, 0)
     except (OSError, OverflowError):
@@ -229,8 +230,8 @@ def _is_running(pid: int) -> bool:
 
 
 def _answers(address: str) -> bool:
-    """Return whether our server answers at an address with the token in it: another one may have the port by now. One that takes its time
-    counts, as it has only just begun, or is busy."""
+    """Return whether our server answers at an address with the token in it: another program may have the port by now. A server that does
+    not answer in time counts, because it has just started, or is busy."""
     import http.client
     import socket
     from urllib.parse import parse_qs, urlsplit
@@ -239,16 +240,16 @@ def _answers(address: str) -> bool:
     token = parse_qs(parts.query).get("token", [""])[0]
     if parts.hostname != "127.0.0.1" or not parts.port:
         return False
-    asked = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=2)
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=2)
     try:
-        asked.request("GET", "/api/me", headers={"Authorization": f"Bearer {token}"})
-        return asked.getresponse().status == 200
+        connection.request("GET", "/api/me", headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse().status == 200
     except socket.timeout:  # TimeoutError is another error in Python 3.9
         return True
     except (OSError, http.client.HTTPException):
         return False
     finally:
-        asked.close()
+        connection.close()
 
 
 if __name__ == "__main__":

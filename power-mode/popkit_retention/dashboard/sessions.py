@@ -1,7 +1,6 @@
-"""The list of sessions: running ones first, then the newest. Of a session that is not open it says what is cheap to know: the newest usage
-in its transcript, and what of its context was stored.
-
-One session: its report, the panel, its results as bars, what can be done, what was kept warm; one result in full."""
+"""The list of sessions: running ones first, then the newest. For a session that is not open, it has what is cheap to read: the newest usage
+in its transcript, and the stored facts of its context. One session: its report, the panel, its results as bars, the operations, keeping
+warm; one result in full."""
 
 from __future__ import annotations
 
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import cache as caches
-from hooks.utils.operations import request
+from hooks.utils.operations import request, switches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
-from hooks.utils.state import peek, session, store
-from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.state import session, store
+from hooks.utils.views import amounts, cache, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from .contexts import CachedContext
 
 TAIL_BYTES = 128 * 1024
-# So long a list may take to read contexts; what is left out of it then is read behind it (contexts.py).
+# How long a list may take to read contexts; the others are read afterwards (contexts.py).
 READING_S = 0.2
 _KEPT = 4_000
 _NAMES_KEPT = 20_000
@@ -43,13 +41,13 @@ _NAMED = 300  # characters of a project's path
 
 
 def listed(app_state: AppState, limit: int, offset: int, running: bool | None, project: str, words: str) -> Sessions:
-    """Return a page of the sessions that are wanted: those here, and those that a shared database tells of. `words`: every one of them
-    stands in the title, the project, the user or the id."""
+    """Return a page of the sessions that match: those on this machine, and those in a shared database. `words`: each of them is in the
+    title, the project, the user or the id."""
     known = app_state.catalog.sessions()
-    found: list[_Found] = [_here(app_state, each) for each in known.values()]
-    found += [_Found(row.id, row.project, row.running, row.changed_at, row.user, row) for row in app_state.spending.others(set(known))]
-    found.sort(key=lambda each: (not each.running, -each.changed_at, each.id))
-    wanted = [each for each in found if (running is None or each.running == running) and (not project or each.project == project)]
+    entries: list[_Entry] = [_here(app_state, each) for each in known.values()]
+    entries += [_Entry(row.id, row.project, row.running, row.changed_at, row.user, row) for row in app_state.spending.others(set(known))]
+    entries.sort(key=lambda each: (not each.running, -each.changed_at, each.id))
+    wanted = [each for each in entries if (running is None or each.running == running) and (not project or each.project == project)]
     for word in words.lower().split():
         wanted = [each for each in wanted if word in f"{each.id} {each.project} {each.words}".lower()]
     until = time.monotonic() + READING_S
@@ -58,13 +56,13 @@ def listed(app_state: AppState, limit: int, offset: int, running: bool | None, p
             each.of if isinstance(each.of, SessionRow) else row_of(app_state, each.of, until) for each in wanted[offset : offset + limit]
         ],
         total=len(wanted),
-        running=sum(each.running for each in found),
-        projects=sorted({each.project for each in found if each.project}),
+        running=sum(each.running for each in entries),
+        projects=sorted({each.project for each in entries if each.project}),
     )
 
 
-class _Found(NamedTuple):
-    """What the list is ordered and searched by; `of`: what its row is made of, or the row."""
+class _Entry(NamedTuple):
+    """The fields that the list is ordered and searched by; `of`: the session of its row, or the row."""
 
     id: str
     project: str
@@ -74,19 +72,19 @@ class _Found(NamedTuple):
     of: Known | SessionRow
 
 
-def _here(app_state: AppState, known: Known) -> _Found:
-    """Return its words are read once for as long as nothing of the session changes: there may be ten thousand."""
+def _here(app_state: AppState, known: Known) -> _Entry:
+    """Return the entry of a session, whose words are read again only after it has changed: there may be ten thousand sessions."""
     stamp, project, words = app_state.named.get(known.id, ("", "", ""))
     if stamp != known.stamp:
         project, words = project_of(app_state, known), head_of(known.transcript).words if known.transcript else ""
         if len(app_state.named) >= _NAMES_KEPT:
             app_state.named.clear()
         app_state.named[known.id] = known.stamp, project, words
-    return _Found(known.id, project, known.running, known.changed_at, words, known)
+    return _Entry(known.id, project, known.running, known.changed_at, words, known)
 
 
 def project_of(app_state: AppState, known: Known) -> str:
-    """Return the folder in which a session began, as people are shown it."""
+    """Return the folder in which a session began, as it is shown."""
     project = known.project or (head_of(known.transcript).project if known.transcript else "")
     if not project:
         stored = session.read(app_state.home, known.id).get("project")
@@ -95,7 +93,7 @@ def project_of(app_state: AppState, known: Known) -> str:
 
 
 def row_of(app_state: AppState, known: Known, until: float = float("inf")) -> SessionRow:
-    """Return the row of a session. `until` (of time.monotonic) contexts that run may be read for it."""
+    """Return the row of a session. Contexts of running sessions may be read for it `until` then (of time.monotonic)."""
     brief = app_state.contexts.brief(known, may_read=time.monotonic() < until)
     row = SessionRow(
         id=known.id,
@@ -118,7 +116,8 @@ def row_of(app_state: AppState, known: Known, until: float = float("inf")) -> Se
 
 
 class Light(NamedTuple):
-    """What is cheap to know of a context: whose stamp it had, its newest request, what its session shares, what was stored of it."""
+    """The facts of a context that are cheap to read: the stamp of its session, its newest request, what its session shares, what was stored
+    of it."""
 
     stamp: str
     newest: Usage | None
@@ -127,14 +126,14 @@ class Light(NamedTuple):
 
 
 def _light(app_state: AppState, known: Known) -> Light:
-    """Read once for as long as nothing of the session changes."""
+    """Return the facts of a session, which are read again only after it has changed."""
     light = app_state.light.get(known.id)
     if light is None or light.stamp != known.stamp:
         newest = _newest(known) if known.transcript else None
         facts = session.read(app_state.home, known.id)
-        kept = (facts.get("warming") or {}).get("used")
-        if newest is not None and isinstance(kept, (int, float)):
-            newest.keep(kept)
+        warmed_at = (facts.get("warming") or {}).get("used")
+        if newest is not None and isinstance(warmed_at, (int, float)):
+            newest.keep(warmed_at)
         light = Light(known.stamp, newest, facts, _stored(app_state, known, facts))
         if len(app_state.light) >= _KEPT:
             app_state.light.clear()
@@ -161,16 +160,16 @@ def _fill(app_state: AppState, light: Light) -> Fill | None:
 
 
 def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what was stored of a context: its calls, what has expired of it, and what a clear takes as it was last planned, while that
-    holds."""
+    """Return what was stored of a context: its calls, what has expired of it, and what a clear removes by its last plan, while that is
+    valid."""
     paths = store.ContextFiles(app_state.home, known.id)
     try:
-        state = peek.state(paths)
+        state = session.stored_state(paths)
     except (OSError, ValueError):
         return {}  # corrupt: the next hook sets it aside
     if state is None:
         return {}
-    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": peek.expired(paths, state)["tokens"]}
+    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": session.expired_of(paths, state)["tokens"]}
     planned = facts.get("planned") or {}
     if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
         stored.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])
@@ -185,7 +184,7 @@ _NOTE = 70  # columns
 
 
 def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
-    """Return the details of a session. They are made once a second at most, for all pages, while nothing is changed here."""
+    """Return the details of a session. They are made at most once a second, for all pages, unless something is changed here."""
     with app_state.contexts.reading(known) as cached:
         of = int(app_state.now()), columns, app_state.changes
         if cached.detail is None or cached.detail[0] != of:
@@ -195,8 +194,8 @@ def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
 
 def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
     report = cached.report
-    kept = caches.kept_warm(cached.site, cached.path, app_state.now())
-    warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.topics(kept))
+    warmth = switches.kept_warm(cached.site, cached.path, app_state.now())
+    warm = KeptWarm(on=warmth["on"], requests=warmth["sent"]["requests"], words=cache.pane_line(warmth), sums=cache.topics(warmth))
     return SessionDetail(
         session=row_of(app_state, known),
         report={name: value for name, value in report.items() if name != "results"},
@@ -204,10 +203,10 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         layers=cached.sampler.layers(cached.outlook.made.conversation, report) if cached.outlook.made else Layers(),
         strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
-        deeds=contexts.offered_for_session(app_state, known, cached, kept),
+        deeds=contexts.offered_for_session(app_state, known, cached, warmth),
         warm=warm,
         figures=figures_of(report["figures"]) if report["figures"] else None,
-        ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
+        ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
         doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
     )
 
@@ -227,9 +226,9 @@ def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
     )
 
 
-def figures_of(found: FiguresOf) -> Figures:
-    """Return the four of policy/figures.py."""
-    return Figures.model_validate({name: found.get(name) for name in Figures.model_fields})
+def figures_of(figures: FiguresOf) -> Figures:
+    """Return the four figures of policy/figures.py."""
+    return Figures.model_validate({name: figures.get(name) for name in Figures.model_fields})
 
 
 def _bar(row: ResultRow) -> Bar:
@@ -251,7 +250,7 @@ def _bar(row: ResultRow) -> Bar:
 
 
 def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
-    """Return one result: why it is as it is, and which operations it offers."""
+    """Return one result: the reasons for its state, and the operations on it."""
     with app_state.contexts.reading(known) as cached:
         row = _row(cached, number)
         lines = text.laid_out(results.why(cached.report, row), COLUMNS)
@@ -266,27 +265,27 @@ def _row(cached: CachedContext, number: int) -> ResultRow:
 
 
 def content(app_state: AppState, known: Known, handle: str) -> Content:
-    """Return what is archived under a handle of a session's, for a person, secrets masked. It is booked as restored nowhere: Claude does
-    not see it."""
+    """Return the content that is archived under a handle of a session, for a person, with secrets masked. It does not count as restored,
+    because Claude does not see it."""
     with app_state.contexts.reading(known) as cached:
         handles = {reports.handle_of(row) for row in cached.report["results"]} - {""}
     if handle not in handles:
-        raise NotThere("nothing of this session is archived under that handle. The results of the session name theirs")
+        raise NotThere("nothing of this session is archived under that handle. The results of the session have their handles")
     try:
         with access.Opened(app_state.home) as db:
             record = archive.record(db, handle)
             printed = restoring.printed(db, [record]) if record else []
     except access.Refused as error:
         raise NotThere(str(error)) from None
-    return _content(handle, *printed[0]) if printed else _gone()
+    return _content(handle, *printed[0]) if printed else _not_archived()
 
 
-def _content(handle: str, record: Record, found: str | None) -> Content:
-    if found is None:
-        return _gone()
-    shown_text = mask("\n".join(map(text.visible, found[:SHOWN_CHARS].split("\n"))))
-    return Content(handle=handle, label=text.clean(record.label), text=shown_text, truncated=max(0, len(found) - SHOWN_CHARS))
+def _content(handle: str, record: Record, content: str | None) -> Content:
+    if content is None:
+        return _not_archived()
+    shown_text = mask("\n".join(map(text.visible, content[:SHOWN_CHARS].split("\n"))))
+    return Content(handle=handle, label=text.clean(record.label), text=shown_text, truncated=max(0, len(content) - SHOWN_CHARS))
 
 
-def _gone() -> Content:
-    raise NotThere("its content is not in the archive any more. Run the tool call again")
+def _not_archived() -> Content:
+    raise NotThere("its content is no longer in the archive. Run the tool call again")

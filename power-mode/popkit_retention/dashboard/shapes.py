@@ -1,4 +1,4 @@
-"""What the dashboard's API takes and gives, as pydantic models, and the errors that it answers with:
+"""The shapes of requests and answers of the dashboard's API, as pydantic models, and its errors:
 the contract between server and page, and the OpenAPI document.
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
@@ -10,23 +10,23 @@ from typing import Any, Literal, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-COLUMNS = 80  # of lines, where a request asks for no other number
+COLUMNS = 80  # of lines, unless a request sets another number
 
 
-class Asked(BaseModel):
-    """What a request has: nothing beyond its fields."""
+class Strict(BaseModel):
+    """A model without fields beyond its own."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Shape(Asked):
-    """What an answer has."""
+class Shape(Strict):
+    """An answer."""
 
     @model_validator(mode="before")
     @classmethod
-    def _encodable(cls, given: Any) -> Any:
+    def _encodable(cls, value: Any) -> Any:
         """Replace halves of characters, which transcripts and names of files can hold, by question marks: no JSON can be sent with them."""
-        return _encodable(given)
+        return _encodable(value)
 
 
 def _encodable(value: Any) -> Any:
@@ -50,26 +50,26 @@ class Problem(Exception):
 
 
 class NotThere(Problem):
-    """Nothing of that name is there."""
+    """There is nothing by that name."""
 
     status = 404
 
 
 class NotOffered(Problem):
-    """It cannot be done, or not any more: what was offered has changed since."""
+    """The operation is not offered, or no longer offered, because something has changed."""
 
     status = 409
 
 
 class Unusable(Problem):
-    """A store that the answer is made from cannot be used now."""
+    """A store that the answer needs cannot be used now."""
 
     status = 503
 
 
 class Me(Shape):
-    """`change_token`: goes into the header X-PopKit-Change of every POST. `database`: where usage is ("SQLite on this machine",
-    "PostgreSQL at host"), never with a password. `shared`: whether others write to it too."""
+    """`change_token`: goes into the header X-PopKit-Change of every POST. `database`: where usage is stored ("SQLite on this machine",
+    "PostgreSQL at host"), never with a password. `shared`: whether others write to it, too."""
 
     version: str
     home: str
@@ -79,8 +79,8 @@ class Me(Shape):
 
 
 class Figures(Shape):
-    """What PopKit did, in four quantities (hooks/utils/policy/figures.py): tokens that were kept out and cleared, dollars that it cost and
-    that are left of what it saved (net); None where no price is known. `unpriced`: not all of it had a price."""
+    """What PopKit did, in four quantities (hooks/utils/policy/figures.py): tokens that were kept out and cleared, its cost in dollars and
+    its net savings; None where no price is known. `unpriced`: not all of it had a price."""
 
     kept_out_tokens: int
     cleared_tokens: int
@@ -94,7 +94,7 @@ class Figures(Shape):
 
 
 class Fill(Shape):
-    """How full a context is, as in the panel. `window_source`: where the window is known from. `cache`: warm or cold; `cache_until`: when
+    """How full a context is, as in the panel. `window_source`: the source of the window. `cache`: warm or cold; `cache_until`: when
     it goes cold, None where it is."""
 
     tokens: int
@@ -114,15 +114,15 @@ class Verdict(Shape):
 
 
 class SessionRow(Shape):
-    """A session in the list. `host`: the name of the agent that it is of, or of what has recorded it. `running`: a client has it
-    open. `stamp` changes whenever something of it does. What a session that is not open costs too much to know is None. `requests`: of a
-    session that only a database tells of, which knows nothing of its tool `calls`."""
+    """A session in the list. `host`: the name of its agent, or of the program that has recorded it. `running`: a client has it open.
+    `stamp` changes with everything of the session. Facts that cost too much to read for a session that is not open are None. `requests`: of
+    a session that only a database has, in which its tool `calls` are not known."""
 
     id: str
     project: str
     title: str = ""  # the user's first words, masked and cut
     host: str = "Claude Code"
-    user: str = ""  # whose, as a database tells
+    user: str = ""  # whose session it is, as a database says
     here: bool = True  # whether its transcript is on this machine
     shared: bool = False  # whether it is known from a database that others write to
     running: bool
@@ -146,8 +146,8 @@ class Sessions(Shape):
     projects: list[str]
 
 
-class Deed(Shape):
-    """Something that can be done: `id` goes back to do it, `label` is for the button, `sum` says what it comes to before it is done."""
+class Offer(Shape):
+    """An operation that is offered: `id` is sent back to run it, `label` is for the button, `sum` says what it does before it is run."""
 
     id: str
     label: str
@@ -165,7 +165,7 @@ class Layers(Shape):
 
 
 class LayerRule(Shape):
-    """What a layer gets under a strategy, and what it would get under the next tighter one ("" for the same)."""
+    """The rule of a layer under a strategy, and under the next tighter one ("" for the same)."""
 
     layer: str
     now: str
@@ -185,8 +185,8 @@ class Strategy(Shape):
 
 
 class Bar(Shape):
-    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it lives). `state`: live, expired
-    or cleared; `note`: what ended it, in the panel's words. `plan`: clear, hold or keep."""
+    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it is alive). `state`: live,
+    expired or cleared; `note`: what ended it, in the panel's words. `plan`: clear, hold or keep."""
 
     number: int
     label: str
@@ -199,12 +199,11 @@ class Bar(Shape):
     note: str = ""
     pinned: bool = False
     plan: str = ""
-    kept_out_tokens: Optional[int] = None  # of one that entered shorter (an estimate)
+    kept_out_tokens: Optional[int] = None  # of a result that entered shorter (an estimate)
 
 
 class KeptWarm(Shape):
-    """Whether the cache is kept warm and how often it was, in `words` too. `sums`: (what it is about, what there is to say) of what that
-    costs and is worth."""
+    """Whether the cache is kept warm and how often it was, also in `words`. `sums`: (topic, text) of what that costs and saves."""
 
     on: bool
     requests: int
@@ -213,8 +212,8 @@ class KeptWarm(Shape):
 
 
 class SessionDetail(Shape):
-    """`report`: what `popkit context --json` prints but for its results, which are the `bars`; {} for a session that only a database tells
-    of. `lines`: the panel itself. `strategy`: of a session whose contexts were assembled. `ledger`: what was really saved and charged, in
+    """`report`: what `popkit context --json` prints, except for its results, which are the `bars`; {} for a session that only a database
+    has. `lines`: the panel itself. `strategy`: of a session whose contexts were assembled. `ledger`: what was really saved and charged, in
     words."""
 
     session: SessionRow
@@ -223,7 +222,7 @@ class SessionDetail(Shape):
     layers: Layers
     strategy: Optional[Strategy] = None
     bars: list[Bar]
-    deeds: list[Deed]
+    deeds: list[Offer]
     warm: Optional[KeptWarm] = None
     figures: Optional[Figures] = None
     ledger: list[str] = []
@@ -242,7 +241,7 @@ class Point(Shape):
 
 
 class Series(Shape):
-    """At most 300 points, oldest first; `compactions` and `clears`: when they were."""
+    """At most 300 points, oldest first; `compactions` and `clears`: their times."""
 
     points: list[Point]
     compactions: list[float] = []
@@ -254,7 +253,7 @@ class ResultDetail(Shape):
 
     row: dict[str, Any]
     why: list[str]
-    deeds: list[Deed]
+    deeds: list[Offer]
     handle: str = ""
 
 
@@ -267,15 +266,15 @@ class Content(Shape):
     truncated: int = 0
 
 
-class DeedAsked(Asked):
-    """`id`: of a Deed that was offered. `why`: the reason of a hold."""
+class OperationRequest(Strict):
+    """`id`: of an Offer. `why`: the reason of a hold."""
 
     id: str = Field(min_length=1, max_length=400)
     why: str = Field(default="", max_length=400)
 
 
-class DeedDone(Shape):
-    """What came of it, in words."""
+class OperationResult(Shape):
+    """The result of an operation, in words."""
 
     done: bool
     text: str
@@ -285,9 +284,9 @@ class DeedDone(Shape):
 
 
 class Changes(Shape):
-    """What may be answered otherwise since a token was given. `changed`: how the addresses of such answers begin; "/api/sessions?" is the
-    list, "/api/sessions/ID" a session with all that is below it. `everything`: any may, and `changed` says nothing: nobody gave a token, or
-    one of another start, or too much has changed. `token`: asks for what changes from now on; `at`: the time here."""
+    """The answers that may have changed since a token was given. `changed`: how the addresses of such answers begin; "/api/sessions?" is
+    the list, "/api/sessions/ID" a session with all that is below it. `everything`: any may, and `changed` is empty: there was no token, or
+    one of another start, or too much has changed. `token`: for the next request; `at`: the time here."""
 
     token: str
     at: float

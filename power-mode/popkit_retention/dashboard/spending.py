@@ -1,5 +1,5 @@
-"""Usage and limits, and how contexts were assembled, from the store of usage, which a team may share. Without a store nothing is used yet;
-one that does not answer is not asked again for a while, so that the rest of the page stays quick."""
+"""Usage and limits, and how contexts were assembled, from the store of usage, which a team may share. Without a store, nothing has been
+used yet; one that does not respond is not queried again for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy.masking import mask
-from hooks.utils.state.days import day_of, days_before
 
 from ..context import usage_log
 from ..context.build_types import STRATEGIES, PruningStrategy
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from .app_state import AppState
 
 DAYS = 30
-SESSIONS = 200  # of others, the newest
+SESSIONS = 200  # the newest ones of other users
 LIMITED = 20  # sessions whose limits are shown
 FRESH_S = 2.0
 PATIENCE_S = 0.3  # how long a request for sessions waits for a server
-REST_S = 30.0  # how long a database that did not answer is not asked again
+REST_S = 30.0  # how long a database that did not respond is not queried again
 _HOW = "popkit budget set month_tokens=20000000"
 _SHOWN = 300
 
@@ -47,14 +47,14 @@ class Spending:
         self._app_state = app_state
         self._lock = threading.Lock()
         self._store: UsageStore | None = None
-        self._configured: object = None  # the database that the configuration named last time
+        self._configured: object = None  # the database in the configuration last time
         self._silent_until = 0.0
         self._others = TeamSessions(self._sessions, lambda error: app_state.failure("dashboard-others", error))
 
     # --- the database ------------------------------------------------------------------------------------------------------------------
 
     def place(self) -> tuple[str, bool]:
-        """Return (the name of the database for people, whether others may write to it too), without connecting to it."""
+        """Return (the name of the database for people, whether others may write to it, too), without connecting to it."""
         server = self._server()
         if isinstance(server, str):
             return server, False
@@ -69,7 +69,7 @@ class Spending:
 
     @contextmanager
     def _opened_store(self) -> Iterator[UsageStore | None]:
-        """Return the store; None where nobody has made it yet. Unusable where it does not answer."""
+        """Return the store; None where there is none yet. Unusable where it does not respond."""
         self._follow_configuration()
         try:
             with self._lock:
@@ -112,7 +112,7 @@ class Spending:
     # --- answers -----------------------------------------------------------------------------------------------------------------------
 
     def budgets(self, user: str = "") -> Budgets:
-        """Return the limits that hold for the newest sessions and for a user ("" for who runs this), and what was used by day."""
+        """Return the limits of the newest sessions and of a user ("" for who runs this), and the usage by day."""
         now = self._app_state.now()
         limits = budgets.limits_of(configuration(self._app_state.environ))
         since = days_before(day_of(now), DAYS - 1)
@@ -134,7 +134,7 @@ class Spending:
         )
 
     def others(self, here: set[str]) -> list[SessionRow]:
-        """Return rows of sessions that only the database knows, the newest first; where it does not answer, those of its last answer."""
+        """Return rows of sessions that only the database has, the newest first; where it does not respond, those of its last answer."""
         self._follow_configuration()
         shared = self.place()[1]
         return [self._row(each, shared) for each in self._newest() if each.session_id not in here]
@@ -146,7 +146,7 @@ class Spending:
             raise Unusable(problem or self._silent())
 
     def stamp(self) -> str:
-        """Return a stamp that changes with each booking in a database that others write to; "" for one of our own, whose files show it."""
+        """Return a stamp that changes with each booking in a database that others write to; "" for our own, whose files show it."""
         if not self.place()[1]:
             return ""
         return repr([(each.session_id, each.at, each.used.requests) for each in self._newest()])
@@ -177,7 +177,7 @@ class Spending:
         )
 
     def lines(self, id: str) -> list[str]:
-        """Return what a session has used, in words."""
+        """Return the usage of a session, in words."""
         with self._opened_store() as store:
             used = store.of_session(id) if store is not None else Sum()
         cost = f" ${used.usd:,.2f}" + (f" without {used.unpriced:,} of unknown price" if used.unpriced else "")
@@ -267,7 +267,7 @@ def strategy_of(snapshot: Snapshot) -> Strategy | None:
 
 
 def _rules(strategy: PruningStrategy) -> list[tuple[str, str]]:
-    """Return (layer, what it gets) of each layer, in words."""
+    """Return (layer, its rule) of each layer, in words."""
     memories = "all that matter" if strategy.tier2_items == "all" else f"at most {strategy.tier2_items}"
     return [
         ("tier1", "always whole"),
@@ -280,7 +280,7 @@ def _rules(strategy: PruningStrategy) -> list[tuple[str, str]]:
 def _history(exchanges: int) -> str:
     share = next(depth.said for depth in DEPTHS if depth.exchanges == exchanges)
     if exchanges == 0:
-        return f"{share:.0%} of what was said"
+        return f"{share:.0%} of the conversation"
     if share >= 1.0:
         return "all but dead results"
     return f"{exchanges} newest exchanges, {share:.0%} in all"

@@ -19,7 +19,7 @@ from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from ..operations import stores
 from ..usage.database import login_name
 from ..views import retention_activity, retention_policies
-from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Problem, Unusable
+from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
 from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .app_state import AppState
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
-_HOLD = Deed(id=HOLD, label="Hold", sum="all that is stored of this session stays, whatever the policies say, until you release it")
-_RELEASE_ALL = Deed(id=RELEASE, label="Release", sum="the retention policies apply to this session's data again", danger=True)
+_HOLD = Offer(id=HOLD, label="Hold", sum="all data of this session stays, whatever the policies say, until you release it")
+_RELEASE_ALL = Offer(id=RELEASE, label="Release", sum="the retention policies apply to this session's data again", danger=True)
 _DATA = {MEMORY: "memory", RAG: "archive"}
 _UNMARK = {MEMORY: "Unmark memories", RAG: "Unmark the archive"}
-_NEEDS_WHY = "a hold needs a session of GET /api/sessions, and why"
+_NEEDS_WHY = "a hold needs a session of GET /api/sessions, and a reason"
 
 
 class Retention:
@@ -96,20 +96,20 @@ class Retention:
             why=text.clean(hold["why"]),
             since=retention_policies.seconds_of(hold["created_at"]),
             until=retention_policies.seconds_of(hold["until"]) if hold["until"] is not None else None,
-            deeds=[Deed(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
+            deeds=[Offer(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
         )
 
-    def deeds_of(self, session: str) -> list[Deed]:
-        """Return what can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read: the rest of
-        the session can be shown without them."""
+    def offered_for(self, session: str) -> list[Offer]:
+        """Return the operations that are offered to hold or release a session's data; none where its holds cannot be read: the rest of the
+        session can be shown without them."""
         try:
             return self._offered(session)
         except Unusable:
             return []
 
-    def _offered(self, session: str) -> list[Deed]:
+    def _offered(self, session: str) -> list[Offer]:
         if not os.path.isdir(os.path.join(self._app_state.home, "data")):
-            return [_HOLD]  # nothing was ever held
+            return [_HOLD]  # there was never a hold
         with self._opened() as controller:
             mine = _holds_of(controller, session)
         return [*([_HOLD] if _lacking(mine) else []), *([_RELEASE_ALL] if mine else [])]
@@ -117,14 +117,14 @@ class Retention:
     def log(self, limit: int) -> RetentionLog:
         """Return the newest entries."""
         with self._opened() as controller:
-            found: dict[str, Any] = controller.log(limit)
+            log: dict[str, Any] = controller.log(limit)
             total = controller.read().count()
-        return RetentionLog(entries=[_entry(each) for each in found["entries"]], total=total)
+        return RetentionLog(entries=[_entry(each) for each in log["entries"]], total=total)
 
-    # --- deeds -------------------------------------------------------------------------------------------------------------------------
+    # --- operations --------------------------------------------------------------------------------------------------------------------
 
-    def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> DeedDone:
-        """Do what is offered, or hold a session; NotOffered for anything else."""
+    def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> OperationResult:
+        """Run an operation that is offered, or hold a session; NotOffered for anything else."""
         word, _, rest = id.partition(" ")
         with self._changing() as controller:
             try:
@@ -136,11 +136,11 @@ class Retention:
                     undone: dict[str, Any] = controller.undo(domain=rest)
                     return _done(retention_activity.unmarked(undone["unmarked"]))
             except (BadRequest, NothingThere) as error:
-                return DeedDone(done=False, text=text.clean(error))
-        raise NotOffered("that is not offered. GET /api/retention tells what is")
+                return OperationResult(done=False, text=text.clean(error))
+        raise NotOffered("that is not offered. GET /api/retention lists what is")
 
-    def do_of_session(self, id: str, session: str, why: str) -> DeedDone:
-        """Hold what is stored of a session in every domain that has no hold of it yet, or end all its holds. NotOffered where there is
+    def do_of_session(self, id: str, session: str, why: str) -> OperationResult:
+        """Hold the data of a session in every domain that has no hold on it yet, or end all its holds. NotOffered where there is
         nothing to do; Unusable where its holds cannot be read."""
         with self._changing() as controller:
             mine = _holds_of(controller, session)
@@ -151,10 +151,12 @@ class Retention:
                 if id == RELEASE and mine:
                     return _done([line for each in mine for line in self._released(controller, each["id"])])
             except (BadRequest, NothingThere) as error:
-                return DeedDone(done=False, text=text.clean(error))
+                return OperationResult(done=False, text=text.clean(error))
         raise NotOffered("that is not offered now: the holds of the session have changed. Load it again")
 
-    def _add_hold(self, controller: Controller, session: str, why: str, until: float | None, domains: Iterable[str] = DOMAINS) -> DeedDone:
+    def _add_hold(
+        self, controller: Controller, session: str, why: str, until: float | None, domains: Iterable[str] = DOMAINS
+    ) -> OperationResult:
         if not why.strip():
             raise Problem(_NEEDS_WHY)
         if self._app_state.catalog.find(session) is None:
@@ -164,8 +166,8 @@ class Retention:
         return _done(retention_activity.held(made, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
-        found: dict[str, Any] = controller.release_hold(id)
-        return retention_activity.released(found, self._app_state.now())
+        hold: dict[str, Any] = controller.release_hold(id)
+        return retention_activity.released(hold, self._app_state.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
@@ -185,25 +187,25 @@ class Retention:
 
 
 def _whose(hold: dict[str, Any]) -> str:
-    """Return what a hold keeps, behind "applies to"."""
+    """Return what a hold keeps, as in "applies to …"."""
     if hold["scope"] == ITEM:
         return f"{retention_policies.THINGS[hold['domain']]} {text.clean(hold['target'])}"
     return f"this {hold['scope']}'s data"
 
 
 def _holds_of(controller: Controller, session: str) -> list[dict[str, Any]]:
-    found: dict[str, Any] = controller.holds()
-    return [each for each in found["holds"] if each["scope"] == SESSION and each["target"] == session]
+    holds: dict[str, Any] = controller.holds()
+    return [each for each in holds["holds"] if each["scope"] == SESSION and each["target"] == session]
 
 
 def _lacking(holds: list[dict[str, Any]]) -> list[str]:
-    """Return the domains in which none of these holds is."""
+    """Return the domains without any of these holds."""
     return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 
 def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
     policy, counts, domain = part["policy"], part["counts"], part["domain"]
-    own, asked = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
+    own, requests = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
@@ -212,7 +214,7 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
         ]
         words += [f"protected: {each.strip()}" for each in retention_policies.counts_by_reason(part["reasons"], policy["older_than_days"])]
     words += [f"{text.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
-    words += [f"{text.counted(asked, 'request')} of agents waiting for your yes: popkit retention show"] if asked else []
+    words += [f"{text.counted(requests, 'request')} of agents waiting for your approval: popkit retention show"] if requests else []
     return RetentionPolicyShown(
         domain=domain,
         revision=status["revision"],
@@ -226,9 +228,9 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
     )
 
 
-def _undo(part: dict[str, Any]) -> Deed:
+def _undo(part: dict[str, Any]) -> Offer:
     marked = retention_policies.counted(part["marked"], part["domain"])
-    return Deed(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
+    return Offer(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
 def _entry(entry: dict[str, Any]) -> LogEntry:
@@ -243,8 +245,8 @@ def _entry(entry: dict[str, Any]) -> LogEntry:
     )
 
 
-def _done(lines: list[text.Line]) -> DeedDone:
-    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
+def _done(lines: list[text.Line]) -> OperationResult:
+    return OperationResult(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
 def _mark(path: str) -> object:

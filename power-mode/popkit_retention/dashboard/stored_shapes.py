@@ -1,10 +1,10 @@
-"""What the dashboard's API takes and gives of stored data: memory, retention, budgets, the bill, the savings. See `shapes.py`."""
+"""The shapes of the dashboard's API for stored data: memory, retention, budgets, the bill, the savings. See `shapes.py`."""
 
 from typing import Any, Literal, Optional
 
 from pydantic import Field
 
-from .shapes import Asked, Deed, Figures, Shape
+from .shapes import Figures, Offer, Shape, Strict
 
 # --- memory ----------------------------------------------------------------------------------------------------------------------------
 
@@ -29,11 +29,11 @@ class MemoryItem(Shape):
     retention: float  # the chance that it is remembered
     pinned: bool
     marked: bool
-    waits: bool  # an agent added it, and nobody has said yes
+    waits: bool  # an agent added it, and the user has not accepted it
     written_at: float
     accessed_at: float
-    next: str  # what comes next, in words
-    deeds: list[Deed] = []
+    next: str  # what happens next, in words
+    deeds: list[Offer] = []
 
 
 class MemoryTierSum(Shape):
@@ -59,8 +59,8 @@ class MemoryCandidate(Shape):
 
 
 class MemoryOverview(Shape):
-    """`document`: MEMORY.md as it would be now. `alerts`: what goes soon. `folder`: where the project is, "" where nobody knows any
-    more. `demotion`, `archive`: items that are due to leave HOT, and those that ARCHIVE would take from WARM."""
+    """`document`: MEMORY.md as it would be now. `alerts`: what will be deleted soon. `folder`: the project's, "" where it is no longer
+    known. `demotion`, `archive`: items that are due to leave HOT, and those that ARCHIVE would take from WARM."""
 
     project: str
     name: str
@@ -78,7 +78,7 @@ class MemoryOverview(Shape):
     document_most: int
 
 
-class MemoryDeedAsked(Asked):
+class MemoryOperationRequest(Strict):
     project: str = Field(max_length=4_000)
     id: str = Field(min_length=1, max_length=400)
 
@@ -87,7 +87,7 @@ class MemoryDeedAsked(Asked):
 
 
 class RetentionPolicyShown(Shape):
-    """`values` and what they are in words, as `popkit retention show` prints them, by key (`said`); `sentences`: what they mean."""
+    """`values`, and the same in words, as `popkit retention show` prints them, by key (`said`); `sentences`: what they mean."""
 
     domain: Literal["memory", "rag"]
     revision: int
@@ -111,7 +111,7 @@ class HoldShown(Shape):
     why: str
     since: float
     until: Optional[float] = None
-    deeds: list[Deed] = []
+    deeds: list[Offer] = []
 
 
 class Zone(Shape):
@@ -127,9 +127,9 @@ class RetentionOverview(Shape):
     policies: list[RetentionPolicyShown]
     holds: list[HoldShown]
     zones: list[Zone]
-    sizes: dict[str, int]  # what of our folder takes how many bytes; "": what PopKit has not made
+    sizes: dict[str, int]  # name of a store -> bytes in our folder; "" is for files that PopKit did not make
     log_whole: bool
-    deeds: list[Deed] = []
+    deeds: list[Offer] = []
     problems: list[str] = []
 
 
@@ -147,8 +147,8 @@ class RetentionLog(Shape):
     total: int
 
 
-class RetentionDeedAsked(Asked):
-    """A deed that was offered, or `hold`: then `session` and `why` say of which session and why, `until` how long."""
+class RetentionOperationRequest(Strict):
+    """`id`: of an Offer, or `hold`: then `session`, `why` and `until` are the session, the reason and the end of the hold."""
 
     id: str = Field(min_length=1, max_length=400)
     session: str = Field(default="", max_length=400)
@@ -156,11 +156,11 @@ class RetentionDeedAsked(Asked):
     until: Optional[float] = None
 
 
-# --- budgets and what it was worth -----------------------------------------------------------------------------------------------------
+# --- budgets and savings --------------------------------------------------------------------------------------------------------------
 
 
 class BudgetShown(Shape):
-    """One limit. `used_percent` is what people see; `remaining_percent` is what chooses the strategy. `unit`: tokens or usd."""
+    """One limit. `used_percent` is shown; `remaining_percent` selects the strategy. `unit`: tokens or usd."""
 
     scope: Literal["session", "month"]
     of: str  # a session's id, or a user
@@ -174,7 +174,7 @@ class BudgetShown(Shape):
 
 
 class UsageDay(Shape):
-    """`usd`: None where no price is known for anything of the day; `unpriced`: requests whose price is not known."""
+    """`usd`: None where no price is known for the day; `unpriced`: requests whose price is not known."""
 
     day: str  # YYYY-MM-DD, local
     input_tokens: int
@@ -186,9 +186,8 @@ class UsageDay(Shape):
 
 
 class Budgets(Shape):
-    """`configured`: the limits that are set, by their names in the configuration; `limits`: how they stand, those of a session for
-    sessions that have used something. `how`: how to set one. `usage`: of each of the last 30 days, today the last, by `user` ("": by
-    everybody)."""
+    """`configured`: the limits that are set, by their names in the configuration; `limits`: each with its use, those of a session for
+    sessions with usage. `how`: how to set one. `usage`: of each of the last 30 days, today the last, by `user` ("": by everybody)."""
 
     configured: dict[str, float]
     limits: list[BudgetShown]
@@ -199,7 +198,7 @@ class Budgets(Shape):
 
 
 class BillRow(Shape):
-    """A row of a bill in words; `used`: when it was last, "" where that is unknown; `parts`: the rows that it opens to."""
+    """A row of a bill in words; `used`: its last use, "" where that is unknown; `parts`: the rows inside it."""
 
     words: str
     used: str
@@ -207,8 +206,9 @@ class BillRow(Shape):
 
 
 class BillPhrases(Shape):
-    """A bill in words, in its order: what stands (`rows`), what the conversations were made of (`kinds`), `proposals`, `drafts` of skills
-    [words, what to run], what is `hidden`; `parts` of the whole by name; `unknown`: why there are no rows, and how to get them."""
+    """A bill in words, in its order: what prompts contain before the first word (`rows`), what the conversations were made of (`kinds`),
+    `proposals`, `drafts` of skills [words, what to run], what is `hidden`; `parts` of the whole by name; `unknown`: why there are no rows,
+    and how to get them."""
 
     rows: list[BillRow]
     kinds: list[BillRow]
@@ -220,8 +220,8 @@ class BillPhrases(Shape):
 
 
 class Bill(Shape):
-    """`reading`: the share of the changed transcripts that has been read, None when all have; until then the rest is of what was known
-    before. `bill`: as `popkit bill --json`, of `project`; None before anything is known. `misses`: as `popkit misses --json`, over all
+    """`reading`: the share of the changed transcripts that has been read, None when all have been; until then, the rest is from the earlier
+    digests. `bill`: as `popkit bill --json`, of `project`; None before anything is known. `misses`: as `popkit misses --json`, over all
     projects; `causes`: cause -> [what happened, what would prevent it]. `projects`: the newest first."""
 
     reading: Optional[float] = None
@@ -244,7 +244,7 @@ class WorthProject(Shape):
 
 
 class Stats(Shape):
-    """`headline` and `lines`: what `popkit context stats` says. `figures`: of all sessions there were · `saved_by_usd` by gain and
+    """`headline` and `lines`: what `popkit context stats` says. `figures`: of all sessions ever · `saved_by_usd` by gain and
     `cost_by_usd` by cause, in dollars, None where no price is known; `gains` and `causes`: what people call each."""
 
     headline: str

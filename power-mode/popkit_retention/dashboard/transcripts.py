@@ -1,10 +1,8 @@
-"""Read from a transcript what the page shows: how its session began (cached, since a beginning does not change), when the session last said
-or did something, whether a turn is going on, and what each request carried, by tier and by layer. A file's own time tells none of it: a
-clear or a copy writes it too.
-
-The series listens to the fold that everything else is made of, so its last point is what the panel shows, and reads nothing itself.
-Requests are sampled: of a long session every second one, every fourth and so on, so that the work and the points stay bounded.
-"""
+"""Read from a transcript what the page shows: the beginning of its session (cached, since it does not change), the time of its last entry,
+whether a turn is going on, and what each request carried, by tier and by layer. A file's own time shows none of this: a clear or a copy
+writes it, too. The series observes the fold from which everything else is made, so its last point is what the panel shows, and it reads
+nothing itself. Requests are sampled: of a long session every second one, every fourth and so on, so that the work and the points stay
+bounded."""
 
 from __future__ import annotations
 
@@ -36,14 +34,13 @@ if TYPE_CHECKING:
 BYTES = 256 * 1024
 TITLE = 120  # columns
 _KEPT = 20_000
-# What an editor or another program around Claude Code puts before a person's own words; its names are no names of markup.
+# What an editor or another program around Claude Code puts before a person's own words; its names are not those of markup.
 _ENCLOSED = re.compile(r"\s*<([a-z]+[_-][\w-]*)>.*?</\1>", re.DOTALL)
 _OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
 
 
 class Head(NamedTuple):
-    """The folder in which a session began, its user's first words, as they were written, and the name that the user gave it; "" for what is
-    unknown."""
+    """The folder in which a session began, its user's first words, as written, and the name that the user gave it; "" where unknown."""
 
     project: str = ""
     words: str = ""
@@ -51,13 +48,13 @@ class Head(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return what a page may show as its title: the first words, or its name, as of a session that begins with a summary."""
+        """Return the title for the page: the first words, or the name, as for a session that begins with a summary."""
         return shown(self.words or self.name, TITLE)
 
 
 @lru_cache(maxsize=8_192)
 def shown(words: str, most: int) -> str:
-    """Return a text from outside as a page may show it: on one line, secrets masked, of at most so many columns."""
+    """Return a text from outside as the page may show it: on one line, with secrets masked, in at most so many columns."""
     return text.cut(text.clean(mask(words)).strip(), most)
 
 
@@ -134,7 +131,7 @@ def _is_translated(path: str) -> bool:
 
 
 def _words(entry: dict[str, Any]) -> str:
-    """Return what the user said in a prompt; of a command its name and what was said with it."""
+    """Return the user's words in a prompt; for a command, its name and arguments."""
     content = entry["message"]["content"]
     if not isinstance(content, str):
         return " ".join(block["text"] for block in entries.blocks_of(entry) if isinstance(block.get("text"), str))
@@ -176,9 +173,9 @@ def end_of(path: str) -> End | None:
             while True:
                 file.seek(max(0, size - tail))
                 lines = file.read(min(size, tail)).split(b"\n")
-                found = _end(_newest_first(lines if tail >= size else lines[1:]))
-                if found or tail >= min(size, _MOST_BYTES):
-                    return found
+                end = _end(_newest_first(lines if tail >= size else lines[1:]))
+                if end or tail >= min(size, _MOST_BYTES):
+                    return end
                 tail *= 8
     except (OSError, ValueError):
         return None
@@ -202,7 +199,7 @@ def _end(newest_first: Iterator[dict[str, Any]]) -> End | None:
 
 
 def _goes_on(entry: dict[str, Any]) -> bool:
-    """Return whether something has to follow this entry."""
+    """Return whether another entry has to follow this one."""
     kinds = {block.get("type") for block in entries.blocks_of(entry)}
     if entry.get("type") == "assistant":
         return "tool_use" in kinds
@@ -228,11 +225,11 @@ class _Sample(NamedTuple):
 
 
 class Sampler:
-    """Takes a sample after an entry of a transcript (`state.rebuild` calls it), and keeps at most `MOST`."""
+    """Samples of requests: `state.rebuild` calls it after each entry of a transcript. It keeps at most `MOST`."""
 
     def __init__(self, journal: list[Any]) -> None:
         self.cleared_at = journals.clear_times(journal)
-        self.given = [(at, estimate_tokens(document, CONTENT)) for at, document in journals.given(journal)]
+        self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in journals.given(journal)]
         self.compactions: list[float] = []
         self.prompt = 0
         self._samples: list[_Sample] = []
@@ -261,18 +258,18 @@ class Sampler:
             self._samples = [each for each in self._samples if each.request % self._stride == 0]
 
     def _is_out(self, result: Result, at: float) -> bool:
-        """Return whether a result was cleared by then; one that was cleared at an unknown time counts as cleared always."""
+        """Return whether a result was cleared by then; one that was cleared at an unknown time always counts as cleared."""
         return bool(result.cleared) and self.cleared_at.get(result.id, 0.0) <= at
 
     def layers(self, conversation: Conversation, report: Report) -> Layers:
-        """Return the layers of the present context, as a report has it."""
+        """Return the layers of the present context, as in a report."""
         carried = [row["tokens"] for row in report["results"] if row["state"] != "cleared" and row["kind"] == kinds.READ]
         prompt = round(self.prompt * conversation.state.calibration)
         return self._layers(report["context"]["tokens"] if report["context"] else 0, conversation.base, prompt, sum(carried), report["at"])
 
     def _layers(self, whole: int, base: int, prompt: int, shown: int, at: float) -> Layers:
         """Return the layers of `whole` tokens; `base` includes those of memory. Larger estimates are cut, the last layer first."""
-        memory = next((tokens for when, tokens in reversed(self.given) if when <= at), 0)
+        memory = next((tokens for when, tokens in reversed(self.memory_tokens) if when <= at), 0)
         first = min(whole, max(0, base - memory) + prompt)
         second = min(whole - first, memory)
         third = min(whole - first - second, shown)
@@ -281,10 +278,10 @@ class Sampler:
     def series(self, conversation: Conversation, report: Report) -> Series:
         """Return the samples and, last, the present context; nothing before the first request."""
         factor, base = conversation.state.calibration, conversation.base
-        kept = self._samples
-        while len(kept) >= MOST:
-            kept = kept[1::2]
-        points = [self._point(each, factor, base) for each in kept]
+        samples = self._samples
+        while len(samples) >= MOST:
+            samples = samples[1::2]
+        points = [self._point(each, factor, base) for each in samples]
         if report["context"]:
             now = self._now(conversation, report, report["context"]["tokens"])
             if points and points[-1].request == now.request:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.chains import ITEM
 from hooks.utils.archive.content import stamp
-from hooks.utils.io import durable
+from hooks.utils.io import storage
 from hooks.utils.policy.masking import mask
 
 from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests
@@ -50,11 +50,11 @@ def archive(
         archive_id = _new_id(folder, domain.name, now)
         building = os.path.join(folder.archives, UNFINISHED + archive_id)
         try:
-            durable.make_folder(building)
+            storage.make_durable_folder(building)
             items = _write_contents(building, domain.contents(list(dict.fromkeys(ids))), progress, len(ids))
             manifest = _manifest(archive_id, domain.name, items, policy, now, by, mask(note))
             data, sha256 = manifests.data_of(manifest)
-            durable.write(os.path.join(building, MANIFEST), data)
+            storage.write_durably(os.path.join(building, MANIFEST), data)
             details = {**manifest.summary(), "sha256": sha256}
             todo = {"do": ARCHIVE, "archive_id": archive_id}
             entry = log.append("archived", domain.name, [item.id for item in items], details, by, now, todo)
@@ -73,7 +73,7 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
     building, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
     if os.path.isdir(building) and not os.path.lexists(final):
         os.rename(building, final)
-        durable.sync_folder(folder.archives)
+        storage.sync_folder(folder.archives)
     if os.path.isdir(final):
         log.done(entry.number)
     else:
@@ -113,7 +113,7 @@ def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
     if os.path.lexists(final):  # renamed first: half of an archive is none
         _remove(going)
         os.rename(final, going)
-        durable.sync_folder(folder.archives)
+        storage.sync_folder(folder.archives)
     _remove(going)
     log.done(entry.number)
 

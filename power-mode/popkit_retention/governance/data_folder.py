@@ -8,9 +8,9 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import durable, failures, files
+from hooks.utils.io import files, storage
 from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
-from hooks.utils.state.jobs import COLLECTION_HOOK
+from hooks.utils.state.services import COLLECTION_HOOK
 from hooks.utils.text import clean, counted, listed
 
 from . import Busy, GovernanceError
@@ -63,7 +63,7 @@ class Folder:
         time.sleep(max(0.0, min(_PAUSE_S, _left_at.get(path, 0.0) + _PAUSE_S - time.monotonic())))
         with ExitStack() as lock:
             try:
-                durable.make_folder(self.state)
+                storage.make_durable_folder(self.state)
                 lock.enter_context(files.Lock(path, wait_s))
             except files.LockTimeout:
                 raise Busy(_busy(wait_s)) from None
@@ -92,7 +92,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     from .log import Log
 
     folder = Folder(popkit_home)
-    failed = failures.count(popkit_home, (COLLECTION_HOOK,))
+    failed = storage.count_failures(popkit_home, (COLLECTION_HOOK,))
     facts: dict[str, Any] = {"revision": 0, "auto_gc": [], "marked": 0, "due": 0, "holds": 0, "failures": failed}
     try:
         with closing(Log(folder.log_path)) as log:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from hooks.utils.archive.content import stamp
-from hooks.utils.io import durable, files
+from hooks.utils.io import files, storage
 
 from . import BadPolicy, Damaged, GovernanceError, TooNew
 from .domains import created_at_of
@@ -94,13 +94,13 @@ def write(path: str, state: State) -> None:
     """Replace the file durably, and sweep what killed writers have left beside it. The caller holds the lock, and has logged what is
     written: where it cannot be, a GovernanceError says so, and it is when somebody next looks."""
     try:
-        durable.write(path, bytes_of(state))
+        storage.write_durably(path, bytes_of(state))
     except OSError as error:
         raise GovernanceError(
             f"{path} cannot be written ({error.strerror or error}). What was to be changed is logged: see to that, and the next"
             " `popkit retention` command makes the change"
         ) from None
-    durable.sweep(path.rpartition("/")[0])
+    storage.sweep_temporary(path.rpartition("/")[0])
 
 
 def bytes_of(state: State) -> bytes:

@@ -11,9 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hooks.utils.archive.chains import ITEM, SCOPES, Hold
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import marked
+from hooks.utils.state import services
 
 from . import BadRequest, DomainUnavailable, NotThere, TooNew, archives, collection, restores, revisions
 from .data_folder import Folder
@@ -278,6 +278,6 @@ class Workspace:
                 yield about.project, theirs[id].by, id, theirs[id].due_at
 
         try:
-            marked.replace(home.popkit_home(self.environ), domain.name, lambda: marked.rows_of(marks()))
+            services.replace_marked(home.popkit_home(self.environ), domain.name, lambda: services.marked_rows(marks()))
         except OSError as error:
-            failures.record(self.environ, "retention", error)
+            storage.log_failure(self.environ, "retention", error)

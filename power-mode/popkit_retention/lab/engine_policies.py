@@ -257,7 +257,7 @@ class Door(Policy):
             return None
         call = block.call
         path = result.subjects[0] if call.operation == READ and result.subjects else ""
-        name = door.name_of(call.tool, call.tool_input, self.cwd)
+        name = door.name_of(call.traits, call.tool_input, self.cwd)
         return door.Arrival(
             block.id, call.traits, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,

@@ -1,5 +1,4 @@
-"""The protocol: JSON-RPC 2.0 in lines, with what is wrong with a message; and the revisions of MCP, as far as they ask different things of
-a server. Pure."""
+"""The protocol: JSON-RPC 2.0 in lines, with the faults of a message; and the revisions of MCP, as far as they differ for a server. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ class Fault(Exception):
         self.data = data
 
     def answer(self) -> dict[str, Any]:
-        """Return the error as it is sent."""
+        """Return the error as a JSON-RPC response."""
         error: dict[str, Any] = {"code": self.code, "message": str(self)}
         if self.data is not None:
             error["data"] = self.data
@@ -31,7 +30,7 @@ class Fault(Exception):
 
 
 class Message(NamedTuple):
-    """A request, or a notification where `is_request` is false: that one is never answered."""
+    """A request, or, where `is_request` is false, a notification, which is never answered."""
 
     method: str
     params: dict[str, Any]
@@ -48,7 +47,7 @@ class Lines:
         self._skips = False
 
     def feed(self, data: bytes) -> list[bytes | Fault]:
-        """Return the lines that end in `data`, without their ends; blank ones are left out."""
+        """Return the lines that end in `data`, without their line ends and without blank ones."""
         lines: list[bytes | Fault] = []
         *ended, rest = data.split(b"\n")
         for part in ended:
@@ -61,7 +60,7 @@ class Lines:
         return lines
 
     def rest(self) -> bytes:
-        """Return what follows the last line end, once the stream has ended."""
+        """Return the text after the last line end, once the stream has ended."""
         return bytes(self._begun).strip()
 
     def _add(self, part: bytes, lines: list[bytes | Fault]) -> None:
@@ -77,8 +76,8 @@ class Lines:
 
 
 def read(line: bytes) -> object:
-    """Return the JSON value of a line. Fault for what is not JSON, as NaN, Infinity, numbers beyond what a float holds, and a repeated key
-    are not."""
+    """Return the JSON value of a line. Fault for anything that is not JSON, including NaN, Infinity, numbers too large for a float, and
+    repeated keys."""
     try:
         return _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError:
@@ -91,7 +90,7 @@ def read(line: bytes) -> object:
 
 
 def message_of(value: object) -> Message | None:
-    """Return the request or notification that a value is; None for a response, which nobody asked for. Fault for anything else."""
+    """Return the request or notification in a value; None for a response, since this server sends no requests. Fault for anything else."""
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, f"a message is an object, not {_kind(value)}")
     if "method" not in value and ("result" in value or "error" in value):
@@ -116,12 +115,12 @@ def message_of(value: object) -> Message | None:
 
 
 def result(id: Id | None, value: dict[str, Any]) -> dict[str, Any]:
-    """Return a result as it is sent."""
+    """Return a result as a JSON-RPC response."""
     return {"jsonrpc": "2.0", "id": id, "result": value}
 
 
 def encoded(message: object) -> bytes:
-    """Return a message as a line, all ASCII. Fault where a number in it has no JSON form."""
+    """Return a message as a line, all ASCII. Fault for a number without a JSON form."""
     try:
         return _ENCODER.encode(message).encode("ascii") + b"\n"
     except (ValueError, RecursionError):
@@ -129,7 +128,7 @@ def encoded(message: object) -> bytes:
 
 
 def shown(word: str) -> str:
-    """Return a word of the client's, as a message repeats it."""
+    """Return a word of the client, as an error message repeats it."""
     cut = word if len(word) <= _SHOWN else word[:_SHOWN] + "…"
     return '"' + "".join(char if char.isprintable() else "?" for char in cut) + '"'
 
@@ -143,7 +142,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {shown(twice)} is twice in one object")
+        raise ValueError(f"the key {shown(twice)} occurs twice in one object")
     return made
 
 
@@ -172,13 +171,13 @@ STATELESS = ("2026-07-28",)
 UNSUPPORTED_VERSION = -32022
 _PREFIX = "io.modelcontextprotocol/"
 VERSION_KEY, CAPABILITIES_KEY, SERVER_KEY = _PREFIX + "protocolVersion", _PREFIX + "clientCapabilities", _PREFIX + "serverInfo"
-# How long a client may keep the list of tools: it changes with the user's configuration alone.
+# How long a client may cache the list of tools, which changes only with the user's configuration.
 _FRESH_MS = 300_000
 
 
 class Dialect(NamedTuple):
     """One revision. `batches`: several messages in one line · `annotations`: hints about tools · `structured`: titles, output schemas and
-    structured content · `stateless`: results say of themselves what they are."""
+    structured content · `stateless`: results describe themselves."""
 
     version: str
     batches: bool
@@ -187,11 +186,11 @@ class Dialect(NamedTuple):
     stateless: bool
 
     def result(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
-        """Return a result as this revision wants it; `lasts`: it may be kept for a while."""
+        """Return a result in the form of this revision; `lasts`: the client may cache it for a while."""
         if not self.stateless:
             return result
-        kept = {"ttlMs": _FRESH_MS, "cacheScope": "private"} if lasts else {}
-        return {"resultType": "complete", **result, **kept, "_meta": {SERVER_KEY: server}}
+        caching = {"ttlMs": _FRESH_MS, "cacheScope": "private"} if lasts else {}
+        return {"resultType": "complete", **result, **caching, "_meta": {SERVER_KEY: server}}
 
 
 def dialect(version: str) -> Dialect:
@@ -201,22 +200,22 @@ def dialect(version: str) -> Dialect:
 
 
 def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
-    """Return the dialect of a handshake: the client's revision, else the newest that shakes hands."""
-    asked = params.get("protocolVersion")
-    if not isinstance(asked, str):
+    """Return the dialect of a handshake: the client's revision, else the newest that has handshakes."""
+    version = params.get("protocolVersion")
+    if not isinstance(version, str):
         raise Fault(INVALID_PARAMS, "initialize needs params.protocolVersion, for example " + HANDSHAKES[-1], id)
-    return dialect(asked if asked in HANDSHAKES else HANDSHAKES[-1])
+    return dialect(version if version in HANDSHAKES else HANDSHAKES[-1])
 
 
 def spoken(params: dict[str, Any], id: Id | None) -> Dialect | None:
-    """Return the dialect that a request names for itself; None where it names none. Fault for one that is unknown or half named."""
+    """Return the dialect that a request names; None where it names none. Fault for one that is unknown or incomplete."""
     meta = params.get("_meta")
     if not isinstance(meta, dict) or VERSION_KEY not in meta:
         return None
-    asked = meta[VERSION_KEY]
-    if not isinstance(asked, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+    version = meta[VERSION_KEY]
+    if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
         raise Fault(INVALID_PARAMS, f"params._meta needs {VERSION_KEY} (a text) and {CAPABILITIES_KEY} (an object)", id)
-    if asked not in STATELESS:
-        message = f"protocol version {shown(asked)} is not supported in a request. Supported: {', '.join(STATELESS)}"
-        raise Fault(UNSUPPORTED_VERSION, message, id, {"supported": list(STATELESS), "requested": asked})
-    return dialect(asked)
+    if version not in STATELESS:
+        message = f"protocol version {shown(version)} is not supported in a request. Supported: {', '.join(STATELESS)}"
+        raise Fault(UNSUPPORTED_VERSION, message, id, {"supported": list(STATELESS), "requested": version})
+    return dialect(version)

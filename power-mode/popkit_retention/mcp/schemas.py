@@ -1,14 +1,11 @@
-"""What each tool takes and gives, as JSON Schemas, which are made in few words, and values checked against them as far as they are used
-here. Pure.
-
-A model reads what tools take with every prompt, so descriptions say only what names and bounds do not.
-"""
+"""The JSON Schemas of each tool's input and output, helpers to write them in few words, and the check of values against them, as far as
+they are used here. Pure. A model reads the input schemas with every prompt, so descriptions say only what names and bounds do not."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.context_table import CONTEXT as CONTEXT_TABLE
+from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
 
 from ..operations import data_tables
 from .protocol import shown
@@ -22,7 +19,7 @@ Schema = dict[str, Any]
 
 
 def obj(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """Return an object of these properties and no others."""
+    """Return the schema of an object with these properties and no others."""
     made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         made["required"] = list(required)
@@ -30,7 +27,7 @@ def obj(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema
 
 
 def open_obj(about: str = "") -> Schema:
-    """Return an object of any properties."""
+    """Return the schema of an object with any properties."""
     return _described({"type": "object"}, about)
 
 
@@ -39,7 +36,7 @@ def text(about: str = "", longest: int | None = None, shortest: int = 0) -> Sche
 
 
 def words(*known: str, about: str = "") -> Schema:
-    """Return one of these texts."""
+    """Return the schema of one of these texts."""
     return _described({"type": "string", "enum": list(known)}, about)
 
 
@@ -56,7 +53,7 @@ def flag(about: str = "") -> Schema:
 
 
 def several(of: Schema, most: int | None = None, about: str = "", fewest: int = 0) -> Schema:
-    """Return a list."""
+    """Return the schema of a list."""
     return _bounded("array", about, items=of, minItems=fewest or None, maxItems=most)
 
 
@@ -65,15 +62,15 @@ def anything(about: str = "") -> Schema:
 
 
 def takes(operation: Operation, *needed: str, **more: Schema) -> Schema:
-    """Return the schema of what an agent gives to an operation of the command line: its argument and flags as far as they are for agents,
-    and `more`. The argument is required, and the flags that are `needed`."""
+    """Return the schema of an agent's input to an operation of the command line: its argument and flags as far as they are for agents, and
+    `more`. The argument and the flags that are `needed` are required."""
     argument = [operation.agent] if operation.agent else []
     flags = [flag.agent for flag in operation.flags if flag.agent]
     return obj({**{name: of(type) for name, type in (*argument, *flags)}, **more}, (*(name for name, _ in argument), *needed))
 
 
 def of(type: Type) -> Schema:
-    """Return a value of a type of the command line."""
+    """Return the schema of a type of the command line."""
     if type.kind == "choice":
         return words(*type.known, about=type.about)
     if type.kind == "list" and type.of:
@@ -84,12 +81,12 @@ def of(type: Type) -> Schema:
 
 
 def or_null(of: Schema) -> Schema:
-    """Return the same, or null."""
+    """Return the schema of the same, or null."""
     return {**of, "type": [of["type"], "null"]}
 
 
 def _bounded(type: str, about: str, **bounds: object) -> Schema:
-    """Return a type with those of its bounds that are not None."""
+    """Return the schema of a type with those bounds that are not None."""
     return _described({"type": type, **{name: bound for name, bound in bounds.items() if bound is not None}}, about)
 
 
@@ -101,7 +98,7 @@ def _described(made: Schema, about: str) -> Schema:
 
 
 def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
-    """Return what is wrong with a value: where, and what is right; "" for nothing."""
+    """Return the first fault of a value: where it is, and what would be right; "" for none."""
     known = schema.get("type")
     types = known if isinstance(known, list) else [known] if known else []
     if types and not any(_is(value, each) for each in types):
@@ -187,11 +184,11 @@ NOTHING = obj({})
 # --- retention --------------------------------------------------------------------------------------------------------------------------
 
 _KEYS = {
-    "older_than_days": number(about="1 to 3650: what is younger is kept"),
-    "source_types": several(text(), about="of context, action, thought: what else may go"),
+    "older_than_days": number(about="1 to 3650: younger ones are kept"),
+    "source_types": several(text(), about="context, action, thought: kinds that may be deleted"),
     "keep_session_ids": several(text()),
     "keep_context_ids": several(anything(), about="whole numbers"),
-    "limit": number(about="1 to 20000: how much goes at most"),
+    "limit": number(about="1 to 20000: most to delete"),
     "vacuum": flag("compact the file afterwards"),
     "auto_gc": flag("collect hourly"),
 }
@@ -212,8 +209,8 @@ _ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": 
 CONFIGURED = obj(
     {
         "success": flag(), "status": words("applied", "waiting"), "domain": _DOMAIN, "policy": POLICY, "updated_at": text(),
-        "revision": whole(), "adjusted": several(_ADJUSTED), "request": text("of what waits for the user's yes"),
-        "asked": open_obj("what would hold in this project then"), "note": text(),
+        "revision": whole(), "adjusted": several(_ADJUSTED), "request": text("of the change that waits for the user's approval"),
+        "asked": open_obj("what would apply to this project then"), "note": text(),
     },
     ("success", "status", "domain", "policy", "updated_at"),
 )  # fmt: skip
@@ -233,7 +230,7 @@ APPLIED = obj(
         "counts": obj({"eligible": whole(), "protected": whole(), "total": whole()}, ("eligible", "protected", "total")),
         "truncated": flag("the limit left something out"), "left_out": whole(),
         "not_shown": obj({"eligible": whole(), "protected": whole()}),
-        "own": several(open_obj("the same of a project that has a policy of its own")),
+        "own": several(open_obj("the same for a project that has its own policy")),
     },
     ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
 )  # fmt: skip
@@ -260,7 +257,7 @@ RECALLED = obj(
 NOTE = takes(data_tables.MEMORY_ADD)
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
 FORGET = takes(data_tables.MEMORY_FORGET)
-FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))
+FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to undo it"), "note": text()}, ("marked", "undo"))
 _COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(
     {
@@ -300,7 +297,7 @@ CONTEXT = obj(
     {
         "session": text(), "calls": whole(), "context": open_obj("how full it is; empty before the first request"),
         "tiers": open_obj("live and expired results by lifetime"), "expired": _SUMS, "cleared": _SUMS,
-        "reclaimable": open_obj("what a clear takes now, and once the cache is cold"), "verdict": anything("what to do now"),
+        "reclaimable": open_obj("what a clear removes now, and once the cache is cold"), "verdict": anything("what to do now"),
         "agents": whole(), "clear_with": text("what the user types to clear"),
     },
     ("session", "calls", "expired", "cleared"),

@@ -1,5 +1,5 @@
-"""The server of one connection: lines come in, `send` takes the answers; it knows no file and no stream. Tools run one after another beside
-the thread that reads: while one runs, pings are answered and cancellations heard."""
+"""The server of one connection: it takes lines and passes answers to `send`, without files or streams. Tools run one after another in a
+thread beside the one that reads: while a tool runs, pings are answered and cancellations accepted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Reply = Callable[[Answer | None], None]
 
     class Toolbox(Protocol):
-        """What the server offers."""
+        """The tools that the server offers."""
 
         instructions: str
 
@@ -34,7 +34,7 @@ class Cancelled(Exception):
 
 
 class Call:
-    """One call of a tool, waiting or running. `work` makes the answer; `done` is called with it, or with None where there will be none."""
+    """One call of a tool, waiting or running. `work` makes the answer; `done` is called with it, or with None for no answer."""
 
     __slots__ = ("_done", "_work", "cancelled", "id", "is_over")
 
@@ -51,7 +51,7 @@ class Call:
             raise Cancelled
 
     def run(self) -> None:
-        """Do the work, and hand its answer over."""
+        """Do the work, and pass on its answer."""
         answer: Answer | None
         try:
             self.check()
@@ -63,11 +63,11 @@ class Call:
 
 
 class Calls:
-    """The calls that wait and the one that runs. The thread begins with the first call."""
+    """The waiting calls and the running one. The thread starts with the first call."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._calls: deque[Call] = deque()  # the first one runs
+        self._calls: deque[Call] = deque()  # the first one is running
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -82,7 +82,7 @@ class Calls:
             return any(_same(call.id, id) and not call.is_over for call in self._calls)
 
     def cancel(self, id: object = None, everything: bool = False) -> None:
-        """Cancel the call of this id, or everything: its answer is no longer wanted."""
+        """Cancel the call of this id, or all calls: their answers are no longer wanted."""
         with self._changed:
             for call in self._calls:
                 if everything or _same(call.id, id):
@@ -109,7 +109,7 @@ def _same(one: object, other: object) -> bool:
 
 
 class Progress:
-    """Tells the client how much of a running tool's work is done. Raises Cancelled where the client no longer wants the answer."""
+    """Reports to the client how much of a running tool's work is done. Raises Cancelled where the client no longer wants the answer."""
 
     __slots__ = ("_at", "_call", "_send", "_token")
 
@@ -121,7 +121,7 @@ class Progress:
 
     def __call__(self, done: float, total: float | None = None) -> None:
         self._call.check()
-        if self._token is None or done <= self._at:  # it only ever rises
+        if self._token is None or done <= self._at:  # it only rises
             return
         self._at = done
         params = {"progressToken": self._token, "progress": done, **({} if total is None else {"total": total})}
@@ -129,7 +129,7 @@ class Progress:
 
 
 class Batch:
-    """The answers to the messages of one line, which go out together once all are there."""
+    """The answers to the messages of one line, which are sent together once all are there."""
 
     def __init__(self, send: Callable[[object], None], awaited: int) -> None:
         self._send = send
@@ -148,14 +148,14 @@ class Batch:
 
 
 class Server:
-    """Answers one client. `send` takes a JSON value, from two threads."""
+    """The server of one client. `send` takes a JSON value, from two threads."""
 
     def __init__(self, toolbox: Toolbox, send: Callable[[object], None], version: str) -> None:
         self._toolbox = toolbox
         self._send = send
         self._about = {"name": "popkit", "title": "PopKit", "version": version}
         self._dialect: Dialect | None = None  # of the handshake
-        self._calls: Calls | None = None  # what needs no tool starts no thread
+        self._calls: Calls | None = None  # messages that need no tool start no thread
 
     def take(self, line: bytes | Fault) -> None:
         """Answer the messages of one line."""
@@ -171,7 +171,7 @@ class Server:
             self._send(fault.answer())
 
     def finish(self, seconds: float) -> bool:
-        """Wait for what still runs, at most `seconds`; return whether all of it is done. The rest is cancelled."""
+        """Wait for running calls, at most `seconds`; return whether all are done. The rest are cancelled."""
         if self._calls is None or self._calls.wait(seconds):
             return True
         self._calls.cancel(everything=True)
@@ -183,7 +183,7 @@ class Server:
 
     def _batch(self, values: list[Any]) -> None:
         if self._dialect is None or not self._dialect.batches:
-            raise Fault(INVALID_REQUEST, "send one message in a line: batches are known to protocol version 2025-03-26 alone")
+            raise Fault(INVALID_REQUEST, "send one message in a line: only protocol version 2025-03-26 has batches")
         if not values:
             raise Fault(INVALID_REQUEST, "the batch is empty")
         messages = [_read(value) for value in values]
@@ -265,7 +265,7 @@ class Server:
             raise Fault(INVALID_PARAMS, "params.arguments must be an object", message.id)
         self._calls = self._calls or Calls()
         if self._calls.has(message.id):
-            raise Fault(INVALID_REQUEST, "another request of this id is still running. Give each its own id", message.id)
+            raise Fault(INVALID_REQUEST, "another request with this id is still running. Give each its own id", message.id)
 
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)

@@ -1,8 +1,5 @@
-"""Serve the tools on standard input and output. They are in one table: arguments are checked, errors say what to do, answers are data and
-text.
-
-Nothing else can print there, and the server ends when the client has gone.
-"""
+"""Serve the tools on standard input and output, from one table: arguments are checked, errors say what to do, answers are data and text.
+Nothing else can print there, and the server ends when the client has gone."""
 
 from __future__ import annotations
 
@@ -35,8 +32,8 @@ _PROJECT = schemas.words("here", ALL, about="all: every project, not only this o
 
 
 class Tool(NamedTuple):
-    """One tool, which is a function of its name in tools.py. `effect`: that of the operation that it does · `again`: the same call twice
-    does no more than once · `wide`: it can be asked about all projects, where the user allows that."""
+    """One tool, which is the function of its name in tools.py. `effect`: that of its operation · `again`: repeating a call has no further
+    effect · `wide`: it can cover all projects, where the user allows that."""
 
     name: str
     title: str
@@ -72,12 +69,12 @@ TABLE = {
         ),
         Tool(
             "context_restore", "Read what left the context",
-            "Gives the content of a cleared tool result by its handle, in pages.",
+            "Returns the content of a cleared tool result by its handle, in pages.",
             schemas.RESTORE, schemas.RESTORED, wide=True,
         ),
         Tool(
             "context_status", "Context status",
-            "How full the context is, what in it is dead, and what a clear would take.",
+            "Shows how full the context is, what is dead in it, and what a clear removes.",
             schemas.NOTHING, schemas.CONTEXT,
         ),
         Tool(
@@ -97,34 +94,34 @@ TABLE = {
         ),
         Tool(
             "memory_status", "Memory status",
-            "What is remembered of the project, and whether memory is on.",
+            "Shows what is remembered, and whether memory is on.",
             schemas.NOTHING, schemas.MEMORY,
         ),
         Tool(
             "retention_get", "Get retention policy",
-            "The retention policy of stored data: memory (long-term memory) or rag (the archive of cleared results).",
+            "Returns the retention policy of memory (long-term memory) or rag (the archive of cleared results).",
             schemas.DOMAIN_ONLY, schemas.POLICY,
         ),
         Tool(
             "retention_configure", "Set retention policy",
-            "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
-            "Values out of bounds are clamped: see adjusted.",
+            "Changes the given keys of a retention policy. A change that keeps more applies at once; others wait for the user's"
+                " approval. Values out of bounds are clamped: see adjusted.",
             schemas.CONFIGURE, schemas.CONFIGURED, data_tables.RETENTION_SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
-            "Says which resources a policy lets go (eligible) or keeps (protected), and why. Deletes nothing. Without resources: what is "
-            "stored of the project.",
+            "Says which resources may be deleted (eligible) or not (protected), and why. Deletes nothing. Without"
+                " resources: those stored for the project.",
             schemas.APPLY, schemas.APPLIED, wide=True,
         ),
         Tool(
             "retention_archive", "Archive resources",
-            "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
+            "Copies stored resources into an archive with checksums. Without resources: the eligible ones. Deletes nothing.",
             schemas.ARCHIVE, schemas.ARCHIVED, data_tables.RETENTION_ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",
-            "Deprecated: use retention_get. Both retention policies.",
+            "Deprecated: use retention_get. Returns both retention policies.",
             schemas.NOTHING, schemas.POLICIES,
         ),
     )
@@ -148,7 +145,7 @@ class Tools:
         return name in TABLE
 
     def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]:
-        """Return the result of a call. An error is a result too, with a message for the model; Cancelled alone is raised."""
+        """Return the result of a call. An error is a result, too, with a message for the model; only Cancelled is raised."""
         try:
             data = self._answer(TABLE[name], arguments, progress)
             text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -162,15 +159,15 @@ class Tools:
         return result
 
     def _answer(self, tool: Tool, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
-        given = dict(arguments)
-        wide = tool.wide and given.pop("project", "here") == ALL
-        mistake = schemas.wrong(tool.takes, given if tool.wide else arguments)
+        accepted = dict(arguments)
+        wide = tool.wide and accepted.pop("project", "here") == ALL
+        mistake = schemas.wrong(tool.takes, accepted if tool.wide else arguments)
         if mistake:
             raise ToolError(mistake)
-        call = ToolCall(self._environ, self._folder, given, progress, wide)
+        call = ToolCall(self._environ, self._folder, accepted, progress, wide)
         if wide and not call.all_projects:
             raise ToolError(
-                'arguments.project: the user has not allowed other projects. Leave it out; {"mcp": {"all_projects": true}} in the user\'s '
+                'arguments.project: the user has not allowed other projects. Omit it; {"mcp": {"all_projects": true}} in the user\'s '
                 "own retention-config.json would allow it"
             )
         from . import tools
@@ -182,9 +179,9 @@ class Tools:
         message = message_of(error)
         if message:
             return message
-        from hooks.utils.io import failures
+        from hooks.utils.io import storage
 
-        failures.record(self._environ, HOOK, error)
+        storage.log_failure(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
 
 
@@ -196,7 +193,7 @@ def _failed(message: str) -> dict[str, Any]:
 
 
 _READ_BYTES = 1 << 16
-# How long running tools are waited for once no more requests can come: while the client still reads, and while it does not.
+# How long to wait for running tools once no more requests can come: while the client still reads, and while it does not.
 _GRACE_S, _HURRY_S = 10.0, 0.5
 
 
@@ -205,7 +202,7 @@ class _Ended(BaseException):
 
 
 def serve(environ: Mapping[str, str], version: str) -> None:
-    """Serve one client until its end of the streams is closed, or a signal comes."""
+    """Serve one client until it closes its end of the streams, or a signal comes."""
     out = _private_output()
     server = Server(Tools(environ), _sender(out), version)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -230,8 +227,8 @@ def _read(server: Server) -> None:
 
 
 def _bytes() -> bytes:
-    """Return what has come in; nothing at the end."""
-    select.select([0], [], [])  # a client may hand us its own end, which does not wait
+    """Return the bytes that have come in; none at the end."""
+    select.select([0], [], [])  # a client may pass us its own end, which does not block
     try:
         return os.read(0, _READ_BYTES)
     except ConnectionResetError:
@@ -263,7 +260,7 @@ def _sender(out: int) -> Callable[[object], None]:
                     select.select([], [out], [])
                     data = data[os.write(out, data) :]
             except (BrokenPipeError, ConnectionResetError):
-                os._exit(0)  # the client reads no more; all work is done in transactions
+                os._exit(0)  # the client no longer reads; all work is done in transactions
 
     return send
 

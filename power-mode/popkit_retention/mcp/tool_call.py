@@ -1,4 +1,4 @@
-"""Describe one call of a tool: its arguments, whose project it is, what the user allows; and its errors in words."""
+"""One call of a tool: its arguments, its project, what the user allows; and its errors in words."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def _silent(done: float, total: float | None = None) -> None:
 
 
 class ToolCall:
-    """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: reports to the
-    client, and ends the tool where the answer is no longer wanted."""
+    """One call. `folder`: the project's, or one in it · `wide`: it covers all projects · `progress(done, total)`: reports to the client,
+    and ends the tool if the answer is no longer wanted."""
 
     def __init__(
         self, environ: Mapping[str, str], folder: str, arguments: dict[str, Any] | None = None,
@@ -53,26 +53,26 @@ class ToolCall:
 
     @property
     def project(self) -> str | None:
-        """Return the key of the one project that may be seen; None for all."""
+        """Return the key of the project that the tool may read; None for all."""
         from hooks.utils.state.memory import project_of
 
         return None if self.wide else project_of(self.home, self.folder).repository.key
 
     @property
     def all_projects(self) -> bool:
-        """Return whether the user lets tools see all projects; only the user's own file can say so."""
-        from hooks.utils.config import cached
+        """Return whether the user lets tools read all projects; only the user's own file can allow that."""
+        from hooks.utils.config import effective
         from hooks.utils.io import home
 
         try:
-            settings = cached.effective(home.plugin_root(), self.home, "")
+            settings = effective(home.plugin_root(), self.home, "")
         except home.NoHome:
             return False
         return settings["mcp"]["all_projects"] is True
 
 
 def message_of(error: Exception) -> str:
-    """Return what to say of an error that the caller, or the user, can do something about; "" for a fault of ours."""
+    """Return the message for an error that the caller or the user can fix; "" for a fault of ours."""
     from hooks.utils.io.files import LockTimeout
     from hooks.utils.io.home import NoHome
     from hooks.utils.io.sqlite_file import StoreError

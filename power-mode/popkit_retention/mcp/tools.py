@@ -1,5 +1,5 @@
-"""The tools: those on the context (its state, searching what left it, restoring that), on long-term memory of the project, and on retention
-policies, through the controller that the command line uses. Each is a function of its name, and loads what it needs when it is called."""
+"""The tools, one function each: for the context (its state, searching and restoring what left it), for the project's long-term memory, and
+for retention policies, through the controller that the command line uses. A function loads what it needs when it is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..memory.items import Item
     from ..operations.stores import Place
 
-_INDEXING_S = 5.0  # what is not indexed after that is for the next question
+_INDEXING_S = 5.0  # records that are not indexed by then wait for the next search
 _MOST_MEMORIES = 10  # unless the caller asks for another number
 
 
@@ -55,7 +55,7 @@ def context_status(call: ToolCall) -> dict[str, Any]:
 
 
 def context_search(call: ToolCall) -> dict[str, Any]:
-    """Search what the project's sessions had cleared; secrets in the lines are masked."""
+    """Search the cleared results of the project's sessions; secrets in the lines are masked."""
     from hooks.utils.archive import index, searching
     from hooks.utils.io import home
     from hooks.utils.policy.masking import mask
@@ -76,7 +76,7 @@ def context_search(call: ToolCall) -> dict[str, Any]:
 
 
 def context_restore(call: ToolCall) -> dict[str, Any]:
-    """Return a page of what was archived under a handle. The first page counts as brought back, like `popkit restore`."""
+    """Return a page of what was archived under a handle. The first page counts as a restore, as with `popkit restore`."""
     from hooks.utils.io.system import now
     from hooks.utils.reclaim import restoring
     from hooks.utils.state import live
@@ -86,9 +86,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
         record = _record(db, call)
         ((_, content),) = restoring.printed(db, [record])
         if content is None:
-            raise ToolError(
-                f"the content of {record.id} is gone: the file that it was to be made from has changed. Run the tool call again"
-            )
+            raise ToolError(f"the content of {record.id} is gone: the file that it is made from has changed. Run the tool call again")
         if not offset:
             site = live.Site(call.environ, call.environ.get("CLAUDE_CODE_SESSION_ID") or "", call.folder)
             restoring.book_printed(site, db, [record], now(call.environ))
@@ -100,7 +98,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
 
 
 def _record(db: Connection, call: ToolCall) -> Record:
-    """Return the record of a handle, if it is of a project that may be seen."""
+    """Return the record of a handle, if it belongs to a project that the tool may read."""
     from hooks.utils import archive
 
     word = call["handle"]
@@ -134,7 +132,7 @@ def _archive(call: ToolCall) -> Iterator[Connection]:
 
 
 def memory_search(call: ToolCall) -> dict[str, Any]:
-    """Search memory; while it is off, too: what is there can be asked for."""
+    """Search memory, even while it is off: stored items can still be retrieved."""
     with _place(call) as place:
         matches = place.memory.search(call["query"], call.whole("most", _MOST_MEMORIES), call.wide)
         is_on = place.project.is_on()
@@ -143,8 +141,7 @@ def memory_search(call: ToolCall) -> dict[str, Any]:
 
 
 def memory_add(call: ToolCall) -> dict[str, Any]:
-    """Add an item, only where the user has switched memory on: nothing is kept without being asked for. Sessions get it only
-    once the user has accepted it."""
+    """Add an item, only where the user has switched memory on. Sessions get it only once the user has accepted it."""
     from shlex import quote
 
     from ..memory.items import AGENT
@@ -155,18 +152,18 @@ def memory_add(call: ToolCall) -> dict[str, Any]:
         item = place.memory.add(call["text"], source=AGENT, key=bool(call.get("key")))
         place.refresh()
     yes = f"/popkit:context memory accept {quote(item.id)}"
-    return {**_item(item), "note": f"No session is told of this before the user accepts it. Tell the user: {yes}"}
+    return {**_item(item), "note": f"No session gets this until the user accepts it. Tell the user: {yes}"}
 
 
 def memory_forget(call: ToolCall) -> dict[str, Any]:
-    """Mark items; the job deletes them when the grace is over."""
+    """Mark items; the job deletes them after the grace period."""
     from shlex import join
 
     from ..memory.items import BY_TOOL
 
     with _place(call) as place:
         memory = place.memory
-        # Whole ids are found in all projects.
+        # A whole id matches in all projects.
         foreign = [id for id in call["ids"] if memory.find(id).project != memory.project]
         if foreign:
             raise ToolError(f"there is no memory {shown(foreign[0])} of this project, so nothing is marked. memory_search finds ids")
@@ -180,14 +177,14 @@ def memory_forget(call: ToolCall) -> dict[str, Any]:
 
 
 def memory_status(call: ToolCall) -> dict[str, Any]:
-    """Return the state of memory; `alerts`: what is worth something and will be deleted within days."""
+    """Return the state of memory; `alerts`: items of value that will be deleted within days."""
     with _place(call) as place:
         status: dict[str, Any] = place.memory.status()
         here = {"project": place.name, "memory_is_on": place.project.is_on()}
-    kept = {key: status[key] for key in ("items", "tokens", "tiers", "marked", "waiting", "sessions")}
+    shown = {key: status[key] for key in ("items", "tokens", "tiers", "marked", "waiting", "sessions")}
     alerts = [{"id": alert["id"], "text": alert["text"], "deleted_at": stamp(alert["at"])} for alert in status["alerts"]]
-    kept["tiers"] = {tier: sums for tier, sums in kept["tiers"].items() if sums["items"]}
-    return {**here, **kept, "alerts": alerts}
+    shown["tiers"] = {tier: sums for tier, sums in shown["tiers"].items() if sums["items"]}
+    return {**here, **shown, "alerts": alerts}
 
 
 def _item(item: Item) -> dict[str, Any]:
@@ -215,18 +212,18 @@ def retention_policies(call: ToolCall) -> dict[str, Any]:
 
 
 def retention_configure(call: ToolCall) -> dict[str, Any]:
-    """Make a change that only keeps more; all else waits for the user's yes."""
+    """Make a change that only keeps more; any other waits for the user's approval."""
     with _controller(call) as controller:
         result: dict[str, Any] = controller.configure(call["domain"], call["config"])
     if result["success"]:
         return {**result, "status": "applied"}
     accept, decline = (f"popkit retention {word} {result['request']}" for word in ("accept", "decline"))
-    reason = "Nothing has changed: this would keep less, so it waits for the user's yes, for this project alone."
+    reason = "Nothing has changed: this would keep less, so it waits for the user's approval, for this project only."
     return {**result, "status": "waiting", "note": f"{reason} Tell the user, who decides: {accept} or {decline}"}
 
 
 def retention_apply(call: ToolCall) -> dict[str, Any]:
-    """Return the verdicts: on resources that the caller gives, all; on what is stored, the first of each list."""
+    """Return the verdicts on resources: all of those that the caller gives, else the first of each list of stored ones."""
     domain, resources = call["domain"], call.get("resources")
     most = call.whole("most", SHOWN if resources is None else len(resources))
     with _controller(call) as controller:
@@ -236,7 +233,7 @@ def retention_apply(call: ToolCall) -> dict[str, Any]:
 
 
 def _shown(controller: Controller, domain: str, verdict: dict[str, Any], most: int, labelled: bool) -> dict[str, Any]:
-    """Return at most `most` of each list, and how many that leaves out."""
+    """Return at most `most` of each list, and how many are left out."""
     not_shown = {}
     for name in ("eligible", "protected"):
         listed = verdict[name]

@@ -18,10 +18,10 @@ import re
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import durable, failures, files, home, repository
+from hooks.utils.io import files, home, repository, storage
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import memory
+from hooks.utils.state import memory, services
 from hooks.utils.text import clean, counted, size, span
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
@@ -177,7 +177,7 @@ def back_up(store: Store, folder: str, now: float) -> str | None:
     text = "".join(lines_of(store, None, now, (ARCHIVE,)))
     read(lines_in(text), math.inf)  # a clock that has leapt back spoils no backup
     path = os.path.join(folder, f"{_BEFORE}{now:.0f}{_BEHIND}")
-    durable.write(path, files.encoded(text))
+    storage.write_durably(path, files.encoded(text))
     for name in sorted(times, key=times.__getitem__, reverse=True)[KEPT - 1 :]:
         os.unlink(os.path.join(folder, name))
     return path
@@ -190,7 +190,7 @@ def erase_from_backups(folder: str, ids: Collection[str]) -> None:
         text = files.read_text(path) or ""
         left = without(text, ids)
         if left != text:
-            durable.write(path, files.encoded(left))
+            storage.write_durably(path, files.encoded(left))
         elif any(id in text for id in ids):
             os.unlink(path)
 
@@ -238,8 +238,8 @@ class Folder:
         """Write the alerts of each project into the folder that hooks keep of it; remove those that are over."""
         for key in self._projects():
             project = memory.Project(self.home, repository.Repository(key, "", ""))
-            project.set_alerts(
-                {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
+            services.set_alerts(
+                project, {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
             )
 
     def _projects(self) -> list[str]:
@@ -256,7 +256,7 @@ def _seconds(at: object, now: float) -> float:
 def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
     """Return what doctor finds: whether memory is on for the project, how large it is, when its job ran, what went wrong. Changes
     nothing."""
-    failed = failures.count(popkit_home, _OURS)
+    failed = storage.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"on": False, "failures": failed}
     notes = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     if not memory.is_used(popkit_home):

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.archive.chains import PROJECT, SESSION, Hold
 from hooks.utils.io import files
 from hooks.utils.io.codec import loads
-from hooks.utils.state import marked
+from hooks.utils.state import services
 
 from . import exchange
 from .items import BY_POLICY, BY_TOOL, BY_USER
@@ -136,26 +136,26 @@ def actors(store: Store) -> Mapping[str, object]:
     return mapping(store.value(ACTORS_KEY))
 
 
-def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
-    """Return the marks of a project (None: of all) that the user has not made and is notified of: rows of `hooks.utils.state.marked`, by
+def notices(store: Store, project: str | None = None) -> dict[str, list[services.Marked]]:
+    """Return the marks of a project (None: of all) that the user has not made and is notified of: rows of `hooks.utils.state.services`, by
     its parts."""
     known = actors(store)
-    by_part: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}
+    by_part: dict[str, list[tuple[str, str, str, float]]] = {services.FORGOTTEN: [], services.MEMORY: []}
     for item in store.scan(project, marked=True, bare=True):
         if item.marked_by == BY_TOOL:
-            by_part[marked.FORGOTTEN].append(_mark(item, BY_TOOL))
-        elif item.marked_by == BY_POLICY and known.get(item.id) in (marked.BY_TOOL, marked.BY_JOB):
-            by_part[marked.MEMORY].append(_mark(item, str(known[item.id])))
-    return {part: marked.rows_of(marks) for part, marks in by_part.items()}
+            by_part[services.FORGOTTEN].append(_mark(item, BY_TOOL))
+        elif item.marked_by == BY_POLICY and known.get(item.id) in (services.BY_TOOL, services.BY_JOB):
+            by_part[services.MEMORY].append(_mark(item, str(known[item.id])))
+    return {part: services.marked_rows(marks) for part, marks in by_part.items()}
 
 
 def publish_marks(popkit_home: str, store: Store) -> None:
     """Write for hooks what others than the user have marked, of all projects."""
-    for part in (marked.FORGOTTEN, marked.MEMORY):
-        marked.replace(popkit_home, part, partial(_rows, store, part))
+    for part in (services.FORGOTTEN, services.MEMORY):
+        services.replace_marked(popkit_home, part, partial(_rows, store, part))
 
 
-def _rows(store: Store, part: str) -> list[marked.Marked]:
+def _rows(store: Store, part: str) -> list[services.Marked]:
     return notices(store)[part]
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.config import cached
+from hooks.utils.config import effective
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.claude_code.projects import OwnMemory
 from hooks.utils.io import files, home
@@ -125,7 +125,7 @@ class Memory:
         ours = home.popkit_home(environ)
         project = project_of(ours, folder)
         project.check_joined()
-        command = cached.effective(home.plugin_root(), ours, "")["memory"]["summariser"]
+        command = effective(home.plugin_root(), ours, "")["memory"]["summariser"]
         reach(environ)
         return cls(
             configured_store(environ, create) or InMemoryStore(),

@@ -1,3 +1,2 @@
-"""What is looked up when a person or an agent asks, for more than one of those that show it; and `tables`, all operations with their
-arguments, of which parser, help, completion, documents and schemas are made.
-"""
+"""Look-ups that several commands, tools and pages share, and `tables`: all operations with their arguments, from which parser, help,
+completion, documents and schemas are made."""

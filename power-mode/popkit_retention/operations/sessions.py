@@ -39,18 +39,18 @@ _LOOKED_INTO = 50
 
 
 class NoSession(Exception):
-    """There is no such session, the file is not one, or many cannot be read as was asked; the message says which, and what to do."""
+    """A session does not exist, a file is not one, or the sessions cannot be read as requested; the message says which, and what to do."""
 
 
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
     """Return the newest transcript of the project that a folder belongs to; NoSession for none."""
-    found = projects.newest_of_project(environ, folder)
-    if found is None:
+    path = projects.newest_of_project(environ, folder)
+    if path is None:
         raise NoSession(
             f"no Claude Code session of {clean(folder)} under {clean(projects.folder_of(environ))}. Run `popkit try` for the newest of any"
             " project, or name one with --session ID or --transcript FILE"
         )
-    return found
+    return path
 
 
 def current(environ: Mapping[str, str], folder: str) -> str:
@@ -65,16 +65,16 @@ def current(environ: Mapping[str, str], folder: str) -> str:
 def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_any_host: bool = False) -> str:
     """Return the transcript of a session, by its id or the beginning of one; `of_any_host`: or what another host has recorded of it.
     `instead`: what to do where there is none."""
-    found = projects.of_session(environ, wanted)
-    if not found and of_any_host:
-        found = _recorded(environ, wanted)
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    paths = projects.of_session(environ, wanted)
+    if not paths and of_any_host:
+        paths = _recorded(environ, wanted)
+    if len(paths) == 1:
+        return paths[0]
+    if not paths:
         where = f"of {listed(list(HOSTS.values()), len(HOSTS))}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
         raise NoSession(f"no session {clean(wanted)} {where}. {instead}")
-    ids = ", ".join(clean(session_id_of(path)) for path in found[:_ID_SHOWN])
-    raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
+    ids = ", ".join(clean(session_id_of(path)) for path in paths[:_ID_SHOWN])
+    raise NoSession(f"{len(paths)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
 
 
 def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
@@ -94,7 +94,7 @@ def of_host(environ: Mapping[str, str], host: str) -> list[recordings.Recorded]:
 
 
 def _projects(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders of the projects that sessions of Claude Code tell of, and the one that we are in."""
+    """Return the folders of the projects that have sessions of Claude Code, and the current folder."""
     began: list[str] = [os.getcwd()]
     for root in projects.roots(environ):
         for name in files.names(root):
@@ -134,27 +134,27 @@ def _newest_in(place: str) -> str:
     """Return the newest session with a tool call in a folder or a database; NoSession where there is none."""
     reasons: list[str] = []
     newest = sorted(find([place], lambda _, reason: reasons.append(reason)), key=lambda source: -recordings.changed(source.address))
-    found = _first_with_results(source.address for source in newest)
-    if found is None:
+    address = _first_with_results(source.address for source in newest)
+    if address is None:
         why = f" ({reasons[0]})" if reasons and not newest else ""
         raise NoSession(f"{clean(place)}: there is no session with a tool call in it{clean(why)}. Name a file instead")
-    return found
+    return address
 
 
 def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, folder: str = "") -> str | None:
-    """Return the newest transcript of any project in which a tool was called, None for none. Of another host, those that began
-    in `folder` or above it come first, where the host's own list says so; NoSession where there is none."""
+    """Return the newest transcript of any project in which a tool was called, None for none. Of another host, sessions that began in
+    `folder` or above it come first, where the host's own list says so; NoSession where there is none."""
     if host == CLAUDE_CODE:
         return _first_with_results(projects.newest_first(environ))
     known = of_host(environ, host)
     here = [each for each in known if each.project and _is_within(folder, each.project)]
-    found = _first_with_results(each.path for each in (*here, *known))
-    if found is None and host == ENTIRE:
+    path = _first_with_results(each.path for each in (*here, *known))
+    if path is None and host == ENTIRE:
         raise NoSession(NONE_OF_ENTIRE)
-    if found is None:
+    if path is None:
         where = ", ".join(map(clean, _places(environ, host)))
         raise NoSession(f"there are no sessions of {HOSTS[host]} with a tool call in {where}. Name a file instead")
-    return found
+    return path
 
 
 def _is_within(folder: str, project: str) -> bool:
@@ -165,10 +165,10 @@ def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
     """Return the folders and databases in which a host keeps its sessions, as `--host` names it, or their addresses where they are in
     commits; NoSession where there is none."""
     if host == ENTIRE:
-        found = [each.path for each in of_host(environ, host)]
-        if not found:
+        addresses = [each.path for each in of_host(environ, host)]
+        if not addresses:
             raise NoSession(NONE_OF_ENTIRE)
-        return found
+        return addresses
     places = [place for place in _places(environ, host) if os.path.exists(place)]
     if not places:
         where = clean(_places(environ, host)[0])
@@ -232,7 +232,7 @@ def _conversation_entry(line: bytes) -> dict | None:
     return entry if entry.get("type") in ("user", "assistant", "system", "attachment") else None
 
 
-# --- many of them ------------------------------------------------------------------------------------------------------------------------
+# --- many sessions -----------------------------------------------------------------------------------------------------------------------
 
 
 EXTRA = "cluster"
@@ -272,7 +272,7 @@ def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mappi
 
 
 class LeftOut:
-    """What was left out of many sessions, and why."""
+    """The sessions that were left out, and why."""
 
     def __init__(self) -> None:
         self.files: list[tuple[str, str]] = []
@@ -310,12 +310,13 @@ _NO_FAULT = frozenset(("empty", "no conversation", "not a regular file", "under 
 
 
 def sources_of(paths: Sequence[str], left_out: LeftOut) -> list[Source]:
-    """Return the transcripts in these files, folders and at these addresses; NoSession for one that the user named and that is none."""
+    """Return the transcripts in these files, folders and at these addresses; NoSession where a path that the user named is not a
+    session."""
 
     def skip(path: str, reason: str) -> None:
-        if path in given:
+        if path in wanted:
             raise NoSession(f"{text.clean(path)}: {reason}")
         left_out.add(path, reason)
 
-    given = frozenset(paths)
+    wanted = frozenset(paths)
     return find(paths, skip)

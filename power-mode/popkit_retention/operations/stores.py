@@ -1,5 +1,4 @@
-"""What PopKit keeps: the memory of the project at hand, and the list of all stores in our folder that doctor, uninstall and the page go
-through."""
+"""The stores: the memory of a project, and the list of all stores in our folder, which doctor, uninstall and the page go through."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from importlib import import_module
 from hooks.utils.io import files, storage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import live
-from hooks.utils.state import memory as kept
+from hooks.utils.state import memory as memory_state
 from hooks.utils.text import size
 
 TYPE_CHECKING = False
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from ..memory.learning import Learnt
     from ..memory.memory import Memory
 
-# How long to wait for others who learn for the project: several sessions may end at once.
+# How long to wait for other processes that learn for the project: several sessions may end at once.
 _LEARNING_S = 30.0
 
 
 class Place:
-    """The project that a folder belongs to. `project` is what hooks keep of it; the memory is opened when it is first asked for, and
-    closed at the end of the `with`. `makes`: whether a store is made where there is none."""
+    """The project that a folder belongs to. `project`: its files, which hooks write. The memory is opened when it is first used, and closed
+    at the end of the `with`. `makes`: create a store where there is none."""
 
     __slots__ = ("_memory", "environ", "folder", "makes", "project", "site")
 
@@ -40,7 +39,7 @@ class Place:
         self.makes = makes
         self.folder = folder
         self.site = live.Site(environ, "", folder)
-        self.project = kept.project_of(self.site.home, folder)
+        self.project = memory_state.project_of(self.site.home, folder)
         self._memory: Memory | None = None
 
     def __enter__(self) -> Place:
@@ -57,7 +56,7 @@ class Place:
 
     @property
     def memory(self) -> Memory:
-        """Return its memory; StoreUnavailable where the store cannot be opened."""
+        """Return the memory of the project; StoreUnavailable where the store cannot be opened."""
         if self._memory is None:
             from ..memory.memory import Memory
 
@@ -65,8 +64,8 @@ class Place:
         return self._memory
 
     def learn(self, lesson: Lesson) -> Learnt:
-        """Learn a lesson while nobody else learns for this project: what a session taught before is replaced, not added to. LockTimeout
-        where another process takes too long."""
+        """Store the lesson of a session, in place of an earlier one of the same session, while no other process learns for this project.
+        LockTimeout where another process takes too long."""
         files.make_private_folder(self.project.folder, may_be_link=False)
         memory = self.memory  # which takes a while to open
         with files.Lock(self.project.lock_path, _LEARNING_S):
@@ -75,35 +74,37 @@ class Place:
     @property
     def tokens(self) -> int:
         """Return how many tokens MEMORY.md may have, as the user has configured it."""
-        return kept.tokens_of(self.site.config)
+        return memory_state.tokens_of(self.site.config)
 
     @property
     def document_tokens(self) -> int:
-        """Return the tokens (an estimate) of the MEMORY.md that the next session is given; 0 where it is given none."""
+        """Return the tokens (an estimate) of the MEMORY.md that the next session gets; 0 where it gets none."""
         try:
-            return estimate_tokens(self.project.document(), kept.CONTENT) if self.project.is_on() else 0
-        except kept.TooLarge:
-            return 0  # a session is not given it either
+            return estimate_tokens(self.project.document(), memory_state.CONTENT) if self.project.is_on() else 0
+        except memory_state.TooLarge:
+            return 0  # a session does not get it either
 
     @property
     def theirs(self) -> dict[str, object]:
-        """Return what Claude Code's own memory of the project is: its `folder`, `document_tokens` of the MEMORY.md that every request
-        carries, and how many `topics` there are, of `topic_tokens`, which the model reads when it needs them."""
+        """Return Claude Code's own memory of the project: its `folder`, the `document_tokens` of the MEMORY.md that every request carries,
+        the number of `topics`, which the model reads when it needs them, and their `topic_tokens`."""
         theirs = self.memory.theirs
         return {
-            "folder": theirs.folder, "document_tokens": estimate_tokens(theirs.document, kept.CONTENT), "topics": len(theirs.topics),
-            "topic_tokens": sum(estimate_tokens(topic, kept.CONTENT) for topic in theirs.topics.values()),
-        }  # fmt: skip
+            "folder": theirs.folder,
+            "document_tokens": estimate_tokens(theirs.document, memory_state.CONTENT),
+            "topics": len(theirs.topics),
+            "topic_tokens": sum(estimate_tokens(topic, memory_state.CONTENT) for topic in theirs.topics.values()),
+        }
 
     def refresh(self) -> None:
-        """Write MEMORY.md again, where sessions are given it."""
+        """Write MEMORY.md again, where sessions get it."""
         if self.project.is_on():
             write_document(self.project, self.memory, self.site.config)
 
 
 def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) -> None:
     """Write a project's MEMORY.md, within the budget of a configuration."""
-    made = memory.told(kept.tokens_of(config))
+    made = memory.told(memory_state.tokens_of(config))
     project.write_document(made.text, made.entries)
 
 
@@ -115,12 +116,11 @@ STORES = (
     "hooks.utils.archive",
     "hooks.utils.config.fields",
     "hooks.utils.hosts.opencode.host",
-    "hooks.utils.io.failures",
+    "hooks.utils.io.storage",
     "hooks.utils.state.warmth",
     "hooks.utils.reclaim.cold_compaction",
-    "hooks.utils.state.limits",
+    "hooks.utils.state.client_reports",
     "hooks.utils.state.sockets",
-    "hooks.utils.state.prompt_overhead",
     "hooks.utils.state.sweeping",
     "hooks.utils.state.trials",
     "popkit_retention.extras",
@@ -131,18 +131,19 @@ STORES = (
     "popkit_retention.bill.digests",
     "popkit_retention.dashboard.server",
     "popkit_retention.cli.doctor_command",
+    "popkit_retention.cli.opencode_setup",
     "popkit_retention.cli.claude_settings",
 )
 
 
 @lru_cache(maxsize=1)
 def every() -> tuple[Storage, ...]:
-    """Return what all stores keep."""
+    """Return the STORAGE of all stores."""
     return tuple(each for name in STORES for each in import_module(name).STORAGE)
 
 
 def owner(popkit_home: str, path: str) -> Storage | None:
-    """Return the store that a file below our folder belongs to; None for a file that PopKit has not made. The folder may hold other things:
+    """Return the store that a file below our folder belongs to; None for a file that PopKit did not make. The folder may hold other things:
     POPKIT_HOME can be the host's own folder, or the user's, each with a `projects` of its own."""
     below = storage.below(popkit_home, path)
     return next((each for each in every() if each.owns(popkit_home, below)), None)
@@ -168,15 +169,14 @@ def paths(popkit_home: str) -> Iterator[str]:
 
 
 def sizes(popkit_home: str) -> dict[str, dict[str, int]]:
-    """Return title -> {`files`, `bytes`} of what is there, the largest first; "" stands for files that PopKit has not made, in the folders
-    that were searched."""
-    found: dict[str, dict[str, int]] = {}
+    """Return title -> {`files`, `bytes`} of what is there, the largest first; "" is for files in these folders that PopKit did not make."""
+    by_title: dict[str, dict[str, int]] = {}
     for path in paths(popkit_home):
         mine = owner(popkit_home, path)
-        known = found.setdefault(mine.title if mine else "", {"files": 0, "bytes": 0})
+        known = by_title.setdefault(mine.title if mine else "", {"files": 0, "bytes": 0})
         known["files"] += 1
         known["bytes"] += storage.size_of(path)
-    return dict(sorted(found.items(), key=lambda each: -each[1]["bytes"]))
+    return dict(sorted(by_title.items(), key=lambda each: -each[1]["bytes"]))
 
 
 def is_shared(popkit_home: str) -> bool:
@@ -186,5 +186,5 @@ def is_shared(popkit_home: str) -> bool:
 
 
 def in_words(sizes: Mapping[str, Mapping[str, int]]) -> str:
-    """Return titles and sizes, as in: archive 12 MB, kept originals 47 MB. What is empty is left out."""
+    """Return titles and sizes, as in: archive 12 MB, kept originals 47 MB. Empty ones are left out."""
     return ", ".join(f"{title or 'other files'} {size(each['bytes'])}" for title, each in sizes.items() if each["bytes"])

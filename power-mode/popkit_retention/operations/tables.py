@@ -1,10 +1,10 @@
-"""The one table of all commands of `popkit`: their operations, of which parsing, help, completion, documents and tools are made."""
+"""The one table of all commands of `popkit`: their operations, from which parser, help, completion, documents and tools are made."""
 
 from __future__ import annotations
 
 from hooks.utils.argument_types import FILE, FOLDER, WHEN, choice, whole
-from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
+from hooks.utils.operations import CONTEXT
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from hooks.utils.policy.trials import ARMS
 
@@ -17,8 +17,8 @@ _MODEL = Flag(
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _PATH_NOTE = (
-    "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without any, it is all"
-    " sessions of this user."
+    "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without PATH, it"
+    " covers all sessions of this user."
 )
 TRY = Table(
     "popkit try",
@@ -28,7 +28,7 @@ TRY = Table(
         "",
         HOST,
         type=FILE,
-        more="TRANSCRIPT may also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
+        more="TRANSCRIPT can also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
         " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode|entire, this project's newest comes first.",
     ),
     common=(JSON,),
@@ -39,7 +39,11 @@ LAB = Table(
     Operation(
         "[PATH…]",
         "",
-        Flag("--policy NAME", "only these (default: all that ship); your own as module:Class or path/to/file.py:Class", many=True),
+        Flag(
+            "--policy NAME",
+            "only these policies (default: all that come with PopKit); name your own as module:Class or path/to/file.py:Class",
+            many=True,
+        ),
         _TTLS,
         _MODEL,
         JSON,
@@ -55,10 +59,10 @@ LAB = Table(
         "what one policy would have cleared in a past session, request by request, as JSON lines",
         Flag("--policy NAME", "the policy to follow, or your own as module:Class or path/to/file.py:Class", default="auto"),
         _TTL_FLAG,
-        Flag("--say-once HOW", "what results leave out because the context shows it (default: off)", choice(*SAY_ONCE)),
-        Flag("--shape HOW", "what results leave out because it says nothing (default: off)", choice(*SHAPES)),
+        Flag("--say-once HOW", "leave out of results what the context shows already (default: off)", choice(*SAY_ONCE)),
+        Flag("--shape HOW", "leave out of results what carries no information (default: off)", choice(*SHAPES)),
         _MODEL,
-        Flag("--out OUT.jsonl", "where to write them; - is standard output", FILE, default="-"),
+        Flag("--out OUT.jsonl", "where to write the decisions; - is standard output", FILE, default="-"),
         type=FILE,
         more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
     ),
@@ -80,12 +84,12 @@ NATIVE = Table(
     Operation("show", "what this project's settings ask for", implied=True),
     Operation(
         "on",
-        "find what would have paid on your sessions, show the change to the local settings, ask, make it",
+        "find the settings that would have paid off on your sessions, show the change to the local settings, and make it if you agree",
         YES,
         Flag("--dry-run", "only show the change, and the command that makes it"),
-        Flag("--trigger TOKENS", "clear once a prompt has so many tokens", whole(1_000)),
+        Flag("--trigger TOKENS", "clear once a prompt has this many tokens", whole(1_000)),
         Flag("--keep N", "keep the newest N results (default with --trigger: 15)", whole(0)),
-        Flag("--at-least TOKENS", "clear only so many at once (default with --trigger: 20,000)", whole(0)),
+        Flag("--at-least TOKENS", "clear at least this many tokens at once (default with --trigger: 20,000)", whole(0)),
         Flag("--except TOOL", "never clear results of this tool", default=[], many=True),
         _TTL_FLAG,
         _MODEL,
@@ -93,7 +97,7 @@ NATIVE = Table(
     ),
     Operation(
         "off",
-        "show the change that takes it out again, ask, make it",
+        "show the change that removes it again, and make it if you agree",
         YES,
         Flag("--dry-run", "only show the change, and the command that makes it"),
         effect=CHANGES,
@@ -101,24 +105,24 @@ NATIVE = Table(
 )
 BUDGET = Table(
     "popkit budget",
-    "limits of a session and of a month, and what is used of them",
+    "limits per session and per month, and how much of them is used",
     Operation(
         "",
-        "the limits of a session and of a month, what is used of them, and how much of a context they let in",
-        Flag("--session ID", "of this session (default: your newest)", default=""),
-        Flag("--user NAME", "of this user (default: context.user, or your login name)", default=""),
+        "the limits per session and per month, how much of them is used, and how large a context they allow",
+        Flag("--session ID", "for this session (default: your newest)", default=""),
+        Flag("--user NAME", "for this user (default: context.user, or your login name)", default=""),
         JSON,
-        Flag("--check", "only check that the database can be used; nothing is changed"),
+        Flag("--check", "only check that the database can be used; changes nothing"),
         more="There are four limits, each off until you set it: session_tokens, month_tokens, session_usd, month_usd.",
     ),
     Operation(
         "set KEY=VALUE…",
-        "set limits in your own configuration: the change is shown first, and made on your word",
+        "set limits in your own configuration: the change is shown first, and made if you agree",
         YES,
         _SHOW,
         effect=CHANGES,
-        more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away. on_exceeded=refuse: an agent or "
-        "a proxy sends nothing once one is used up; on_exceeded=warn: it does, and says so.",
+        more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; KEY=none removes a limit. With on_exceeded=refuse,"
+        " agents and proxies send nothing once a limit is used up; with on_exceeded=warn, they go on and say so.",
     ),
 )
 MISSES = Table(
@@ -127,44 +131,45 @@ MISSES = Table(
     Operation(
         "[PATH…]",
         "",
-        Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        Flag("--since WHEN", "only sessions that were active since then: 12h, 8w, or a date (default: 30d)", WHEN),
         *MANY_SESSIONS,
         JSON,
         HOST,
         type=FILE,
-        more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
+        more="A request is expected to read from the cache what the previous request left there. If it wrote that again, the cause is what"
         " the transcript shows between the two. " + _PATH_NOTE,
     ),
 )
 BILL = Table(
     "popkit bill",
-    "what stands in each prompt before your first word, what it costs, and what could go",
+    "what each prompt contains before your first word, what that costs, and what could be removed",
     Operation(
         "[PATH…]",
-        "what stands in each prompt of this project, and what its bill was made of",
-        Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        "what each prompt of this project contains, and what its bill was made of",
+        Flag("--since WHEN", "only sessions that were active since then: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
         *MANY_SESSIONS,
         HOST,
         type=FILE,
-        more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
+        more="With PATH, which is a transcript, a folder of them, or an address such as s3://company/sessions/, it shows what their bill"
+        " was made of.",
     ),
     Operation(
         "hide NAME",
         "hide an MCP server or tool from this project's sessions",
         YES,
         effect=CHANGES,
-        more="It costs no token then, and Claude cannot call it. NAME is as the bill names it.",
+        more="Then it costs no tokens, and Claude cannot call it. NAME is the name that the bill shows.",
     ),
     Operation(
         "defer NAME",
         "keep an MCP server or tool out of this project's prompts until Claude looks for it",
         YES,
         effect=CHANGES,
-        more="Claude Code does so by itself, unless the server or its settings say otherwise (alwaysLoad). It takes Claude Code's tool"
+        more="Claude Code does this by itself, unless the server or its settings say otherwise (alwaysLoad). It needs Claude Code's tool"
         " search, which ENABLE_TOOL_SEARCH=false switches off.",
     ),
-    Operation("show NAME", "have a hidden or deferred server or tool back", effect=CHANGES),
+    Operation("show NAME", "bring back a hidden or deferred server or tool", effect=CHANGES),
     Operation(
         "draft-skill FILE#SECTION",
         "write a section of CLAUDE.md as a draft of a skill",
@@ -177,14 +182,15 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, what used them, and what tokens are worth in them",
+    "how full your plan's limits are, when they will be full, what used them, and how much tokens count toward them",
     Operation(
         "",
-        "each window with its use, its pace, when it will be full and resets; then the tokens that used it, and what these are worth",
+        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and how much these count",
         JSON,
         more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
-        " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
+        " readings; when it will be full is shown only where that comes before the reset. How much tokens count toward a window is"
+        " fitted to your own readings, from eight windows on (of the week: days), and shown only where the error is at most a third"
+        " of it.",
     ),
 )
 TRY_OUT = Table(
@@ -192,15 +198,15 @@ TRY_OUT = Table(
     "try a setting in every second session, and see what it does",
     Operation(
         "",
-        "what is on trial and how far that is, what finished trials have shown, and what can be tried",
+        "the settings on trial and their progress, what finished trials have shown, and what can be tried",
         JSON,
-        more="A coin decides before the first request of a session, and what it says stays for the session's life. Once 20 sessions with"
+        more="A coin toss before the first request of a session decides for the whole session. Once 20 sessions with"
         " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
-        " with its interval, and stay as they are. Until then, nothing but the number of sessions is shown.",
+        " with its interval, and that result is final. Until then, only the number of sessions is shown.",
     ),
     Operation(
         "start NAME",
-        "try a setting: the change to your own configuration is shown first, and made on your word",
+        "try a setting: the change to your own configuration is shown first, and made if you agree",
         YES,
         _SHOW,
         effect=CHANGES,
@@ -208,7 +214,7 @@ TRY_OUT = Table(
     ),
     Operation(
         "stop NAME",
-        "end a trial unread, and have the setting back as it was before",
+        "end a trial without a result, and set the setting back to what it was",
         YES,
         _SHOW,
         effect=CHANGES,
@@ -227,14 +233,14 @@ CONFIG = Table(
         JSON,
         _PROJECT,
         type=FILE,
-        more="With FILE, these files, instead of those that hold here.",
+        more="With FILE, it checks these files instead of those that apply here.",
     ),
     Operation("show", "show each value and where it comes from", JSON, _PROJECT),
     Operation("path", "show the files, lowest first", _PROJECT),
     Operation("schema", "print the JSON Schema for editors"),
 )
 DOCTOR = Table(
-    "popkit doctor", "check that everything is in place and works, and say what to do where it is not", Operation(""), common=(JSON,)
+    "popkit doctor", "check that everything is in place and works, and say how to fix what is wrong", Operation(""), common=(JSON,)
 )
 DASHBOARD = Table(
     "popkit dashboard",
@@ -242,11 +248,11 @@ DASHBOARD = Table(
     Operation(
         "",
         "",
-        Flag("--port N", "serve at this port (default: 7457, or a free one; 0: a free one)", whole(0, 65_535)),
-        Flag("--ipv6", "also serve at ::1"),
+        Flag("--port N", "serve on this port (default: 7457, or a free one; 0: a free one)", whole(0, 65_535)),
+        Flag("--ipv6", "also serve on ::1"),
         Flag("--no-open", "only print the address, open no browser"),
         Flag("--json", "print the address as JSON"),
-        more="Sessions, memory, retention, budgets: served to this machine alone, at an address with a token that is new each time."
+        more="Sessions, memory, retention, budgets: served to this machine only, at an address with a token that is new each time."
         " Press Ctrl-C to stop it. popkit setup dashboard installs what it needs, once.",
     ),
 )
@@ -256,32 +262,36 @@ SETUP = Table(
     Operation(
         "[NAME]",
         "",
-        Flag("--undo", "of opencode: take PopKit out of its configuration"),
-        Flag("--yes", "of opencode: make the change without asking"),
-        Flag("--scope user|project", "of opencode: whose opencode.json", default="user"),
+        Flag("--undo", "for opencode: remove PopKit from its configuration"),
+        Flag("--yes", "for opencode: make the change without asking"),
+        Flag("--scope user|project", "for opencode: whose opencode.json to change", default="user"),
         effect=CHANGES,
         type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
-        more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
+        more="""Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.
 
 `popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
     ),
     common=(JSON,),
 )
-_SCOPE = Flag("--scope user|project", "whose settings.json", default="user")
+_SCOPE = Flag("--scope user|project", "whose settings.json to change", default="user")
 STATUSLINE = Table(
     "popkit statusline",
     "one line for Claude Code's status line",
-    Operation("", "print the status line, from what Claude Code writes to standard input"),
+    Operation("", "print the status line, from the JSON that Claude Code writes to standard input"),
     Operation(
         "install",
-        "show the change to settings.json, ask, make it",
+        "show the change to settings.json, and make it if you agree",
         Flag("--replace", "replace another status line; uninstall brings it back"),
         YES,
         _SCOPE,
         effect=CHANGES,
     ),
     Operation(
-        "uninstall", "show the change to settings.json that brings back what was there before, ask, make it", YES, _SCOPE, effect=CHANGES
+        "uninstall",
+        "show the change to settings.json that restores what was there before, and make it if you agree",
+        YES,
+        _SCOPE,
+        effect=CHANGES,
     ),
 )
 MCP = Table(
@@ -289,7 +299,7 @@ MCP = Table(
     "tools for agents, over MCP (a client starts it)",
     Operation(
         "",
-        more="""A server on standard input and output, which gives an agent tools to look for what left its context (context_search, \
+        more="""A server on standard input and output, which gives an agent tools to search what left its context (context_search, \
 context_restore, context_status), to use what past sessions have taught (memory_*), and to see and change the retention policies of stored \
 data (retention_*). What an agent deletes is only marked, and you can undo it for 24 hours.
 
@@ -297,23 +307,23 @@ Add it to Claude Code in one of two ways:
   claude plugin install popkit-mcp@popkit
       the plugin, if you have PopKit's marketplace
   claude mcp add popkit -- popkit mcp
-      the server alone; `popkit` must be on your PATH
+      only the server; `popkit` must be on your PATH
 
-Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project alone. To \
+Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project only. To \
 allow it all projects, put this into retention-config.json in PopKit's folder:
   {"retention": {"mcp": {"all_projects": true}}}""",
     ),
 )
 SERVE = Table(
     "popkit serve",
-    "answer the code inside the client (it starts this)",
+    "answer PopKit's code inside the client, which starts this",
     Operation(
         "",
         "",
         Flag("--session ID", "the session's id", needed=True),
         Flag("--transcript FILE", "its transcript", FILE, default=""),
         Flag("--cwd FOLDER", "the folder of its project", FOLDER, default=""),
-        Flag("--join", "start none, and say where the one that runs listens"),
+        Flag("--join", "do not start one; print where the running one listens"),
     ),
 )
 UNINSTALL = Table(
@@ -323,7 +333,7 @@ UNINSTALL = Table(
         "",
         "",
         Flag("--undo", "first put back what was cleared from the sessions that are still there"),
-        Flag("--dry-run", "only say what would go"),
+        Flag("--dry-run", "only show what would be deleted"),
         YES,
         Flag("--json", "as JSON; needs --yes or --dry-run"),
         effect=DESTROYS,
@@ -342,12 +352,12 @@ COMPLETION = Table(
     "print a script that completes the words of popkit in your shell",
     Operation(
         "bash|zsh|fish",
-        more="""To have it in every shell:
+        more="""To load it in every shell:
   bash: echo 'eval "$(popkit completion bash)"' >> ~/.bashrc
   zsh:  echo 'eval "$(popkit completion zsh)"' >> ~/.zshrc
   fish: popkit completion fish > ~/.config/fish/completions/popkit.fish""",
     ),
-    Operation("--words WORD…", "the words that may come next, which the script asks for", raw=True),
+    Operation("--words WORD…", "print the words that may come next, for the script", raw=True),
 )
 TABLES = {
     table.name.rpartition(" ")[2]: table

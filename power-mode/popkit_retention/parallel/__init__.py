@@ -1,13 +1,10 @@
 """Run one function over any number of sessions: in processes of this machine, or on a Dask cluster. One session is one task.
 
-Sessions are found in files, folders and at addresses that fsspec knows, and each is brought to hand as a file. Nothing is written.
-A session is named by where it lies: its folder is its project's, `subagents` tells a subagent. A copy of one from afar therefore keeps the
-end of its address.
-
-Results come in the order of the sessions, wherever they are worked out. A session that cannot be read, or that the function fails on, has a
-reason in place of a result, and does not end the others. The function has to be pure, and importable by name with its arguments
-(`functools.partial`): other processes and other machines run it.
-"""
+Sessions are found in files, folders and at addresses that fsspec knows, and each is made available as a file. Nothing is written. A session
+is named by its place: its folder is its project's, `subagents` marks a subagent. A copy of a remote one therefore keeps the end of its
+address. Results come in the order of the sessions, wherever they are computed. A session that cannot be read, or that the function fails
+on, has a reason in place of a result, and does not end the others. The function has to be pure, and importable by name with its arguments
+(`functools.partial`): other processes and other machines run it."""
 
 from __future__ import annotations
 
@@ -41,12 +38,12 @@ _MESSAGE = 60  # characters of an error
 
 
 class Unavailable(Exception):
-    """What the work needs is not there; the message says what, and what to do."""
+    """The work needs something that is missing; the message says what, and what to do."""
 
 
 class Source(NamedTuple):
-    """A transcript: its `address` or path, as people see it, and its size in bytes (0 where a store does not tell). `store`: the file
-    system of fsspec that has it under `key`, None for a file of this machine."""
+    """A transcript: its `address` or path, as people see it, and its size in bytes (0 where a store does not say). `store`: the fsspec file
+    system that has it under `key`, None for a file of this machine."""
 
     address: str
     size: int
@@ -55,12 +52,12 @@ class Source(NamedTuple):
 
 
 def is_remote(address: str) -> bool:
-    """Return whether fsspec is needed to read from there."""
+    """Return whether fsspec is needed to read from an address."""
     return bool(_ADDRESS.match(address))
 
 
 def read_list(path: str) -> list[str]:
-    """Return the paths and addresses in a list: one on each line, - for standard input; OSError when it cannot be read."""
+    """Return the paths and addresses in a list: one per line, - for standard input; OSError when it cannot be read."""
     if path == "-":
         lines = sys.stdin.read().splitlines()
     else:
@@ -75,43 +72,43 @@ def read_list(path: str) -> list[str]:
 def find(paths: Iterable[str], skip: Skip) -> list[Source]:
     """Return the *.jsonl files below files, folders and addresses, and the sessions in OpenCode's storage there, each once, the biggest
     first. `skip(path, reason)` is called for all others. Unavailable where the package for an address is missing."""
-    found: dict[str, Source] = {}  # real path, or address
+    sources: dict[str, Source] = {}  # by real path, or address
     for path in paths:
         if is_remote(path):
-            _find_remote(path, found, skip)
+            _find_remote(path, sources, skip)
         elif storage.holds_sessions(path):
-            _take_stored([path], found, skip)
+            _take_stored([path], sources, skip)
         elif os.path.isdir(path):
             for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), unreadable(error))):
                 places = storage.places_in(folder)
-                _take_stored(places, found, skip)
+                _take_stored(places, sources, skip)
                 folders[:] = [name for name in folders if os.path.join(folder, name) not in places]
-                linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # not walked into
+                linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not enter them
                 for name in (*names, *linked):
                     if name.endswith(SUFFIX):
-                        _take(os.path.join(folder, name), found, skip)
+                        _take(os.path.join(folder, name), sources, skip)
         else:
-            _take(path, found, skip)
-    counted = entire.last_of_each([(source.size, source.address) for source in found.values()], skip)
-    kept = {address for _, address in counted}
-    return sorted((source for source in found.values() if source.address in kept), key=lambda source: (-source.size, source.address))
+            _take(path, sources, skip)
+    counted = entire.last_of_each([(source.size, source.address) for source in sources.values()], skip)
+    latest = {address for _, address in counted}
+    return sorted((source for source in sources.values() if source.address in latest), key=lambda source: (-source.size, source.address))
 
 
-def _take_stored(places: list[str], found: dict[str, Source], skip: Skip) -> None:
-    """Take the sessions in databases and folders of OpenCode, which have addresses and no files of their own."""
+def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> None:
+    """Add the sessions in databases and folders of OpenCode, which have addresses and no files of their own."""
     try:
         sizes = storage.sizes(places)
     except OSError as error:
         skip(str(error.filename), unreadable(error))
         return
     for address, size in sizes.items():
-        found.setdefault(address, Source(address, size))
+        sources.setdefault(address, Source(address, size))
 
 
-def _take(path: str, found: dict[str, Source], skip: Skip) -> None:
+def _take(path: str, sources: dict[str, Source], skip: Skip) -> None:
     try:
         if recordings.is_address(path):
-            found.setdefault(path, Source(path, recordings.size_of(path)))
+            sources.setdefault(path, Source(path, recordings.size_of(path)))
             return
         status = os.stat(path)
     except (OSError, ValueError) as error:
@@ -120,12 +117,12 @@ def _take(path: str, found: dict[str, Source], skip: Skip) -> None:
     if not stat.S_ISREG(status.st_mode):
         skip(path, "not a regular file")
     elif status.st_size:
-        found.setdefault(os.path.realpath(path), Source(path, status.st_size))
+        sources.setdefault(os.path.realpath(path), Source(path, status.st_size))
     else:
         skip(path, "empty")
 
 
-def _find_remote(address: str, found: dict[str, Source], skip: Skip) -> None:
+def _find_remote(address: str, sources: dict[str, Source], skip: Skip) -> None:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -151,7 +148,7 @@ def _find_remote(address: str, found: dict[str, Source], skip: Skip) -> None:
             if size == 0:
                 skip(name, "empty")
             else:
-                found.setdefault(name, Source(name, size or 0, store, key))
+                sources.setdefault(name, Source(name, size or 0, store, key))
 
 
 def unreadable(error: Exception) -> str:
@@ -167,7 +164,7 @@ NO_CONVERSATION, DAMAGED = "no conversation", "damaged: none of its lines is und
 
 
 def why_nothing(path: str) -> str:
-    """Return why a transcript has nothing to count: it holds no conversation, or nothing that is understood. OSError where it cannot be
+    """Return why a transcript has nothing to count: it has no conversation, or nothing that is understood. OSError where it cannot be
     read."""
     is_empty = True
     for _, line in entries.lines(path):
@@ -183,8 +180,8 @@ def why_nothing(path: str) -> str:
 
 @contextmanager
 def at_hand(source: Source, scratch: str | None = None) -> Iterator[str]:
-    """Give the path of a transcript's file for a while; one from afar is copied into a folder that its user alone can read, below
-    `scratch`, and deleted afterwards."""
+    """Yield the path of a transcript's file. A remote one is copied into a folder below `scratch` that only the user can read, and deleted
+    afterwards."""
     if source.store is None:
         yield source.address
         return
@@ -197,7 +194,7 @@ def at_hand(source: Source, scratch: str | None = None) -> Iterator[str]:
 
 
 def _end_of(key: str) -> list[str]:
-    """Return the last parts of a key as names that lead nowhere else; the file's own keeps its end."""
+    """Return the last parts of a key as safe file names; that of the file keeps its end."""
     parts = [part.replace("\0", "").replace("\\", "_") for part in key.split("/")]
     parts = [part for part in parts if part.strip(".")][-_KEPT_PARTS:] or ["session" + SUFFIX]
     return [part[:_PART_CHARS] for part in parts[:-1]] + [parts[-1][-_PART_CHARS:]]
@@ -218,14 +215,14 @@ class Skipped(Exception):
 
 
 class Where(NamedTuple):
-    """Where sessions are worked on: on the Dask cluster of a `scheduler` (its address), else in so many processes (`jobs`, one for each
-    processor where none are given)."""
+    """Where sessions are worked on: on the Dask cluster of a `scheduler` (its address), else in so many processes (`jobs`, by default one
+    per processor)."""
 
     jobs: int | None = None
     scheduler: str = ""
 
     def worth(self, sources: Sequence[Source], alone_bytes: int) -> Where:
-        """Return the same, but a single process where nothing was asked for and the work is done before others would have started."""
+        """Return the same, or a single process where the user chose nothing and the work is done before others would have started."""
         few = self == ANYWHERE and sum(source.size for source in sources) < alone_bytes
         return Where(1) if few else self
 
@@ -234,14 +231,14 @@ ANYWHERE = Where()
 
 
 class Pending(Protocol):
-    """What will become of a session."""
+    """The future result of a session."""
 
     def result(self) -> tuple:
         """Wait for it; return (result or None, reason)."""
 
 
 class Backend(Protocol):
-    """Works on sessions, at most so many ahead of the one that is waited for."""
+    """A way to work on sessions, at most so many ahead of the one that is awaited."""
 
     def ahead(self) -> int: ...
 
@@ -249,13 +246,13 @@ class Backend(Protocol):
 
 
 def results(task: Callable[[str], T], sources: Sequence[Source], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
-    """Yield (source, result or None, reason) of each session, in their order. `task` is given the path of a transcript; it raises Skipped
-    where there is nothing to give. Unavailable where the cluster cannot be used, or is lost."""
+    """Yield (source, result or None, reason) of each session, in their order. `task` gets the path of a transcript; it raises Skipped where
+    there is no result. Unavailable where the cluster cannot be used, or is lost."""
     return results_of([(task, source) for source in sources], where)
 
 
 def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
-    """Yield the same, where each session has a task of its own."""
+    """Yield the same, with a task for each session."""
     with ExitStack() as opened:
         backend = _backend([source for _, source in work], where, opened)
         waiting: deque[tuple[Source, Pending]] = deque()
@@ -277,7 +274,7 @@ def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Back
         from .workers import Cluster
 
         return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
-    # One folder for all copies, so that nothing is left by a process that is ended.
+    # One folder for all copies, so that a process that is ended leaves nothing.
     scratch = opened.enter_context(tempfile.TemporaryDirectory(prefix="popkit-"))
     jobs = min(where.jobs or os.cpu_count() or 1, len(sources))
     if jobs < 2:
@@ -296,12 +293,12 @@ def attempt(task: Callable[[str], T], source: Source, scratch: str | None = None
         return None, str(skipped)
     except OSError as error:
         return None, unreadable(error)
-    except Exception as error:  # noqa: BLE001  one session that nobody foresaw must not end the run over all the others
+    except Exception as error:  # noqa: BLE001  an unforeseen error in one session must not end the run over the others
         return None, f"could not be read: {type(error).__name__} {str(error)[:_MESSAGE]}".rstrip()
 
 
 class _Alone:
-    """Works on one session after the other, in this process."""
+    """A backend that works on one session after the other, in this process."""
 
     def __init__(self, scratch: str) -> None:
         self.scratch = scratch

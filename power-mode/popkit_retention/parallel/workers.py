@@ -1,12 +1,10 @@
 """Other processes that work on sessions: of this machine (`Pool`), or the workers of a Dask cluster (`Cluster`).
 
-A process of this machine that is ended from outside takes nothing with it but its own session, which is tried once more in a new one.
-
-The cluster is there already: nothing of it is started, changed or stopped. A task costs scheduler, worker and client some milliseconds
-each, whatever it does, so small sessions share one. What a lost worker had is done by another. A task that keeps ending its workers is
-given up by the scheduler (distributed.scheduler.allowed-failures); its sessions are then tried one by one, and the one that does so is
-named. Anybody who reaches the scheduler of a cluster can run anything on it: we send the name of our function and where the
-sessions lie.
+When a process of this machine is ended from outside, only its own session is affected, which is tried once more in a new process. The
+cluster exists already: nothing of it is started, changed or stopped. A task costs scheduler, worker and client some milliseconds each,
+whatever it does, so small sessions share one. Another worker does the tasks of a lost one. A task that keeps ending its workers is given up
+by the scheduler (distributed.scheduler.allowed-failures); its sessions are then tried one by one, and the one that does so is named.
+Anybody who can reach the scheduler of a cluster can run anything on it: we send the name of our function and the places of the sessions.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
 ENDED = "the process that read it was ended, twice"
 _TRIES = 2
-_PER_PROCESS = 16  # sessions for each process: the next is there while the oldest still takes its time
+_PER_PROCESS = 16  # sessions for each process, so that it can go on while an older one takes longer
 
 
 class Pool:
@@ -63,7 +61,7 @@ class Pool:
         return self.jobs * _PER_PROCESS
 
     def submit(self, task: Callable, source: Source) -> Future:
-        """Have a session worked on."""
+        """Queue a session."""
         return self.threads.submit(self._run, task, source)
 
     def _run(self, task: Callable, source: Source) -> tuple:
@@ -91,7 +89,7 @@ _LEAST_AHEAD = 64
 _TOGETHER = 8  # sessions in a task, so that each thread has some tasks ahead
 _TOGETHER_BYTES = 8 << 20
 _TASKS = 16  # for each thread at least, so that all end at about the same time
-_COUNTED_S = 10.0  # how long a count of the workers holds: they come and go
+_COUNTED_S = 10.0  # how long a count of the workers is valid: they come and go
 _TELL = (".py", ".json")  # files that figures depend on
 _NAMED = 3  # workers, in a message
 _HOW = "pip install of this package with its extra `cluster`, then dask worker ADDRESS --nthreads 1"
@@ -133,13 +131,13 @@ class Cluster:
             raise Unavailable(f"no Dask scheduler answers at {self.scheduler}: {why}. Start one with: dask scheduler") from None
 
     def _check(self) -> None:
-        """Check that the workers have the code that we have: another would find other figures."""
+        """Check that the workers have the same code as we, because other code gives other figures."""
         try:
             self.client.wait_for_workers(1, timeout=_WORKERS_S)
         except OSError:
             raise Unavailable(f"the scheduler at {self.scheduler} has no workers. Start some with: {_HOW}") from None
         mine = fingerprint()
-        others = [name for name, found in self.client.run(fingerprint, on_error="return").items() if found != mine]
+        others = [name for name, theirs in self.client.run(fingerprint, on_error="return").items() if theirs != mine]
         if others:
             named = ", ".join(sorted(others)[:_NAMED]) + (" …" if len(others) > _NAMED else "")
             raise Unavailable(
@@ -155,7 +153,7 @@ class Cluster:
         return max(_LEAST_AHEAD, self.threads * _AHEAD)
 
     def submit(self, task: Callable[[str], Any], source: Source) -> Any:
-        """Have a session worked on, together with those that come after it where it is small."""
+        """Queue a session; a small one shares a task with those that come after it."""
         self.count -= 1
         filling, pending = self.filling, _Pending(self.filling, len(self.filling.work))
         filling.work.append((task, source))
@@ -177,7 +175,7 @@ class _Together:
         self.done: list[tuple] = []
 
     def begin(self) -> None:
-        """Send the task; what comes now goes into another."""
+        """Send the task; later sessions go into another."""
         self.future = self.cluster.client.submit(on_worker, self.work, pure=False)
         if self.cluster.filling is self:
             self.cluster.filling = _Together(self.cluster)
@@ -227,7 +225,8 @@ def on_worker(work: list[tuple[Callable[[str], Any], Source]]) -> list[tuple]:
 
 
 def fingerprint() -> str:
-    """Return what has to be the same on two machines for the same figures: our code and data, and the time zone, in which days begin."""
+    """Return a fingerprint of all that has to be equal on two machines for equal figures: our code and data, and the time zone, in which
+    days begin."""
     services, engine = Path(__file__).resolve().parents[1], Path(hooks.__file__ or "").resolve().parent
     hash = hashlib.sha256(repr(time.tzname).encode())
     for root in (services, engine):

@@ -16,8 +16,8 @@ import math
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hooks.utils.io.system import day_of
 from hooks.utils.policy.masking import mask
-from hooks.utils.state.days import day_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.economics import Model

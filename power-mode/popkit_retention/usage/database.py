@@ -8,11 +8,11 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.config import cached, layers
-from hooks.utils.io import children, home
+from hooks.utils.config import effective, layers
+from hooks.utils.io import home, processes
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io.system import day_of
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.days import day_of
 from hooks.utils.text import clean, counted
 
 from .. import extras
@@ -31,7 +31,7 @@ _NAME = "budget"  # of the check
 
 def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the user's settings `context`. NoHome."""
-    context: dict[str, Any] = cached.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
+    context: dict[str, Any] = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
     return context
 
 
@@ -223,7 +223,7 @@ def _checked_name(environ: Mapping[str, str]) -> str:
     """Check the database in an interpreter that has its driver; return its name for people. DatabaseUnavailable."""
     if server_in(environ) is None:
         return check_usable(environ)
-    command = children.command_line(["budget", "--check", "--json"])
+    command = processes.popkit_command(["budget", "--check", "--json"])
     done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603  ours
     try:
         answer = json.loads(done.stdout)

@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from hooks.utils.config import cached
+from hooks.utils.config import effective
 from hooks.utils.hosts.claude_code import projects, seconds_of
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
@@ -20,7 +20,7 @@ from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.economics import models_of
 from hooks.utils.policy.ledger import Warmed
-from hooks.utils.state import journal, peek, session
+from hooks.utils.state import journal, session
 from hooks.utils.state.store import ContextFiles
 
 from . import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
@@ -51,14 +51,14 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     """Record new requests, send them to the configured PostgreSQL, and remove old ones; return how many requests were read. `progress`:
     called with the bytes done and the total. DatabaseUnavailable, also where only the server fails: its records stay queued. NoHome."""
     ours = home.popkit_home(environ)
-    names = peek.sessions(ours)
+    names = session.folders(ours)
     if not names and not os.path.lexists(os.path.join(ours, FILE)):
         return 0
     sources, now = list(_sources(environ, ours, names)), time_of_day(environ)
     with open_local(environ) as store:
         shared = Replication(store, server_in(environ), now)
         count = _Run(store, shared, now - KEPT_DAYS * DAY_S).read(sources, progress or (lambda done, whole: None))
-        days = cached.effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
+        days = effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
         if count:
             store.sweep(now, days)
         shared.send(days)
@@ -80,7 +80,7 @@ class _Source(NamedTuple):
 
 def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterator[_Source]:
     """Yield the files of these sessions."""
-    models = models_of(cached.effective(home.plugin_root(), ours, ""))
+    models = models_of(effective(home.plugin_root(), ours, ""))
     user, older = user_in(environ), _OlderTranscripts(environ)
     for name in names:
         if home.safe_name(name) != name:

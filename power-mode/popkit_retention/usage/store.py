@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
-from hooks.utils.state.days import day_of
+from hooks.utils.io.system import day_of
 
 from . import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
 

@@ -1,7 +1,5 @@
-"""What people read of memory, retention and the archive: plain values in, lines out. Pure.
-
-All are laid out with pairs of a name and what there is to say of it, and with times from now.
-"""
+"""The texts of memory, retention and the archive: plain values in, lines out. Pure. They share pairs of a name and its text, and times
+relative to now."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ ASIDE = 11  # columns of the left column of pairs
 
 
 def pair(name: str, content: str) -> list[text.Line]:
-    """Return a name and what there is to say of it, in two columns."""
+    """Return a name and its text in two columns."""
     return text.pair(name, content, ASIDE)
 
 
 def pairs(name: str, contents: list[str]) -> list[text.Line]:
-    """Return a name, and what there is to say of it in several lines."""
+    """Return a name, and its text in several lines."""
     return [line for at, each in enumerate(contents) for line in pair("" if at else name, each)]
 
 

@@ -1,5 +1,5 @@
-"""What left contexts: records in lines, what a search finds, what a deletion takes and which placeholders it leaves. Records in, lines out.
-Pure."""
+"""The texts of the archive: records in lines, the matches of a search, what a deletion removes and which placeholders it leaves. Records
+in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
     from hooks.utils.archive.searching import Found
 
-_SHOWN = 5  # placeholders of one transcript
+_SHOWN = 5  # placeholders shown of one transcript
 
 
 def row(record: Record) -> text.Line:
@@ -29,7 +29,7 @@ def minute(stamp: str) -> str:
 
 
 def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
-    """Return the records that a search found in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
+    """Return the matches of a search in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
     if not rows:
         where, wider = ("", "") if everywhere else (" in this project", " --everywhere searches all projects.")
         return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
@@ -47,18 +47,18 @@ def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Lin
 
 
 def records(deleted: archive.Pruned) -> str:
-    """Return how many records a deletion takes."""
+    """Return how many records a deletion removes."""
     return f"{text.counted(deleted.records, 'record')} ({text.size(deleted.bytes)})"
 
 
 def would_delete(deleted: archive.Pruned) -> list[text.Line]:
-    """Return what a deletion would take."""
+    """Return what a deletion would remove."""
     lines = text.wrap(f"Would delete {records(deleted)} for good.")
-    return [*lines, f"{text.counted(deleted.chains, 'context')} would vanish completely."] if deleted.chains else lines
+    return [*lines, f"{text.counted(deleted.chains, 'context')} would disappear completely."] if deleted.chains else lines
 
 
 def on_hold(deleted: archive.Pruned) -> list[text.Line]:
-    """Return what a deletion leaves because of holds."""
+    """Return how many records a deletion leaves because of holds."""
     if not deleted.on_hold:
         return []
     stay = "is on hold and stays" if deleted.on_hold == 1 else "are on hold and stay"
@@ -66,7 +66,8 @@ def on_hold(deleted: archive.Pruned) -> list[text.Line]:
 
 
 def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[text.Line]:
-    """Return which placeholders lead to nothing after a deletion. `placed`: transcript -> the records whose placeholders are in it."""
+    """Return which placeholders can no longer be restored after a deletion. `placed`: transcript -> the records whose placeholders are in
+    it."""
     many = sum(map(len, placed.values()))
     remain, can = "it remains" if many == 1 else "them remain", "can" if is_done else "could"
     lines = text.wrap(f"{text.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")

@@ -1,4 +1,4 @@
-"""How long-term memory stands, and what became of a run, of learning, of MEMORY.md: for people. Plain values in, lines out. Pure."""
+"""The texts of long-term memory: its status, and the results of a run, of learning, of MEMORY.md. Plain values in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Lin
     """Return the status of a project's memory. `command`: how the reader calls us."""
     lines = text.title(f"Memory of {answer['name']}")
     if not answer["on"]:
-        lines += ["Memory is off: sessions teach nothing, and get no MEMORY.md.", "To switch it on:", f"  {command} on", ""]
+        lines += ["Memory is off: sessions teach nothing and get no MEMORY.md.", "To switch it on:", f"  {command} on", ""]
     if not answer["items"]:
         return [
             *lines,
@@ -34,7 +34,7 @@ def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Lin
             f"  {command} learn --past",
         ]
     lines += pair("Learnt", f"from {text.counted(answer['sessions'], 'session')}; {answer['used']:,} of them used something from memory")
-    lines += pair("Asked for", f"{text.counted(answer['asked'], 'time')} in the last 7 days")
+    lines += pair("Retrieved", f"{text.counted(answer['asked'], 'time')} in the last 7 days")
     if answer["on"]:
         tokens = answer["document_tokens"]
         lines += pair("MEMORY.md", f"{text.long_tokens(tokens)} of every request" if tokens else "none yet")
@@ -81,13 +81,13 @@ def store(monitoring: Monitoring) -> list[text.Line]:
     else:
         lines.append("Nothing is compressed.")
     lines += _candidates(f"For demotion: HOT, older than {HOT_HOURS:.0f} h, worth less than {HOT_STAYS}", monitoring.demotion)
-    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, asked for {KEY_ACCESSES} times", monitoring.archive)
+    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, retrieved {KEY_ACCESSES} times", monitoring.archive)
 
 
 def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
     lines = ["", *text.wrap(f"{what}{':' if items else ': none'}")]
-    asked = [f"  {text.clean(item.id)}  {item.score:.2f}, asked for {text.counted(item.access_count, 'time')}  " for item in items]
-    return lines + [text.fitted(head + label(item)) for head, item in zip(asked, items)]
+    heads = [f"  {text.clean(item.id)}  {item.score:.2f}, retrieved {text.counted(item.access_count, 'time')}  " for item in items]
+    return lines + [text.fitted(head + label(item)) for head, item in zip(heads, items)]
 
 
 def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[text.Line]:
@@ -102,7 +102,7 @@ def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[t
 
 
 def learnt(answer: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return what came of learning. `command`: how the reader calls us."""
+    """Return the result of learning. `command`: how the reader calls us."""
     of = f" of {text.listed(answer['projects'], 3)}" if answer["projects"] else ""
     lines = text.wrap(f"Learnt from {text.counted(answer['sessions'], 'session')}{of}.")
     lines += pair("New", text.counted(answer["added"], "item"))
@@ -119,7 +119,7 @@ def learnt(answer: Mapping[str, Any], command: str) -> list[text.Line]:
 
 
 def ran(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return what a run of the job has done."""
+    """Return the result of a run of the job."""
     lines = pair("Looked at", text.counted(answer["items"], "item"))
     lines += pair("Moved", _counts(answer["moved"]))
     lines += pair("Compressed", _counts({f"to {level}": count for level, count in answer["compressed"].items()}))
@@ -152,11 +152,11 @@ def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[tex
 
 # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------------
 
-_NAMED = 5  # items of one reason
+_NAMED = 5  # items shown of one reason
 
 
 def left_out(document: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
-    """Return what is in MEMORY.md and what is not, by reason. `items`: those left out, by worth."""
+    """Return how much is in MEMORY.md, and what is left out, by reason. `items`: those left out, most valuable first."""
     included = f"{text.counted(len(document.items), 'item')}, {text.tokens(document.tokens)} of {budget:,} tokens"
     lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", included)]
     lines += pair("Left out", text.counted(len(document.left_out), "item"))
@@ -174,13 +174,13 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
 
 
 def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
-    """Return what each level would lose of what is remembered now."""
+    """Return how much of the present items each level of compression would lose."""
     lines = text.title("What compression loses")
     if not levels:
-        return [*lines, "Nothing that is remembered is long enough to be compressed."]
+        return [*lines, "No item is long enough to be compressed."]
     lines += text.wrap(
-        f"Measured on the full texts of {text.counted(levels[0]['items'], 'item')}, {text.long_tokens(levels[0]['tokens'])}: how much of"
-        " the meaning each level keeps, how much shorter it is for that, and which of the ten best results a search still finds."
+        f"Measured on the full texts of {text.counted(levels[0]['items'], 'item')}, {text.long_tokens(levels[0]['tokens'])}: how much"
+        " of the meaning each level keeps, how much shorter it makes them, and how many of the ten best results a search still finds."
     )
     lines += ["", f"{'Level':<{ASIDE}}{'Tokens':>9}{'Meaning':>10}{'Efficiency':>12}{'Precision':>11}{'Recall':>8}{'F1':>7}"]
     for each in levels:
@@ -194,8 +194,8 @@ def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
 
 
 def joined(answer: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return what `join` answers. `command`: how the reader calls us."""
+    """Return the answer to `join`. `command`: how the reader calls us."""
     owner = text.clean(answer["owner"])
     if answer["joined"]:
-        return text.wrap(f"This folder now shares the memory of {owner}. To keep them apart again: {command} join --no")
-    return text.wrap(f"This folder uses nothing of the memory of {owner}. To give it a memory of its own: {command} on")
+        return text.wrap(f"This folder now shares the memory of {owner}. To separate them again: {command} join --no")
+    return text.wrap(f"This folder does not use the memory of {owner}. To give it a memory of its own: {command} on")

@@ -1,7 +1,5 @@
-"""Items of long-term memory: in lines, what was done to them, and one of them with why it is in its tier and what comes next. Pure.
-
-What is remembered is hostile text: everything goes through `text.clean`, which `text.wrap` calls.
-"""
+"""The texts of memory items: lists, what a change did, and one item with the reasons for its tier and what happens next. Pure. Items are
+hostile text: everything goes through `text.clean`, which `text.wrap` calls."""
 
 from __future__ import annotations
 
@@ -32,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-_ID_COLUMNS = 24  # of the longest id in a list
+_ID_COLUMNS = 24  # columns of the longest id in a list
 _KIND_COLUMNS = 8
-_BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, "}  # of a mark that is not the reader's own
-_NAMED = 20  # of the items that a word has changed
+_BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, "}  # for a mark that is not the reader's own
+_NAMED = 20  # items shown of those that a word has changed
 _LOGGED = 8  # entries of the log
 _ROOTS = 8  # checkouts
 _DUE = "with the next run, at the end of a session or by {} run"
@@ -55,7 +53,7 @@ _MARKED = {
 
 
 def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
-    """Return items below the names of their tiers, each in a line with its score."""
+    """Return items under the names of their tiers, each in a line with its score."""
     lines: list[text.Line] = []
     ids = _id_columns(items)
     for tier in TIERS:
@@ -66,7 +64,7 @@ def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
 
 
 def in_order(items: Sequence[Item], now: float) -> list[text.Line]:
-    """Return items in the order given, each in a line with its tier."""
+    """Return items in this order, each in a line with its tier."""
     ids = _id_columns(items)
     tiers = max((len(item.tier) for item in items), default=0)
     return [_row(item, ids, f"{item.tier:<{tiers}}", now) for item in items]
@@ -89,7 +87,7 @@ def label(item: Item) -> str:
 
 
 def standing(item: Item, now: float, names: bool = True) -> str:
-    """Return in a few words what is unusual about an item, "" for nothing. `names`: it says who marked it, if not the reader."""
+    """Return in a few words what is unusual about an item, "" for nothing. `names`: say who marked it, if not the reader."""
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
         return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
@@ -97,11 +95,11 @@ def standing(item: Item, now: float, names: bool = True) -> str:
 
 
 def _standings(item: Item) -> Sequence[tuple[str, bool]]:
-    return ("waits for your yes", item.waits), ("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)
+    return ("waits for your approval", item.waits), ("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)
 
 
 def size(item: Item) -> str:
-    """Return how much of an item is kept, and where."""
+    """Return how much of an item is stored, and where."""
     if item.level == EMBEDDING:
         return "an embedding only; restore brings back the text" if item.original else "an embedding only; the text is gone"
     if item.level != FULL:
@@ -113,20 +111,20 @@ def size(item: Item) -> str:
 
 _STAYS = "{}, neither compressed nor deleted, until you {}."
 _GOES = "{} deleted for good in 24 h. Until then, {{command}} undo {}."
-# Details that `why` tells of in words.
+# Details that `why` shows in words.
 _IN_WHY = ("blob", "commit", "defined_in", "file", "folder", "gone", "needs", "opened")
 _HASH = 12  # characters of a commit's
 # What has become of a file since.
 _STATES = {
     "": "", SAME: "as it was", CHANGED: "changed since", RENAMED: "now {}", GONE: "gone, so MEMORY.md does not list it",
 }  # fmt: skip
-_TOLD = "From now on MEMORY.md can tell {}."
-# word -> (what happened to items, what follows from it for one of them, for several)
+_TOLD = "From now on, MEMORY.md can include {}."
+# word -> (what happened to items, the consequence for one of them, for several)
 _DONE = {
     "add": ("Remembered", "", ""),
     "accept": ("Accepted", _TOLD.format("it"), _TOLD.format("them")),
     "pin": ("Pinned", _STAYS.format("It stays in its tier", "unpin it"), _STAYS.format("They stay in their tiers", "unpin them")),
-    "unpin": ("Unpinned", "From now on its tier follows what it is worth.", "From now on their tiers follow what they are worth."),
+    "unpin": ("Unpinned", "From now on, its tier follows its score.", "From now on, their tiers follow their scores."),
     "promote": ("Moved up", "", ""),
     "demote": ("Moved down", "", ""),
     "restore": ("Restored in full", "", ""),
@@ -145,7 +143,7 @@ def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[
 
 
 def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
-    """Return how to say yes to those of these items that wait for it. `command`: how the reader calls us."""
+    """Return how to accept those of these items that wait for it. `command`: how the reader calls us."""
     ids = [text.clean(item.id) for item in items if item.waits and item.marked_at is None]
     if not ids:
         return []
@@ -159,26 +157,26 @@ def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
 
 
 def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
-    """Return what is known about an item, before its text. `command`: how the reader calls us."""
+    """Return the facts about an item, before its text. `command`: how the reader calls us."""
     lines = text.title(text.clean(item.id))
     lines += _what(item)
     lines += pair("Project", project if item.project else "none")
     lines += _tier(item, now)
     lines += pair("Kept", size(item))
-    lines += _asked_for(item, now)
+    lines += _accesses(item, now)
     for name, value in sorted((name, value) for name, value in item.details.items() if name not in _IN_WHY):
         lines += pair(text.cut(text.clean(name).capitalize(), 10), str(value))
     return lines + _state(item, now, command)
 
 
 def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return the reasons for an item's tier, and what comes next. `command`: how the reader calls us."""
+    """Return the reasons for an item's tier, and what happens next. `command`: how the reader calls us."""
     item = Item(**answer["item"])
     lines = text.title(f"{item.id}  {label(item)}")
     lines += _what(item)
     lines += pairs("Taught in", answer["taught_in"][:_ROOTS])
     lines += _learnt_at(answer["learnt_at"])
-    lines += _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
+    lines += _tier(item, now) + _accesses(item, now) + pair("Kept", size(item))
     lines += pair("Score", f"{answer['score']:.2f} of 1, by the profile {answer['profile']}")
     signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in answer["signals"].items()]
     lines += pair("Signals", ", ".join(signals))
@@ -192,7 +190,7 @@ def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
 
 
 def _learnt_at(source: Mapping[str, Any]) -> list[text.Line]:
-    """Return the commit and the files that an item was learnt from, and what has become of them."""
+    """Return the commit and the files that an item was learnt from, and the present state of the files."""
     words = [f"commit {source['commit'][:_HASH]}"] if source["commit"] else []
     for each in source["files"]:
         state = _STATES[each["state"]].format(text.clean(each["path"]))
@@ -218,10 +216,10 @@ def _tier(item: Item, now: float) -> list[text.Line]:
     return pair("Tier", f"{item.tier} for {text.span(now - item.tier_since)}{came}")
 
 
-def _asked_for(item: Item, now: float) -> list[text.Line]:
+def _accesses(item: Item, now: float) -> list[text.Line]:
     words = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
     used = f"; used again {text.counted(item.reinforcements, 'time')}" if item.reinforcements else ""
-    return pair("Asked for", words + used)
+    return pair("Retrieved", words + used)
 
 
 def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[text.Line]:
@@ -240,12 +238,12 @@ def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[text
 
 
 def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
-    """Return what comes next of an item that is not marked, and where its tier is the right one now."""
+    """Return what happens next to an item that is not marked and is in the right tier now."""
     if coming is None:
-        until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is asked for or you move it"
+        until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is retrieved or you move it"
         return f"nothing changes until {until}"
     what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
-    return f"{what} {ahead(coming['at'], now)} unless it is asked for: {'; '.join(coming['reasons'])}"
+    return f"{what} {ahead(coming['at'], now)} unless it is retrieved: {'; '.join(coming['reasons'])}"
 
 
 def _state(item: Item, now: float, command: str) -> list[text.Line]:
@@ -253,7 +251,7 @@ def _state(item: Item, now: float, command: str) -> list[text.Line]:
         words = [name for name, holds in _states(item) if holds]
         lines = pair("State", ", ".join(words)) if words else []
         if item.waits:
-            lines += pair("Waits", f"for your yes. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
+            lines += pair("Waits", f"for your approval. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
         return lines
     did = _MARKED.get(item.marked_by, "forgotten")
     lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")

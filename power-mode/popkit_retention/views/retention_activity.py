@@ -1,5 +1,5 @@
-"""What people read about stored data under retention policies: collections, holds, archives, the log, a verification, and one item with
-what comes next for it. Plain values in, lines out. Pure."""
+"""The texts of what is done under retention policies: collections, holds, archives, the log, a verification, and one item with what happens
+to it next. Plain values in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-_IDS = 3  # ids named in one entry of the log
+_IDS = 3  # ids shown in one entry of the log
 
 # --- collections -----------------------------------------------------------------------------------------------------------------------
 
@@ -36,33 +36,34 @@ def collected(answer: Mapping[str, Any], now: float, most: int | None, command: 
     for each in answer["domains"]:
         lines += ["", *text.wrap(f"{_named(each)}: {policies.NAMED[each['domain']]}"), *_of_domain(each, answer["dry_run"], now, most)]
     if answer["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in answer["domains"]):
-        lines += ["", "To collect what placeholders stand for, too:", f"  {command} gc --placeholders"]
+        lines += ["", "To also collect what placeholders refer to:", f"  {command} gc --placeholders"]
     return lines + _marked(answer, command)
 
 
 def _named(part: Mapping[str, Any]) -> str:
-    """Return what was collected: a domain, or what of it one project's own policy rules."""
+    """Return the name of what was collected: a domain, or the part of it under one project's own policy."""
     return f"{part['domain']} of {text.clean(part['project'])}" if "project" in part else str(part["domain"])
 
 
 def done(answer: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return what a collection has done that was shown before."""
+    """Return what a collection has done, after it was shown and confirmed."""
     lines: list[text.Line] = []
     for each in answer["domains"]:
-        deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
-        words = [f"{policies.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
+        actions = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
+        words = [f"{policies.counted(len(rows), each['domain'])} {what}" for rows, what in actions if rows]
         lines += text.wrap(f"{_named(each)}: {', '.join(words)}") if words else []
     return (lines or ["Nothing was left to do."]) + _marked(answer, command)
 
 
 def _marked(answer: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return what becomes of marks that were just made."""
+    """Return what happens to the marks that were just made."""
     if answer["dry_run"] or not any(each["marks"] for each in answer["domains"]):
         return []
     words = (
-        "What was marked now stays for 24 h. After that the next collection deletes it: your next gc, or the hourly one where auto_gc is"
+        "Everything that was just marked stays for 24 h. After that, the next collection deletes it: your next gc, or the hourly one"
+        " where auto_gc is"
     )
-    return ["", *text.wrap(f"{words} true. To take the marks back before:"), f"  {command} undo"]
+    return ["", *text.wrap(f"{words} true. To remove the marks before then:"), f"  {command} undo"]
 
 
 def _of_domain(part: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
@@ -81,12 +82,12 @@ def _of_domain(part: Mapping[str, Any], dry_run: bool, now: float, most: int | N
     lines += pairs("Kept", policies.counts_by_reason(part["kept"], days))
     lines += _placeholders(part, dry_run)
     if part["compacted"]:
-        lines += pair("Compacted", "the file gave back the space that it no longer needs")
+        lines += pair("Compacted", "the file was shrunk to the space that it needs")
     return lines or ["Nothing is stored."]
 
 
 def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
-    """Return which sessions have placeholders for what goes."""
+    """Return which sessions have placeholders for data that a collection deletes."""
     going = {each["id"] for each in (*part["deletes"], *part["marks"])}
     by_session: dict[str, list[str]] = {}
     for id, paths in part["placeholders"].items():
@@ -94,9 +95,9 @@ def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
             by_session.setdefault(session_id_of(path), []).append(id)
     if not by_session:
         return []
-    gone = not dry_run and not part["marks"]
+    are_deleted = not dry_run and not part["marks"]
     lost = "placeholders in these sessions can no longer be restored:"
-    lines = text.wrap(f"Now {lost}" if gone else f"Once this is deleted, {lost}")
+    lines = text.wrap(f"Now {lost}" if are_deleted else f"Once this is deleted, {lost}")
     for session, ids in by_session.items():
         lines += text.wrap(f"  session {session}: {text.listed([text.clean(id) for id in ids])}", indent="    ")
     return lines
@@ -104,7 +105,7 @@ def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
 
 def unmarked(marks: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     """Return what `undo` has done."""
-    lines = text.wrap(f"Took back {text.counted(len(marks), 'mark')}:")
+    lines = text.wrap(f"Removed {text.counted(len(marks), 'mark')}:")
     return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in marks]
 
 
@@ -131,7 +132,7 @@ def holds(listed: Sequence[Mapping[str, Any]], now: float, everything: bool, com
 
 def released(hold: Mapping[str, Any], now: float) -> list[text.Line]:
     """Return a hold that was just released."""
-    return [*text.wrap(f"Released. From now on the policy of {hold['domain']} decides about:"), *_hold(hold, now)]
+    return [*text.wrap(f"Released. From now on, the policy of {hold['domain']} applies to:"), *_hold(hold, now)]
 
 
 def _hold(hold: Mapping[str, Any], now: float) -> list[text.Line]:
@@ -155,12 +156,12 @@ def archived(made: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]
         what = f"{policies.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
         # On a line of its own and not wrapped, so that it can be copied.
         lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
-    lines += text.wrap("Nothing was deleted. To bring back later what is missing by then:")
+    lines += text.wrap("Nothing was deleted. To bring back what is missing later:")
     return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in made]
 
 
 def archives(listed: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
-    """Return the archives that there are."""
+    """Return all archives."""
     if not listed:
         return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
     return [line for each in listed for line in _archive(each, now)]
@@ -175,8 +176,8 @@ def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
     lines: list[text.Line] = [text.clean(each["archive_id"])]
     if "problem" in each:
         return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
-    size_said = f"{policies.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
-    lines += text.wrap(f"  {size_said}, {ago(policies.seconds_of(each['created_at']), now)}", indent="  ")
+    amount = f"{policies.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
+    lines += text.wrap(f"  {amount}, {ago(policies.seconds_of(each['created_at']), now)}", indent="  ")
     return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
 
 
@@ -188,11 +189,12 @@ def restored(answer: Mapping[str, Any]) -> list[text.Line]:
     return lines + (text.wrap(f"Damaged in the archive, and left out: {damaged:,}.") if damaged else [])
 
 
-# --- proof -----------------------------------------------------------------------------------------------------------------------------
+# --- verification
+# -----------------------------------------------------------------------------------------------------------------------------
 
 
 def verified(answer: Mapping[str, Any]) -> list[text.Line]:
-    """Return whether everything is as it was written."""
+    """Return the result of a verification."""
     entries = "1 entry" if answer["log_entries"] == 1 else f"{answer['log_entries']:,} entries"
     checked = f"policies, {entries} of the log, {text.counted(answer['archives'], 'archive')}"
     if answer["ok"]:
@@ -209,13 +211,13 @@ def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     lines = []
     for each in entries:
         head = f"{each['number']:>{columns}}  "
-        told = f"{ago(policies.seconds_of(each['at']), now)}, {policies.named_actor(each['by'])}: {entry_in_words(each)}"
-        lines += text.pair(head, told, len(head))
+        event = f"{ago(policies.seconds_of(each['at']), now)}, {policies.named_actor(each['by'])}: {entry_in_words(each)}"
+        lines += text.pair(head, event, len(head))
     return lines
 
 
 def entry_in_words(entry: Mapping[str, Any]) -> str:
-    """Return what an entry of the log tells of."""
+    """Return an entry of the log in words."""
     details, domain = entry["details"], entry["domain"] or "memory and rag"
     action = entry["action"]
     if action == "configured":
@@ -223,11 +225,10 @@ def entry_in_words(entry: Mapping[str, Any]) -> str:
         of = f" of {text.clean(details['project'])}" if "project" in details else ""
         return f"configured {domain}{of}, revision {details.get('revision')}{back}"
     if action in ("requested", "declined"):
-        asked = ", ".join(f"{key} = {policies.value(value)}" for key, value in details.get("config", {}).items())
-        verb = "asked for" if action == "requested" else "declined"
-        return (
-            f"{verb} {text.listed(list(map(text.clean, entry['ids'])), _IDS)} of {domain} of {text.clean(details.get('project'))}: {asked}"
-        )
+        settings = ", ".join(f"{key} = {policies.value(value)}" for key, value in details.get("config", {}).items())
+        verb = "requested" if action == "requested" else "declined"
+        ids = text.listed(list(map(text.clean, entry["ids"])), _IDS)
+        return f"{verb} {ids} of {domain} of {text.clean(details.get('project'))}: {settings}"
     if action == "applied":
         counts = details.get("counts", {})
         return f"applied the policy of {domain}: {counts.get('eligible', 0):,} of {counts.get('total', 0):,} may be deleted"
@@ -250,7 +251,7 @@ _DID = {"deleting": "began to delete", "removed": "deleted the archive of"}
 
 # --- one thing -------------------------------------------------------------------------------------------------------------------------
 
-# States of a thing, and what can come next (at its time, with the next collection), as `explain` tells them.
+# States of a thing, and what can happen next (at its time, with the next collection), as `explain` shows them.
 _STATES = {
     answers.HELD: "on hold{since}: nothing deletes it",
     answers.KEPT: "protected",
@@ -258,16 +259,16 @@ _STATES = {
     answers.MARKED: "marked{ago}",
 }
 _COMING = {
-    answers.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
+    answers.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before then", "it may be deleted"),
     answers.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
     answers.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
-    answers.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
+    answers.TO_BE_UNMARKED: ("its mark can be removed {when}", "the next collection removes the mark"),
     answers.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
 }
 
 
 def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return the explanation of one thing: which rules hold for it, since when, and what comes next."""
+    """Return the explanation of one thing: which rules apply to it, since when, and what happens next."""
     lines = text.title(f"{text.clean(answer['id'])}  {text.clean(answer['label'])}".rstrip())
     lines += pair("Domain", f"{answer['domain']}, {policies.NAMED[answer['domain']]}")
     lines += pair("Project", answer["project"]) if answer["project"] else []
@@ -293,7 +294,7 @@ def _state(answer: Mapping[str, Any], now: float) -> str:
 
 
 def hold_words(hold: Mapping[str, Any], now: float) -> str:
-    """Return who wanted a hold, why, and until when, unless it was released before."""
+    """Return who asked for a hold, why, and until when, unless it was released before."""
     words = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
     if hold["until"] is None or hold.get("released_at") is not None:
         return words
@@ -308,11 +309,11 @@ def _next(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line
     at = now if coming["at"] is None else policies.seconds_of(coming["at"])
     timed, by_collection = _COMING[coming["what"]]
     lines = pair("Next", timed.format(when=ahead(at, now)) if at > now else by_collection)
-    return lines + (pair("", f"To take the mark back: {command} undo {text.clean(answer['id'])}") if answer["marked"] else [])
+    return lines + (pair("", f"To remove the mark: {command} undo {text.clean(answer['id'])}") if answer["marked"] else [])
 
 
 def _nothing(answer: Mapping[str, Any], command: str) -> str:
-    """Return what would have to happen before anything else does."""
+    """Return what has to happen before anything else can."""
     if answer["holds"]:
         return f"nothing, until the hold is released: {command} hold release {text.clean(answer['holds'][0]['id'])}"
     if PINNED in answer["reasons"]:
@@ -322,6 +323,6 @@ def _nothing(answer: Mapping[str, Any], command: str) -> str:
     return "nothing, unless you change the policy"
 
 
-def _day(given: object) -> str:
-    """Return the day of a time, in UTC, in which days are understood too."""
-    return time.strftime("%Y-%m-%d", time.gmtime(policies.seconds_of(given)))
+def _day(moment: object) -> str:
+    """Return the day of a time, in UTC, as days in arguments are."""
+    return time.strftime("%Y-%m-%d", time.gmtime(policies.seconds_of(moment)))

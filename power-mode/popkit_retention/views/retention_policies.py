@@ -1,5 +1,5 @@
-"""Retention policies in words: what they are, what changed, their history, and what they mean for all items of a domain; with the wording
-of reasons, values and times. Plain values in, lines out. Pure.
+"""The texts of retention policies: what they are, what changed, their history, and what they mean for all items of a domain; with the
+wording of reasons, values and times. Plain values in, lines out. Pure.
 
 Ids, labels, notes and names are hostile text: each goes through `text.clean`, which `text.wrap` and `pair` call, before it is shown.
 """
@@ -24,7 +24,7 @@ _KEY_COLUMNS = 18
 
 
 def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return both policies, what is stored, what of it may be deleted, is marked, is held. `command`: how the reader calls us."""
+    """Return both policies, and how much is stored, may be deleted, is marked and is held. `command`: how the reader calls us."""
     lines = text.title("Retention: what stored data may be deleted")
     for each in answer.get("requests", ()):
         lines += [*_request(each, now, command), ""]
@@ -32,7 +32,7 @@ def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line
     lines += pair("Policies", changed)
     for each in answer["domains"]:
         others = any(own["domain"] == each["domain"] for own in answer.get("own", ()))
-        lines += ["", *_domain(each, now, command, ", but for the projects below" if others else "")]
+        lines += ["", *_domain(each, now, command, ", except for the projects below" if others else "")]
     for each in answer.get("own", ()):
         lines += ["", *_own(each, command)]
     lines.append("")
@@ -65,24 +65,24 @@ def _domain(part: Mapping[str, Any], now: float, command: str, but: str) -> list
 
 
 def _request(request: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return what an agent asks for."""
+    """Return an agent's request."""
     project, id = text.clean(request["project"]), text.clean(request["request"])
     head = f"An agent in {project} asked for this {request['domain']} policy {ago(seconds_of(request['at']), now)}. It would keep"
-    lines = text.wrap(f"{head} less, so it waits for your yes, and would hold in that project alone:")
+    lines = text.wrap(f"{head} less, so it waits for your approval, and would apply to that project only:")
     lines += _changed({f"{request['domain']}.{key}": (request["now"][key], value) for key, value in request["asked"].items()}, "now")
     return [*lines, "To decide:", f"  {command} accept {id}", f"  {command} decline {id}"]
 
 
 def accepted(answer: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return what an agent's request has changed, now that the user accepted it."""
+    """Return what an agent's request has changed, once the user has accepted it."""
     project = text.clean(answer["project"])
-    lines = text.wrap(f"Accepted {answer['request']}. This now holds for {project} alone, as revision {answer['revision']:,}:")
+    lines = text.wrap(f"Accepted {answer['request']}. This now applies to {project} only, as revision {answer['revision']:,}:")
     lines += _changed({f"{answer['domain']}.{key}": tuple(both) for key, both in answer["changed"].items()}) or ["  the same as before"]
     return [*lines, "To let your own policy apply there again:", f"  {command} unset {project}"]
 
 
 def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return a policy that a project has of its own."""
+    """Return a project's own policy."""
     project, counts = text.clean(part["project"]), part["counts"]
     lines = text.wrap(f"{part['domain']} of {project}, by a policy of its own:")
     for key in KEYS:
@@ -94,8 +94,8 @@ def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
     return [*lines, f"  {command} unset {project}"]
 
 
-def _setting(key: str, given: object) -> list[text.Line]:
-    return text.pair("  " + key, value(given), _KEY_COLUMNS + 2)
+def _setting(key: str, setting: object) -> list[text.Line]:
+    return text.pair("  " + key, value(setting), _KEY_COLUMNS + 2)
 
 
 def _soon(soon: Mapping[str, Any], now: float) -> str:
@@ -105,11 +105,11 @@ def _soon(soon: Mapping[str, Any], now: float) -> str:
 def _marked(part: Mapping[str, Any], now: float, command: str) -> str:
     due = seconds_of(part["due_at"])
     when = "some can be deleted now" if due <= now else f"the first can be deleted {ahead(due, now)}"
-    return f"{part['marked']:,}, {when}. {command} undo takes marks back"
+    return f"{part['marked']:,}, {when}. {command} undo removes marks"
 
 
 def adjusted(adjustments: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]:
-    """Return what a policy does not keep as it was given."""
+    """Return the values that a policy has adjusted."""
     lines: list[text.Line] = []
     for each in adjustments:
         became = f"{value(each['given'])} becomes {value(each['kept'])}"
@@ -118,7 +118,8 @@ def adjusted(adjustments: Sequence[Mapping[str, Any]], domain: str) -> list[text
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[object, object]]:
-    """Return `domain.key` -> (what it was, what it is) of all that changed: from the policies before, and the policies of domains after."""
+    """Return `domain.key` -> (old value, new value) of all changed values. The policies before come first, then those of the changed
+    domains."""
     return {
         f"{domain}.{key}": (before[domain][key], policy[key])
         for domain, policy in after.items()
@@ -133,16 +134,16 @@ def configured(before: Mapping[str, Any], results: Sequence[Mapping[str, Any]], 
     changed = changes(before, {each["domain"]: each["policy"] for each in results})
     if not changed:
         return [*lines, *text.wrap("Nothing changed: the policies are as they were.")]
-    head = f"The policies changed, and have revision {max(each['revision'] for each in results):,} now:"
+    head = f"The policies changed. They are now revision {max(each['revision'] for each in results):,}:"
     own = sorted({key for each in results for key in before.get("projects", {}).get(each["domain"], ())})
-    theirs = text.wrap(f"Not in {text.listed(list(map(text.clean, own)), 3)}: {command} show says what holds there.") if own else []
+    theirs = text.wrap(f"Not in {text.listed(list(map(text.clean, own)), 3)}: {command} show says what applies there.") if own else []
     return [*lines, head, *_changed(changed), *theirs, "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
 def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping[str, Any], command: str) -> list[text.Line]:
-    """Return what `rollback` has done. `before`: None where nobody could read what the policies were."""
+    """Return what `rollback` has done. `before`: None where the old policies could not be read."""
     if not answer["domains"]:
-        return text.wrap(f"Nothing changed: the policies are those of revision {revision:,} already.")
+        return text.wrap(f"Nothing changed: the policies are already those of revision {revision:,}.")
     lines = text.wrap(f"The policies of revision {revision:,} are back, as revision {answer['revision']:,}.")
     if before is None:
         return [*lines, *text.wrap("The file of policies was damaged, and has been written again.")]
@@ -158,7 +159,7 @@ def _changed(differences: Mapping[str, tuple[object, ...]], was_word: str = "was
 
 
 def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
-    """Return how the policies came to be what they are."""
+    """Return the history of the policies."""
     if not versions:
         return text.wrap(f"The policies are the defaults and were never changed. {command} set KEY=VALUE changes one.")
     lines: list[text.Line] = []
@@ -178,7 +179,8 @@ def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> 
 
 
 def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
-    """Return what a policy releases and what it protects, by reason. `described`: what is known of the things that are shown, by id."""
+    """Return what may be deleted under a policy and what it protects, by reason. `described`: the descriptions of the things that are
+    shown, by id."""
     domain, counts = answer["domain"], answer["counts"]
     days = answer["policy_applied"]["older_than_days"]
     of = f" of {text.clean(answer['project'])}" if "project" in answer else ""
@@ -263,30 +265,30 @@ def reasons(codes: Sequence[str], older_than_days: float) -> str:
 
 
 def counts_by_reason(answer: Mapping[str, int], older_than_days: float) -> list[str]:
-    """Return how many things for which reason, most of them first, each in a line."""
+    """Return the number of things for each reason, the largest first, each in a line."""
     ordered = sorted(answer.items(), key=lambda each: (-each[1], each[0]))
     columns = max((len(f"{count:,}") for count in answer.values()), default=0)
     return [f"{count:>{columns},} {reason(code, older_than_days)}" for code, count in ordered]
 
 
-def eligible(taken: int, left_out: int) -> str:
-    """Return how many things may be deleted, and how many of them one collection takes."""
-    words = f"{taken + left_out:,}" if taken else "none"
-    return f"{words}, of which one collection takes {taken:,} (limit)" if left_out else words
+def eligible(count: int, left_out: int) -> str:
+    """Return how many things may be deleted, and how many of them one collection deletes."""
+    words = f"{count + left_out:,}" if count else "none"
+    return f"{words}, of which one collection deletes {count:,} (limit)" if left_out else words
 
 
 def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
-    """Return what a policy means, as a person would say it."""
+    """Return the meaning of a policy, in sentences."""
     what, sources = NAMED[domain], list(policy["source_types"])
     words = [
-        "Once an hour, PopKit deletes what this policy lets go."
+        "Once an hour, PopKit deletes what this policy allows."
         if policy["auto_gc"]
-        else "Nothing is deleted by itself: you run popkit retention gc, or nobody does.",
+        else "Nothing is deleted by itself, only when you run popkit retention gc.",
         f"Of {what}, everything older than {days(policy['older_than_days'])} may be deleted.",
     ]
     if set(sources) != set(SOURCE_TYPES):
         only = " and ".join([", ".join(sources[:-1]), sources[-1]] if len(sources) > 1 else sources)
-        words.append(f"Only {only} records may go." if sources else "No kind of record may go, so nothing is deleted.")
+        words.append(f"Only {only} records may be deleted." if sources else "No kind of record may be deleted, so nothing is.")
     for key, noun in (("keep_session_ids", "session"), ("keep_context_ids", "context")):
         if policy[key]:
             words.append(f"Everything of {text.counted(len(policy[key]), noun)} named in the policy stays.")
@@ -296,32 +298,32 @@ def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
     return words
 
 
-def value(given: object) -> str:
+def value(setting: object) -> str:
     """Return a policy's value as `set` takes it."""
-    if isinstance(given, bool):
-        return str(given).lower()
-    if isinstance(given, (list, tuple)):
-        return text.listed([text.clean(each) for each in given]) or "none"
-    return f"{given:,}" if isinstance(given, (int, float)) else text.clean(given)
+    if isinstance(setting, bool):
+        return str(setting).lower()
+    if isinstance(setting, (list, tuple)):
+        return text.listed([text.clean(each) for each in setting]) or "none"
+    return f"{setting:,}" if isinstance(setting, (int, float)) else text.clean(setting)
 
 
 def named_actor(who: str) -> str:
-    """Return who did something."""
+    """Return the name of an actor."""
     return _WHO.get(who) or text.clean(who)
 
 
-def seconds_of(given: object) -> float:
+def seconds_of(moment: object) -> float:
     """Return the seconds of a time as answers have it; 0 where there is none."""
-    return domains.created_at_of({"created_at": given}) or 0.0
+    return domains.created_at_of({"created_at": moment}) or 0.0
 
 
-def age_of(given: object, now: float) -> str:
-    """Return how old something is; a dash where nobody can tell."""
-    return text.span(now - seconds_of(given)) if given is not None else "–"
+def age_of(moment: object, now: float) -> str:
+    """Return how old something is; a dash where that is unknown."""
+    return text.span(now - seconds_of(moment)) if moment is not None else "–"
 
 
 def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> list[text.Line]:
-    """Return things in lines: id, age, what it is; what is beyond `most` counted."""
+    """Return things in lines: id, age, description; those beyond `most` are only counted."""
     shown = rows if most is None else rows[:most]
     ids = min(_ID_COLUMNS, max((text.width(text.clean(row["id"])) for row in shown), default=0))
     lines: list[text.Line] = []
@@ -332,8 +334,8 @@ def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> l
 
 
 def what_goes(command: str) -> list[text.Line]:
-    """Return how to see what a collection would take of what is eligible: no policy knows of placeholders."""
-    words = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
+    """Return how to see which eligible things a collection would delete: policies do not know of placeholders."""
+    words = "To see how much of it a collection would delete (it keeps what placeholders in transcripts refer to):"
     return [*text.wrap(words), f"  {command} gc --dry-run"]
 
 
@@ -343,7 +345,7 @@ def more(left: int) -> list[text.Line]:
 
 
 def by_reasons(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
-    """Return things by their reasons, as they come."""
+    """Return reason -> its things, in their order."""
     answer: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         answer.setdefault(tuple(row["reasons"]), []).append(row)

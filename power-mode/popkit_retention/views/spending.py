@@ -1,12 +1,12 @@
-"""What people read of spending: how full the windows of their plan are and what used them (`popkit limits`), what lost caches cost
-(`popkit misses`), their own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
+"""The texts of spending: how full the windows of the plan are and what used them (`popkit limits`), what lost caches cost (`popkit
+misses`), the user's own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
 
 from __future__ import annotations
 
 import os
 
 from hooks.utils import text
-from hooks.utils.views import bill, limits
+from hooks.utils.views import amounts, bill
 from hooks.utils.views.cache import cause_in_words
 
 TYPE_CHECKING = False
@@ -21,8 +21,8 @@ USED = {"read": "read from the cache", "written": "written to the cache", "outpu
 _MOST_PARTS = 8
 _ID = 8  # characters of a session's id
 NONE = (
-    "No reading of a limit is kept. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a session"
-    " runs there."
+    "There is no reading of a limit yet. Claude Code 2.1.287 or later reports them with a subscription, and PopKit stores them while a"
+    " session runs there."
 )
 _UNKNOWN = (
     "These are tokens of this machine's sessions. The provider does not say how it counts each kind of token toward a window, so no"
@@ -30,11 +30,11 @@ _UNKNOWN = (
 )
 SOURCES = {
     "conversation": "the conversation, as it is sent with each request",
-    "standing": "what stands before the first word",
+    "standing": "everything before the first word",
     "pauses": "written to the cache again after a pause",
     "lost": "written to the cache again for another reason",
     "output": "output and thinking",
-    "subagents": "subagents, all of theirs",
+    "subagents": "all usage of subagents",
 }
 _FITTED = {
     "plain": "a million tokens of input, not cached", "read": "a million tokens read from the cache",
@@ -46,29 +46,29 @@ _FITTED = {
 
 
 def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
-    """Return the windows, then for each of known length what used it."""
+    """Return the windows, then what used each one of known length."""
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
         was = answer["last_reading_at"]
-        ended = "" if was is None else f" The last one, of {limits.clock(was, now)}, is of a window that has been reset since."
+        ended = "" if was is None else f" The last one, of {amounts.clock(was, now)}, is of a window that has been reset since."
         return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
     for window in answer["windows"]:
-        lines += text.pair(limits.NAMES[window["kind"]], _window(window, now))
+        lines += text.pair(amounts.NAMES[window["kind"]], _window(window, now))
     took = [window for window in answer["windows"] if window["took"] is not None]
     for window in took:
-        since = limits.clock(window["began"], now)
-        lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
+        since = amounts.clock(window["began"], now)
+        lines += ["", *text.wrap(f"{amounts.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
         lines += [*_rows(window["took"]), *_fit(window["fit"])]
     return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
 
 
 def _window(window: dict[str, Any], now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
-    parts = [limits.percent(window["percent"]) + " used"]
+    parts = [amounts.percent(window["percent"]) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
     if full is not None and window["percent"] < 100:
-        parts.append(f"full {limits.when(full, now)}")
-    parts.append(f"resets {limits.when(resets, now)}" if resets else "nobody says when it resets")
+        parts.append(f"full {amounts.when(full, now)}")
+    parts.append(f"resets {amounts.when(resets, now)}" if resets else "reset time unknown")
     if now - window["at"] >= 60:
         parts.append(f"read {text.span(now - window['at'])} ago")
     return ", ".join(parts)
@@ -100,7 +100,7 @@ def _rows(took: Took) -> list[text.Line]:
 
 
 def _kinds(took: Took) -> list[text.Line]:
-    """Return what the conversation was made of."""
+    """Return what the conversations were made of."""
     shown, rest = took["kinds"][: bill.MOST_KINDS], took["kinds"][bill.MOST_KINDS :]
     lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
     if rest:
@@ -110,20 +110,20 @@ def _kinds(took: Took) -> list[text.Line]:
 
 
 def _fit(fit: dict[str, Any]) -> list[text.Line]:
-    """Return what tokens are worth in a window, as far as one's own history shows it."""
-    lacks = limits.why_no_worth(fit)
+    """Return how much tokens count toward a window, as far as the user's own history shows it."""
+    lacks = amounts.why_no_worth(fit)
     if lacks:
         return ["", *text.wrap(lacks)]
     lines: list[text.Line] = []
     for model, worth in fit["worth"].items():
         claimed = [(words, worth[name]) for name, words in _FITTED.items() if worth[name] and worth[name]["claimed"]]
         lines += [text.fitted(text.clean(model) + ":")] if claimed else []
-        lines += [line for words, found in claimed for line in _worth(words, found)]
-    return ["", *text.wrap(f"Worth in the {limits.NAMES[fit['window']]} window, fitted to {limits.blocks(fit)} of yours:"), *lines]
+        lines += [line for words, weight in claimed for line in _worth(words, weight)]
+    return ["", *text.wrap(f"Share of the {amounts.NAMES[fit['window']]} window, fitted to {amounts.blocks(fit)} of yours:"), *lines]
 
 
-def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
-    return text.wrap(f"~{limits.with_error(found['percent'], found['error'])}: {words}", indent="    ")
+def _worth(words: str, weight: dict[str, float]) -> list[text.Line]:
+    return text.wrap(f"~{amounts.with_error(weight['percent'], weight['error'])}: {words}", indent="    ")
 
 
 def _named(part: Part) -> str:
@@ -145,7 +145,7 @@ def _short(tokens: int) -> str:
 
 
 def _beside(head: str, words: str, indent: str = "") -> text.Line:
-    """Return a row whose words go on below themselves, beside the columns of its head."""
+    """Return a row whose text continues under itself, beside the columns of its head."""
 
     def lines(columns: int) -> list[str]:
         first, *rest = text.wrapped(indent + words, max(10, columns - len(head)), indent)
@@ -158,13 +158,13 @@ def _beside(head: str, words: str, indent: str = "") -> text.Line:
 
 
 def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
-    """Return the table of causes, the dearest first. `period`: what it covers, in words; `dated`: the month of the prices."""
+    """Return the table of causes, the most expensive first. `period`: what it covers, in words; `dated`: the month of the prices."""
     lines = text.title("Cache misses")
     lost = sums["lost"]
     whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
     lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
     if not lost["times"]:
-        return [*lines, "", *text.wrap("No request wrote what the one before had left in the cache.")]
+        return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
     share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
     again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
@@ -178,7 +178,7 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
         if advice:
             lines.append(_cause("", "", "", advice))
     at = f" of {dated}" if dated else ""
-    note = f"Dollars are what writing cost beyond reading, at the prices of the API{at}. A subscription counts it toward its limits."
+    note = f"Dollars are what writing cost more than reading, at the prices of the API{at}. A subscription counts it toward its limits."
     return [*lines, "", *text.wrap(note)]
 
 
@@ -195,16 +195,16 @@ def _money(sums: dict[str, Any], noun: str) -> str:
 
 # --- limits of your own --------------------------------------------------------------------------------------------------------------
 
-_NO_LIMITS = "No limit is set, so nothing is left out for a budget's sake. To set one: popkit budget set month_usd=50"
+_NO_LIMITS = "No limit is set, so nothing is left out because of a budget. To set one: popkit budget set month_usd=50"
 
 _EXCEEDED = {
-    "warn": "Once one is used up, agents and proxies say so and go on. To stop them there: popkit budget set on_exceeded=refuse",
+    "warn": "Once one is used up, agents and proxies say so and go on. To make them stop: popkit budget set on_exceeded=refuse",
     "refuse": "Once one is used up, agents and proxies send nothing more. To let them go on: popkit budget set on_exceeded=warn",
 }
 
 
 def budgets(report: dict[str, Any]) -> list[text.Line]:
-    """Return the limits, what is used of each, and what that lets in. `report`: see `report` in usage/database.py."""
+    """Return the limits, how much of each is used, and how large a context that allows. `report`: see `report` in usage/database.py."""
     lines = text.title("Budgets")
     lines += text.wrap(f"{text.clean(report['user'])}, {report['month']}; {text.clean(report['database'])}")
     for limit in report["limits"]:
@@ -231,7 +231,7 @@ def _limit(limit: dict[str, Any]) -> list[str]:
 
 def _chosen(report: dict[str, Any]) -> str:
     return (
-        f"The limit that is used up most counts: {report['remaining_percent']:.1f} % remain, so contexts are built for a budget of "
+        f"The limit that is used up the most counts: {report['remaining_percent']:.1f} % remains, so contexts are built for a budget of "
         f"{report['range']}."
     )
 
@@ -242,7 +242,7 @@ def _used(used: dict[str, Any]) -> list[text.Line]:
     price = f"; ${used['usd']:,.2f}" if used["usd"] or not used["unpriced"] else ""
     lines = text.wrap("  " + read + price, indent="  ")
     if used["unpriced"]:
-        note = f"  The price of {text.counted(used['unpriced'], 'request')} is not known: name the model in models.by_id."
+        note = f"  The price of {text.counted(used['unpriced'], 'request')} is not known: add the model to models.by_id."
         lines += text.wrap(note, indent="  ")
     return lines
 

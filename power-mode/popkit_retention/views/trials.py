@@ -1,4 +1,4 @@
-"""What people read of trials: how far each is, and what a finished one has shown. Pure but for the time zone."""
+"""The texts of trials: the progress of each, and the result of a finished one. Pure but for the time zone."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 ABOUT = {
-    "hints": "one sentence at a session's start that asks for look-ups to be sent together, and no request for the todo list alone",
-    "say_once": "results leave out what the context shows already",
-    "shape": "results leave out what says nothing",
-    "memory": "sessions are given MEMORY.md",
+    "hints": "one sentence at the start of a session, which asks to send look-ups together, and no request for the todo list alone",
+    "say_once": "results leave out what the context already shows",
+    "shape": "results leave out what carries no information",
+    "memory": "sessions get MEMORY.md",
     "compact": "PopKit answers compactions without a model",
 }
-# What has to be said of a trial that is started.
+# Notes on a trial that is started.
 ONLY = {
-    "say_once": "It takes Claude Code 2.1.287 or later, and counts in sessions that PopKit's code runs in.",
-    "shape": "It takes Claude Code 2.1.287 or later, and counts in sessions that PopKit's code runs in.",
-    "memory": "It counts in sessions of projects whose memory is on and knows something. All sessions go on to teach it.",
-    "compact": "It takes Claude Code 2.1.287 or later, and counts in sessions that PopKit's code runs in.",
+    "say_once": "It needs Claude Code 2.1.287 or later, and only counts sessions in which PopKit's code runs.",
+    "shape": "It needs Claude Code 2.1.287 or later, and only counts sessions in which PopKit's code runs.",
+    "memory": "It only counts sessions of projects whose memory is on and not empty. Memory goes on learning from all sessions.",
+    "compact": "It needs Claude Code 2.1.287 or later, and only counts sessions in which PopKit's code runs.",
 }
-_NO_SUMMARY = "The request by which Claude Code summarises a conversation stands in no transcript, so its cost is in no figure."
+_NO_SUMMARY = "The request by which Claude Code summarises a conversation is in no transcript, so no figure includes its cost."
 _OUTCOMES = {"requests": ("requests", "fewer", "more"), "tokens": ("tokens", "fewer", "more"), "usd": ("money", "less", "more")}
 _ASIDE = 12  # columns before the words of a row
 _LEFT_OUT = {
     "no_prompt": "without an answered prompt",
     "missing": "without a transcript",
-    "partial": "of which some usage is not known",
+    "partial": "with usage that is not known",
 }
 
 
@@ -52,14 +52,14 @@ def lines_of(trials: list[dict[str, Any]]) -> list[text.Line]:
 def _running(trial: dict[str, Any]) -> list[text.Line]:
     name = trial["name"]
     since = f" since {_day(trial['began'])}" if trial["began"] else ""
-    head = f"{name}: on trial{since}" if trial["status"] == "running" else f"{name}: paused, as your configuration does not try it now"
+    head = f"{name}: on trial{since}" if trial["status"] == "running" else f"{name}: paused, because your configuration does not try it now"
     lines = text.wrap(head)
     for arm in trial["arms"].values():
         lines += text.wrap(f"  {_value(name, arm['setting'])}: {arm['sessions']} of {PER_ARM} sessions")
     if trial["waits"] and all(arm["sessions"] == PER_ARM for arm in trial["arms"].values()):
         lines += text.wrap(f"  It waits for {text.counted(trial['waits'], 'earlier session')} to end, or to be quiet for a day.")
     return lines + text.wrap(
-        f"  Nothing of it is read before {PER_ARM} of each are over. To end it unread: popkit try-out stop {name}", indent="  "
+        f"  Results are only read once {PER_ARM} of each are over. To end it without a result: popkit try-out stop {name}", indent="  "
     )
 
 
@@ -75,11 +75,11 @@ def _finished(trial: dict[str, Any]) -> list[text.Line]:
 
 def _outcome(key: str, outcome: dict[str, Any] | None) -> str:
     if outcome is None:
-        return "not known of enough sessions"
+        return "not known for enough sessions"
     _, down, up = _OUTCOMES[key]
-    words = "cannot be told from no effect" if not outcome["claimed"] else down if outcome["ratio"] < 1 else up
+    words = "cannot be told apart from no effect" if not outcome["claimed"] else down if outcome["ratio"] < 1 else up
     few = sum(outcome[arm] for arm in ("with", "without"))
-    only = "" if few == 2 * PER_ARM else f" (known of {outcome['with']} and {outcome['without']} sessions)"
+    only = "" if few == 2 * PER_ARM else f" (known for {outcome['with']} and {outcome['without']} sessions)"
     return f"{_change(outcome['ratio'])} (95 %: {_change(outcome['low'])} to {_change(outcome['high'])}): {words}{only}"
 
 
@@ -95,7 +95,7 @@ def _method(name: str, result: dict[str, Any]) -> str:
     only = f" {_NO_SUMMARY}" if name == COMPACT else ""
     return (
         f"Each figure is per answered prompt of yours, {with_it} compared with {without}, and includes what the setting itself costs."
-        f"{dated} 1 in 20 such intervals misses the truth.{only}"
+        f"{dated} 1 in 20 such intervals misses the true value.{only}"
     )
 
 
@@ -107,18 +107,18 @@ def _left_out(name: str, result: dict[str, Any]) -> str:
 
 
 def _advice(name: str, result: dict[str, Any]) -> str:
-    """Return one line of what to do, by the one outcome that decides."""
+    """Return one line of advice, by the outcome that decides."""
     deciding = result["outcomes"][result["decides"]]
     what = _OUTCOMES[result["decides"]][0]
-    stays = f"Sessions have {_value(name, USUAL[name])} until you say otherwise."
+    stays = f"Sessions keep {_value(name, USUAL[name])} until you change it."
     if deciding is None:
-        return f"Advice: none, because {what} is known of too few sessions. {stays}"
+        return f"Advice: none, because {what} is known for too few sessions. {stays}"
     if deciding["claimed"]:
         better = ARMS[name][deciding["ratio"] > 1]
         return f"Advice: {_set(name, better)}. That {'costs less' if what == 'money' else 'takes fewer tokens'}. {stays}"
     needed, change = result["needed"]["sessions"], result["needed"]["change"]
     return (
-        f"Advice: choose what you like better. Seeing a change of {change * 100:.0f} % would take about {needed:,} sessions of each."
+        f"Advice: choose what you like better. Detecting a change of {change * 100:.0f} % would take about {needed:,} sessions of each."
         f" {stays}"
     )
 
@@ -130,16 +130,16 @@ def _set(name: str, value: str) -> str:
 
 
 def _stopped(trial: dict[str, Any]) -> list[text.Line]:
-    words = f"{trial['name']}: ended unread {_day(trial['stopped'])}. To begin again: popkit try-out start {trial['name']}"
+    words = f"{trial['name']}: ended without a result {_day(trial['stopped'])}. To start it again: popkit try-out start {trial['name']}"
     return text.wrap(words, indent="  ")
 
 
 def started(name: str) -> list[text.Line]:
-    """Return what is said of a trial that begins, or goes on."""
+    """Return the message about a trial that starts or continues."""
     with_it, without = (_value(name, value) for value in ARMS[name])
     words = (
-        f"From the next session on, a coin decides for each whether it has {with_it} or {without}; it keeps that for its life. After"
-        f" {PER_ARM} sessions of each, popkit try-out says what that did. Sessions differ, so that tells a large change (about a half) from"
+        f"From the next session on, a coin decides for each whether it has {with_it} or {without}; a session keeps it to its end. After"
+        f" {PER_ARM} sessions of each, popkit try-out shows the result. Sessions differ, so that tells a large change (about a half) from"
         f" none, and a small one hardly ever. To end it: popkit try-out stop {name}"
     )
     only = f" {_NO_SUMMARY}" if name == COMPACT else ""
@@ -147,9 +147,9 @@ def started(name: str) -> list[text.Line]:
 
 
 def stopped(name: str, is_unread: bool) -> list[text.Line]:
-    """Return what is said of a trial that was stopped."""
+    """Return the message about a trial that was stopped."""
     return text.wrap(
-        f"The trial of {name} has ended" + (" unread." if is_unread else ".") + " All sessions have what your configuration says."
+        f"The trial of {name} has ended" + (" unread." if is_unread else ".") + " All sessions use the setting in your configuration."
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils.policy.lost_cache import PAUSE
-from hooks.utils.state import prompt_overhead
+from hooks.utils.state import client_reports
 from popkit_retention.bill.digests import FILE
 from tests.bill.conversations import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop
@@ -24,7 +24,7 @@ def shop(tmp_path: Path) -> Shop:
     rules = tmp_path / "shop" / "CLAUDE.md"
     made = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
     rules.write_text("# Shop\n\n## Deploying\n\n" + "Ask first. " * 500)
-    prompt_overhead.hide(str(made.home), str(made.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
+    client_reports.hide(str(made.home), str(made.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
     return made
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hooks.utils import text
-from hooks.utils.views import ledgers
+from hooks.utils.views import amounts
 from tests.dashboard.page.served import Visit
 
 # Around every rounding, and halves that the two languages round differently.
@@ -47,7 +47,7 @@ OF_THE_PANEL = {
     "percent": (lambda ratio: f"{ratio:.0%}", RATIOS),
     "span": (text.span, SECONDS),
     "countdown": (text.countdown, SECONDS),
-    "money": (ledgers.usd, DOLLARS),
+    "money": (amounts.usd, DOLLARS),
     "size": (lambda number: text.size(round(number)), NUMBERS),
 }
 MANY = 2_000

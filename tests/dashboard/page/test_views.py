@@ -117,7 +117,7 @@ def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit:
         card = seen.page.locator(f"#policy-{policy['domain']}")
         for words in (*policy["sentences"], *policy["words"]):
             expect(card).to_contain_text(words, ignore_case=True)
-        expect(card).to_contain_text("Nothing is deleted by itself")
+        expect(card).to_contain_text("Nothing is deleted until you run popkit retention gc")
         expect(card.get_by_text("older_than_days").last).not_to_be_visible()
     hot = told["zones"][0]
     expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))

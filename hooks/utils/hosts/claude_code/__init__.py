@@ -76,7 +76,12 @@ TOOLS = tools.Tools(
         "ExitPlanMode": (tools.PLAN,),
     },
     TOOL_TIERS,
-)
+    (
+        "file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path",
+        "skill", "bash_id", "shell_id", "task_id",
+    ),
+    _READ,
+)  # fmt: skip
 
 
 # --- times -------------------------------------------------------------------------------------------------------------------------------

@@ -91,11 +91,11 @@ def commits(call: Call) -> bool:
 
 def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
     """Return the files in the commit that a call made, as git says; None where git cannot say."""
-    from ...io import git
+    from ...io import processes
 
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response
-    return git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
+    return processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
 
 
 # --- outcomes -------------------------------------------------------------------------------------------------------------------
@@ -106,12 +106,13 @@ def hash_content(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
-    """Return the outcome of a successful call from the host's structured response (a string counts as the text itself)."""
+def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object, text: str = "") -> Outcome:
+    """Return the outcome of a successful call from the host's structured response (a string counts as the text itself). `text`: what the
+    model got, where that is known: how a Read numbers its lines depends on the host's version."""
     if isinstance(response, str):
         return outcome_of_text(tool, tool_input, response)
     if tool.operation == READ and isinstance(response, dict):
-        return _read(response)
+        return _read(response, _number_chars(text))
     if tool.operation in EDITS:
         return _ack(tool, tool_input)
     if isinstance(response, dict):
@@ -119,8 +120,8 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
             return Outcome(chars=_STARTED_CHARS)
         if isinstance(response.get("newTodos"), list):
             return Outcome(chars=_TODOS_CHARS)
-    text, images = _shown(tool, response)
-    return _outcome(text, images)
+    shown, images = _shown(tool, response)
+    return _outcome(shown, images)
 
 
 def outcome_of_error(error: str) -> Outcome:
@@ -179,7 +180,7 @@ def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
     return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
 
 
-def _read(response: dict[str, Any]) -> Outcome:
+def _read(response: dict[str, Any], number_chars: int) -> Outcome:
     file = response.get("file")
     kind = response.get("type")
     if kind == "file_unchanged":
@@ -199,15 +200,16 @@ def _read(response: dict[str, Any]) -> Outcome:
     lines = content.rstrip("\n").count("\n") + 1
     total = _int(file.get("totalLines"), 0)
     whole = first <= 1 and _int(file.get("numLines"), lines) >= total
-    return _read_outcome(content, first, lines, whole)
+    return _read_outcome(content, first, lines, whole, number_chars)
 
 
-def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
+def _read_outcome(content: str, first: int, lines: int, whole: bool, number_chars: int) -> Outcome:
+    """Return the outcome of a Read of these lines; `number_chars` as `_number_chars` gives it."""
     content = content.rstrip("\n")
     if not content:
         return Outcome(interval=[1, 0])
     # The model sees each line behind its number and a tab.
-    chars = len(content) + lines * (len(str(first + lines)) + 1)
+    chars = len(content) + lines * (number_chars or len(str(first + lines)) + 1)
     outcome = Outcome(chars, wide_chars(content), hash_content(content)[:HASH_CHARS])
     outcome.interval = [1, 0] if whole else [first, first + lines - 1]
     return outcome
@@ -220,11 +222,8 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     first = 0
     content = []
     for line in lines:
-        number, mark, rest = line.partition("\t")
-        if not mark:
-            number, mark, rest = line.partition("→")
-        number = number.strip()
-        if not mark or not number.isdigit():
+        number, rest = _numbered(line)
+        if not number:
             break
         first = first or int(number)
         content.append(rest)
@@ -233,7 +232,25 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     while content and not content[-1]:
         content.pop()
     narrowed = tool_input.get("offset") is not None or tool_input.get("limit") is not None
-    return _read_outcome("\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES)
+    return _read_outcome(
+        "\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES, _number_chars(text)
+    )
+
+
+def _numbered(line: str) -> tuple[str, str]:
+    """Return (number, rest) of a line as a Read shows it; ("", "") for any other. Older versions write `     1→`, newer `1<tab>`."""
+    for sign in ("→", "\t"):
+        number, mark, rest = line.partition(sign)
+        if mark and number.strip(" ").isdigit():
+            return number.strip(" "), rest
+    return "", ""
+
+
+def _number_chars(text: str) -> int:
+    """Return how many characters stand before each line of a Read where all numbers have the same width; 0 for numbers as they are."""
+    line = text.partition("\n")[0]
+    number, rest = _numbered(line)
+    return len(line) - len(rest) if number and line.startswith(" ") else 0
 
 
 def _shown(tool: Tool, response: object) -> tuple:

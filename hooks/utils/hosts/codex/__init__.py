@@ -61,6 +61,8 @@ TOOLS = tools.Tools(
         "request_user_input": (tools.ASK,),
     },
     TOOL_TIERS,
+    ("file_path", "command", "pattern", "url", "query", "description", "path"),
+    _FILE,
 )
 
 

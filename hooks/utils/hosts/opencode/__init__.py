@@ -61,6 +61,8 @@ TOOLS = tools.Tools(
         "plan_exit": (tools.PLAN,),
     },
     TOOL_TIERS,
+    ("file_path", "filePath", "command", "pattern", "url", "query", "description", "path", "task_id"),
+    _FILE,
 )
 
 

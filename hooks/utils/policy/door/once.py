@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, NamedTuple
 
+    from ..tools import Tool
     from .shown import Run
 
     class Reduced(NamedTuple):
@@ -215,35 +216,18 @@ def _number(prefix: str) -> int:
 _LONGEST_NAME = 60
 _CUT = "…"
 _SEPARATORS = "/\\"  # of every system: a session may have been recorded on another
-# What tells a call of a tool from its others, the most telling first; what several calls have in common tells nothing.
-_NAMING_KEYS = (
-    "file_path",
-    "filePath",
-    "notebook_path",
-    "command",
-    "pattern",
-    "url",
-    "query",
-    "description",
-    "path",
-    "skill",
-    "bash_id",
-    "shell_id",
-    "task_id",
-)
-_PATHS = ("file_path", "filePath", "notebook_path", "path")
 # Characters that enclose a reference and its words, and occur in neither.
 _LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "…": "..."})
 
 
-def name_of(tool: str, tool_input: dict[str, Any], cwd: str) -> str:
+def name_of(tool: Tool, tool_input: dict[str, Any], cwd: str) -> str:
     """Return the name of a call: `Read of src/app.js`, `Bash of npm test`; the tool alone where its input says nothing in a line."""
-    for key in _NAMING_KEYS:
-        value = tool_input.get(key)
+    for field in tool.naming:
+        value = tool_input.get(field)
         if isinstance(value, str) and value.strip():
-            shown = _path(plain(value), plain(cwd)) if key in _PATHS else _middle_out(plain(value))
-            return f"{plain(tool)} of {shown}"
-    return plain(tool)
+            shown = _path(plain(value), plain(cwd)) if field in tool.files else _middle_out(plain(value))
+            return f"{plain(tool.name)} of {shown}"
+    return plain(tool.name)
 
 
 def plain(text: str) -> str:

@@ -33,6 +33,9 @@ _GRAM = 4
 LEAST_LINES = 2 * _GRAM
 # Of places with the same four lines (the head of every file, say) the newest are compared.
 _MOST_PLACES = 4
+# A place in one number, for there are tens of thousands: the source's in its high bits, the line's in the low ones.
+_LINE_BITS = 32
+_LINES = (1 << _LINE_BITS) - 1
 
 
 class Lines(Sequence[str]):
@@ -110,7 +113,7 @@ class Source:
 class Shown:
     """The lines that a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
 
-    __slots__ = ("_count", "_forgotten", "_left", "_named", "_places", "sources")
+    __slots__ = ("_at", "_count", "_forgotten", "_left", "_named", "_places", "sources")
 
     def __init__(self) -> None:
         self.sources: dict[str, Source] = {}
@@ -120,7 +123,8 @@ class Shown:
         self._forgotten: set[int] = set()
         self._left: dict[int, int] = {}
         self._named: dict[tuple[str, bool], list[Source]] = {}  # (name, is_input) -> in the order in which they came
-        self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
+        self._at: dict[int, Source] = {}  # a source's `place` -> it
+        self._places: dict[int, int | list[int]] = {}  # hash of four lines -> where they stand, if in several places the newest last
 
     def add(self, source: Source) -> None:
         """Add lines that have entered the context; those that the same id showed before are gone."""
@@ -130,21 +134,32 @@ class Shown:
         before = self.sources.pop(source.id, None)
         if before is not None:
             self._named[before.name, before.is_input].remove(before)
-        self.sources[source.id] = source
+            self._at.pop(before.place, None)
+        self.sources[source.id] = self._at[source.place] = source
         self._named.setdefault((source.name, source.is_input), []).append(source)
         lines = source.lines
         for at in range(0, len(lines) - _GRAM + 1, _GRAM):
-            places = self._places.setdefault(hash(tuple(lines[at : at + _GRAM])), [])
-            places.append((source, at))
-            if len(places) > _MOST_PLACES:
-                # The first of a source leads the longest way through lines that repeat.
-                del places[next((later for later in range(1, _MOST_PLACES) if places[later][0] is places[later - 1][0]), 0)]
+            self._index(hash(tuple(lines[at : at + _GRAM])), source.place << _LINE_BITS | at)
+
+    def _index(self, gram: int, place: int) -> None:
+        """Note that these four lines stand there, too."""
+        known = self._places.get(gram)
+        if known is None:
+            self._places[gram] = place
+            return
+        places = [known] if isinstance(known, int) else known
+        places.append(place)
+        if len(places) > _MOST_PLACES:
+            # The first of a source leads the longest way through lines that repeat.
+            sources = [each >> _LINE_BITS for each in places]
+            del places[next((later for later in range(1, _MOST_PLACES) if sources[later] == sources[later - 1]), 0)]
+        self._places[gram] = places
 
     def keep(self, ids: Collection[str]) -> None:
         """Keep these alone: nothing else is in the context any more."""
         remaining = [source for id, source in self.sources.items() if id in ids]
         if len(remaining) < len(self.sources):
-            self.sources, self._places, self._named = {}, {}, {}
+            self.sources, self._at, self._places, self._named = {}, {}, {}, {}
             for source in remaining:
                 self.add(source)
 
@@ -184,8 +199,8 @@ class Shown:
             begin = floor
             while begin <= end - _GRAM:
                 best: Run | None = None
-                for source, at in self._places.get(hash(tuple(lines[begin : begin + _GRAM])), ()):
-                    if self.sources.get(source.id) is source and (not path or source.path == path):
+                for source, at in self._standing(hash(tuple(lines[begin : begin + _GRAM]))):
+                    if not path or source.path == path:
                         run = _grown(lines, begin, (floor, end), source, at)
                         if best is None or run.end - run.begin >= best.end - best.begin:
                             best = run
@@ -195,6 +210,12 @@ class Shown:
                 else:
                     begin += 1
         return runs
+
+    def _standing(self, gram: int) -> list[tuple[Source, int]]:
+        """Return where these four lines stand: sources, and the number of the first line in each."""
+        places = self._places.get(gram, [])
+        known = [(self._at.get(place >> _LINE_BITS), place & _LINES) for place in ([places] if isinstance(places, int) else places)]
+        return [(source, at) for source, at in known if source is not None]
 
 
 def _grown(lines: Sequence[str], begin: int, bounds: tuple[int, int], source: Source, at: int) -> Run:

@@ -105,7 +105,7 @@ function plain(dollars) {
 
 const threeFigures = (number) => fixed(number, number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2);
 
-/** $12.34, $0.003, $12.3k; with its sign where it is a net; "-" where no price is known. As views/ledgers.py says it. */
+/** $12.34, $0.003, $12.3k; with its sign where it is a net; "-" where no price is known. As views/amounts.py says it. */
 export function money(dollars, signed = false) {
   if (dollars === null || dollars === undefined) return "-";
   const said = plain(dollars);

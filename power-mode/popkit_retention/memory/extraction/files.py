@@ -5,8 +5,8 @@ A file counts once a call has shown that it is there: it was read, edited or wri
 and a call that failed, show nothing.
 
 A name is what `policy/placeholder.py` calls one: no plain word. A session looked for it if the assistant searched for it, or wrote it
-having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which languages
-define names that other files use: locals of a function do not count, and names of libraries never come up.
+having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which
+languages define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import replace
 from os.path import isdir, isfile, join
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import files, git, repository
+from hooks.utils.io import files, processes, repository
 from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import normal_path
@@ -292,7 +292,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
         if file:
             if file not in blobs:
                 data = content(join(root, file))
-                blobs[file] = git.blob_of(data) if data is not None else ""
+                blobs[file] = processes.git_blob_of(data) if data is not None else ""
             if blobs[file]:
                 details["blob"] = blobs[file]
             elif each.kind == PATH:
@@ -311,7 +311,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
 def defined_in(names: list[str], root: str) -> dict[str, str]:
     """Return, of names that one file of a checkout defines and no other, that file: as git says, which reads tracked files alone."""
     any_of_them = "|".join(name.replace("$", "[$]") for name in names)
-    said = git.ask(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
+    said = processes.ask_git(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
     found: dict[str, set[str]] = {}
     for name, file in definitions(files.text_of(said or b"")[:_MOST_CHARS]):
         if file and not file.endswith(PROSE):

@@ -209,9 +209,9 @@ def check_given(key: str, value: object, now: object) -> None:
 def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
     """Return the store that the user's configuration names; None, without `create`, for a file that nobody has made yet. Raise NoHome and
     StoreUnavailable."""
-    from hooks.utils.config import cached
+    from hooks.utils.config import effective
 
-    where: str = cached.effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
+    where: str = effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
     if not create and "://" not in where and not os.path.lexists(path_of(where, environ)):
         return None
     return open_store(where, environ)

@@ -18,6 +18,7 @@ export function Areas({ points, parts, marks, caption }) {
   const x = (at) => EDGE.left + (points.length > 1 ? (at / (points.length - 1)) * inner : inner / 2);
   const y = (value) => HEIGHT - EDGE.bottom - (value / high) * (HEIGHT - EDGE.top - EDGE.bottom);
   const place = (pixel) => Math.max(0, Math.min(points.length - 1, Math.round(((pixel - EDGE.left) / inner) * (points.length - 1))));
+  const isFirstOfMinute = (at, number, all) => !number || clock(points[at].at) !== clock(points[all[number - 1]].at);
   const words = (at) =>
     `Request ${points[at].request}, ${moment(points[at].at)}: ${tokens(sums[at])} in all. ` +
     [...parts]
@@ -31,7 +32,7 @@ export function Areas({ points, parts, marks, caption }) {
       ${(chosen) => html`<svg width=${width} height=${HEIGHT} viewBox=${`0 0 ${width} ${HEIGHT}`} aria-hidden="true">
         <${Grid} steps=${steps} y=${y} left=${EDGE.left} right=${width - EDGE.right} words=${tokens} />
         ${stack(points, parts, x, y)}
-        ${spread(points.length, Math.floor(inner / 90)).map(
+        ${spread(points.length, Math.floor(inner / 90)).filter(isFirstOfMinute).map(
           (at) => html`<text key=${at} class="tick" x=${x(at)} y=${HEIGHT - 6} text-anchor=${at === points.length - 1 ? "end" : "middle"}>
             ${clock(points[at].at)}
           </text>`,

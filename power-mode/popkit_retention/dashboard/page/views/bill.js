@@ -1,4 +1,4 @@
-// The bill of a project: what stands in each prompt before the first word, what could go, what the whole was paid for, lost caches.
+// The bill of a project: what each prompt contains before the first word, what could be removed, what the whole was paid for, lost caches.
 
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
@@ -91,7 +91,7 @@ function Before({ bill, phrases }) {
   return html`<${Card} title="Before your first word" id="before" wide note=${note}>
     ${
       rows.length
-        ? html`<${Table} label="What stands in each prompt" heads=${["What", "Tokens", "Share", "Month"]} rows=${lines} />`
+        ? html`<${Table} label="What each prompt contains" heads=${["What", "Tokens", "Share", "Month"]} rows=${lines} />`
         : html`<p>${bill.first_prompt ? `The newest session began with ${longTokens(bill.first_prompt)}. ` : ""}${phrases.unknown}</p>`
     }
   <//>`;
@@ -117,7 +117,7 @@ function Proposals({ bill, words, drafts }) {
           )}
         </ul>
         ${words.length > MOST && html`<p class="note">${whole(words.length - MOST)} more: <code>popkit bill --json</code></p>`}`
-        : html`<p class="note">Nothing to propose: whatever was used once stays.</p>`
+        : html`<p class="note">Nothing to propose: everything here has been used.</p>`
     }
   <//>`;
 }
@@ -128,7 +128,7 @@ function Hidden({ words, hidden }) {
       ${Object.values(hidden).map(
         (row, at) => html`<li class="limit" key=${row.name}>
           <p>${words[at]}</p>
-          <p class="note">To have it back: <code>popkit bill show ${quoted(row.name)}</code></p>
+          <p class="note">To bring it back: <code>popkit bill show ${quoted(row.name)}</code></p>
         </li>`,
       )}
     </ul>
@@ -164,7 +164,7 @@ function Lost({ misses, causes }) {
   const share = misses.usd ? `, ${percent(lost.usd / misses.usd)} of what all requests cost` : "";
   const note = lost.times
     ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${times}: ${usd(lost.usd)}${share}`
-    : "No request wrote what the one before had left in the cache.";
+    : "No request wrote again what the previous one had left in the cache.";
   const said = ({ cause, details }) => {
     const [what, advice] = causes[cause] ?? [cause, ""];
     const more = details.map(([words, times]) => (times > 1 ? `${words} (${whole(times)})` : words)).join("; ");

@@ -89,10 +89,10 @@ const listCommand = (folder, tier) =>
 
 function Overview({ shown }) {
   return html`<${Card} title="By tier" id="tiers"
-    note=${shown.on ? null : "Memory is off: sessions of this project teach nothing, and get no MEMORY.md."}>
+    note=${shown.on ? null : "Memory is off: sessions of this project teach nothing and get no MEMORY.md."}>
     ${
       shown.alerts.length > 0 &&
-      html`<ul class="alerts" aria-label="What goes soon">${shown.alerts.map(
+      html`<ul class="alerts" aria-label="Items that will be deleted soon">${shown.alerts.map(
         (words) => html`<li
       key=${words}>${words}</li>`,
       )}</ul>`
@@ -109,8 +109,8 @@ function Overview({ shown }) {
     </table>
     <${Figures} heads=${["Compressed to", "Items", "Tokens each", "Score"]}
       rows=${shown.levels.map((at) => [capital(at.level), whole(at.items), at.mean_tokens.toFixed(1), at.mean_score.toFixed(2)])} />
-    <${Figures} heads=${["Due to leave Hot", "Score", "Asked for"]} rows=${shown.demotion.map(candidate)} />
-    <${Figures} heads=${["Archive would take", "Score", "Asked for"]} rows=${shown.archive.map(candidate)} />
+    <${Figures} heads=${["Due to leave Hot", "Score", "Retrieved"]} rows=${shown.demotion.map(candidate)} />
+    <${Figures} heads=${["Archive would take", "Score", "Retrieved"]} rows=${shown.archive.map(candidate)} />
   <//>`;
 }
 
@@ -155,7 +155,7 @@ function Item({ item, project }) {
   return html`<li class="item">
     <p class="item-head">
       <${TierBadge} tier=${item.tier} /> <span class="note">${item.kind}</span>
-      ${item.waits && html`<span class="badge badge-warn">Said by an agent, waits for your yes</span>`}
+      ${item.waits && html`<span class="badge badge-warn">Said by an agent, waits for your approval</span>`}
       ${item.pinned && html`<span class="badge">Pinned</span>`}${
         item.marked &&
         html`<span

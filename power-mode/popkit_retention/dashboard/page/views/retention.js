@@ -103,7 +103,7 @@ function Holds({ holds }) {
           <${DeedButtons} deeds=${hold.deeds} where=${WHERE} />
         </li>`,
           )}</ul>`
-        : html`<${Empty} title="Nothing is held">Open a session and choose Hold to keep everything that it left.<//>`
+        : html`<${Empty} title="Nothing is held">Open a session and choose Hold to keep all its results.<//>`
     }
   <//>`;
 }
@@ -161,7 +161,7 @@ function Log({ whole: sound }) {
             </table></div>
             <${More} shown=${entries.length} total=${total} limit=${limit} step=${LOG_PAGE} most=${LOG_MOST} ask=${more}
               rest=${`popkit retention log --most ${total}`} />`
-          : html`<${Empty} title="The log is empty">What changes policies, holds and stored data is written here.<//>`}
+          : html`<${Empty} title="The log is empty">Changes of policies, holds and stored data are recorded here.<//>`}
     <//>
   <//>`;
 }

@@ -59,7 +59,7 @@ function Days({ days, chosen, choose }) {
           <${DayBars} days=${days.map((day) => ({ day: day.day, values: amounts(day) }))} up=${[SAVED]} down=${[COST]} line=${NET}
             words=${(dollars) => money(dollars)} ticks=${(dollars) => money(dollars)} least=${CENT}
             caption="API-equivalent dollars saved and spent, by day" />`
-        : html`<${Empty} title="PopKit has saved and cost nothing yet">Figures appear after the first results were kept out or cleared.<//>`
+        : html`<${Empty} title="PopKit has saved and cost nothing yet">Figures appear once results have been kept out or cleared.<//>`
     }
   <//>`;
 }

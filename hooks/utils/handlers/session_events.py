@@ -1,0 +1,271 @@
+"""Follow a session: it begins, is compacted, ends, or is left when its client turns to another one; it may be resumed later."""
+
+from __future__ import annotations
+
+from ..config import sweep_cached
+from ..hosts.claude_code.calls import text
+from ..io import files
+from ..io.system import now as time_of_day
+from ..io.system import os
+from ..policy import engine, events
+from ..policy.ruleset import DEFAULT_HINTS
+from ..state import live, memory, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ..policy.ruleset import Ruleset
+
+HINT = "Send look-ups that do not depend on one another together in one message. Update the todo list along with other calls, never alone."
+# Sources of an empty context.
+_NEW = ("startup", "clear")
+_EMPTY = (*_NEW, "compact")
+# The hook runs at most so long after a compaction that PopKit answered.
+_JUST_NOW_S = 60.0
+# The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. A larger transcript is left alone.
+CLEAR_BYTES = 24 * 1024 * 1024
+# Ends after which the client has the transcript in its memory already: a rewrite would come too late.
+_GOES_ON = ("resume",)
+
+
+def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
+    model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
+    site = live.site_of(payload, environ)
+    if site is None:
+        return None
+    facts: dict[str, object] = {"project": site.project, "transcript": text(payload, "transcript_path")}
+    if text(payload, "model"):
+        facts["model"] = text(payload, "model")
+    source = text(payload, "source")
+    compacted = source == "compact"
+    if compacted:
+        facts["compacted"] = True
+    site.remember(**facts, **_trials_at_start(site, source))
+    paths = site.paths()
+    before = store.read_unlocked(paths)
+    live.rebuild_if_small(site, paths, text(payload, "transcript_path"))
+
+    def begin(stored: store.Stored, rules: Ruleset) -> None:
+        if stored.state.index == 0:
+            stored.state.cwd = text(payload, "cwd")
+        if compacted and before is not None and stored.state.epoch == before.state.epoch:
+            engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
+
+    try:
+        live.change(site, paths, "", begin)
+    except files.LockTimeout:
+        pass  # the first prompt makes the state follow the transcript
+    now = time_of_day(environ)
+    given = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
+    if compacted:
+        given.append(_index(site, now))
+    else:
+        from ..state import sweeping
+
+        sweep_cached(site.home, now)
+        sweeping.sweep(site, now)
+    context = "\n\n".join(filter(None, given))
+    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
+    notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
+    message = "\n".join(filter(None, notices))
+    return {**answer, **({"systemMessage": message} if message else {})} or None
+
+
+def _trials_at_start(site: live.Site, source: str) -> dict[str, Any]:
+    """Return the facts of what the session has on trial."""
+    if not site.tries:
+        return {}
+    from ..state import trials
+
+    if source == "resume":
+        trials.note_end(site, None)
+    return trials.facts_at_start(site) if source in _NEW else trials.facts_later(site)
+
+
+def _news(site: live.Site) -> str:
+    if not site.tries:
+        return ""
+    from ..state import trials
+
+    return trials.notice(site)
+
+
+def _hint(site: live.Site, now: float) -> str:
+    """Return the sentence that asks for fewer requests, where hints are on and this context does not have it; book its tokens as our own
+    text."""
+    if site.setting("hints", DEFAULT_HINTS) != "on":
+        return ""
+    from ..policy.estimate import estimate_tokens
+    from ..state import journal
+
+    try:
+        if not site.claim("hinted", now):
+            return ""
+        store.journal(site.paths(), journal.advised(estimate_tokens(HINT), now))
+    except (OSError, ValueError) as error:
+        from ..io import storage  # seldom
+
+        storage.log_failure(site.environ, "hints", error)
+        return ""
+    return HINT
+
+
+def _memory_text(site: live.Site, now: float) -> str:
+    if not memory.is_used(site.home):
+        return ""
+    from ..state import services
+
+    return services.deliver_memory(site, now)
+
+
+def _question(site: live.Site) -> str:
+    if not memory.is_used(site.home):
+        return ""
+    from ..state import services
+
+    return services.memory_question(site)
+
+
+def _index(site: live.Site, now: float) -> str:
+    """Return the index of what a summary replaced; "" after a compaction of ours, whose placeholders are the index."""
+    in_place = site.session.get("in_place")
+    if in_place is not None:
+        site.remember(in_place=None)
+        if 0 <= now - in_place < _JUST_NOW_S:
+            return ""
+    from ..reclaim import compaction_advice
+
+    return compaction_advice.after(site, now) or ""
+
+
+def _forget_hint(site: live.Site) -> None:
+    """Note that the context has lost the hint, or is about to."""
+    if site.session.get("hinted") is not None:
+        site.remember(hinted=None)
+
+
+def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
+    """Bring the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
+    rewound branch is dropped. What is live ends later, when SessionStart(compact) says that the compaction happened.
+
+    Return what the summariser should know, as plain text: JSON would be pasted into its instructions verbatim. None where the mod has just
+    said it."""
+    site = live.site_of(payload, environ)
+    if site is None:
+        return None
+    from ..reclaim import compaction_advice
+
+    now = time_of_day(environ)
+    _forget_hint(site)
+    _learn(site, text(payload, "transcript_path"), now)
+    if text(payload, "trigger") == "auto":
+        _remember_size(site, text(payload, "transcript_path"))
+    if compaction_advice.was_advised(site, now):
+        return None
+    return compaction_advice.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
+
+
+def _remember_size(site: live.Site, transcript_path: str) -> None:
+    """Keep the size at which Claude Code compacts, for hooks that read only the newest request."""
+    from ..hosts.claude_code import usage
+
+    newest = usage.newest_usage(transcript_path)
+    if newest is not None:
+        site.remember(compacted_tokens=newest.tokens)
+
+
+def _learn(site: live.Site, transcript_path: str, now: float) -> None:
+    """Learn from the session while all of it is still the context; have memory given to the context again afterwards."""
+    if memory.is_used(site.home):
+        from ..state import services
+
+        services.note_emptied(site)
+        services.start_learning(site, transcript_path, now)
+
+
+def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
+    """End what lives for the session, if this is an end."""
+    site = live.site_of(payload, environ)
+    if site is None:
+        return
+    _sweep_sockets(site.home)
+    now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
+    _trials_at_end(site, transcript_path, now)
+    if why == "clear":
+        _forget_hint(site)
+    if store.read_unlocked(site.paths()) is None:
+        return  # nothing was tracked
+    live.end_session(site, now, why)
+    if why == "clear" and memory.is_used(site.home):
+        from ..state import services
+
+        services.note_emptied(site)
+    from ..state import reconciling, services, sweeping
+
+    services.start_jobs(site, transcript_path, now)  # first: the host does not wait for long
+    if site.rules().clear_at_exit and why not in _GOES_ON:
+        _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
+    elif reconciling.is_due(site, transcript_path):
+        _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
+    sweeping.sweep(site, now)
+
+
+def _trials_at_end(site: live.Site, transcript_path: str, now: float) -> None:
+    if site.tries:
+        from ..state import trials
+
+        trials.note_end(site, now, spoke=bool(store.file_stamp(transcript_path)))
+
+
+def _sweep_sockets(popkit_home: str) -> None:
+    """Remove the sockets of killed helpers: another helper, which would do it, may never start."""
+    try:
+        os.stat(popkit_home + "/run")
+    except OSError:
+        return  # there are none
+    from ..state import sockets
+
+    sockets.sweep(popkit_home)
+
+
+def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, str]) -> None:
+    """Do the work in a child and wait for it; it goes on if the host kills this process."""
+    import os
+
+    if not hasattr(os, "fork"):
+        work()
+        return
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()  # signals of the host to this process do not reach it
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for fd in range(3):
+            os.dup2(nowhere, fd)  # the host waits for the end of our output
+        work()
+    except BaseException as error:  # noqa: BLE001  a child must not go on as the hook
+        from ..io import storage
+
+        storage.log_failure(environ, "session-end", error)
+    finally:
+        os._exit(0)
+
+
+def _clear(site: live.Site, transcript_path: str, now: float) -> None:
+    """Take what is not needed out of the transcript, so that a later resume starts lean."""
+    import os
+
+    from ..policy.planning import Selection
+    from ..reclaim import access, clearing
+
+    files.patience.left_s = float("inf")  # the session is over
+    try:
+        if os.path.getsize(transcript_path) <= CLEAR_BYTES:
+            clearing.clear(site, transcript_path, now, Selection(), at_end=True)
+    except access.Refused:
+        return  # as it was; `/popkit:context clear` says why

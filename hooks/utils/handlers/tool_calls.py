@@ -1,0 +1,93 @@
+"""Give the result of a completed tool call a lifetime, and end those of others; before a call, allow `popkit restore HANDLE`, which a
+placeholder tells the model to run, without a question to the user."""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import TOOLS
+from ..hosts.claude_code.calls import call_of, commits, committed, run_as_ours, text
+from ..io import files
+from ..io.system import now as time_of_day
+from ..policy.tools import SHELL
+from ..state import live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..policy.ruleset import Ruleset
+    from ..policy.tools import Call
+    from ..state import store
+
+
+# The only inputs of a shell that may be set: they change neither the command nor where it runs.
+_HARMLESS = frozenset(("command", "description", "timeout"))
+
+
+def track(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Observe the call in its context: the main thread, or the subagent that the payload names."""
+    site = live.site_of(payload, environ)
+    call = call_of(payload, time_of_day(environ)) if site else None
+    if site is None or call is None:
+        return None
+    agent_id = text(payload, "agent_id")
+    answer = None
+    if call.outcome.unchanged:
+        answer, call = _repaired(site, payload, call, agent_id)
+    has_committed = commits(call)
+    if has_committed:
+        call.committed = committed(call, payload, call.at)
+    paths = site.paths(agent_id)
+
+    def observe(stored: store.Stored, rules: Ruleset) -> bool:
+        if call.id in stored.state.live:
+            return False  # the hook is registered twice
+        live.observe_call(paths, stored, call, rules, has_committed)
+        return True
+
+    try:
+        live.change(site, paths, "" if agent_id else text(payload, "transcript_path"), observe)
+    except files.LockTimeout:
+        from ..state import journal, pending
+
+        pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if has_committed else [])
+    return answer
+
+
+def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: str) -> tuple[dict[str, Any] | None, Call]:
+    """Return (the answer to the host or None, the call as the model sees it)."""
+    from ..reclaim.unchanged_read import repair  # seldom
+
+    answer, response = repair(site, call, text(payload, "transcript_path"), agent_id)
+    seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None
+    return answer, seen or call
+
+
+def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Allow exactly `popkit restore HANDLE`, and give the host the command under which a project's own `popkit` cannot be meant."""
+    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
+    if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
+        return None
+    command = text(tool_input, tool.line)
+    words = command.split(" ")
+    if len(words) != 3 or words[:2] != ["popkit", "restore"]:
+        return None
+    from ..policy.placeholder import is_handle
+
+    if not is_handle(words[2]):
+        return None
+    site, ours = live.site_of(payload, environ), run_as_ours(command)
+    if site is None or not ours:
+        return None
+    from ..reclaim import restoring
+
+    if not restoring.was_cleared_here(site, words[2], text(payload, "transcript_path")):
+        return None
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "permissionDecisionReason": "popkit restore prints what was cleared from this context",
+            "updatedInput": {**tool_input, "command": ours},
+        }
+    }

@@ -1,0 +1,164 @@
+"""Run other programs: git, which says what a commit holds and whether it keeps a file's bytes, and `popkit WORDS` in processes of their
+own, which outlive the hook that starts them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import home
+from .system import join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+TIMEOUT_S = 2.0
+PATIENT_S = 5.0  # where a person waits
+# A commit that is older than this is not the one that the call has just made.
+RECENT_S = 120
+
+
+def commit_hashes(output: str) -> list[str]:
+    """Return the abbreviated hashes in what `git commit` prints: "[main 1a2b3c4] subject", one a commit."""
+    hashes = []
+    for line in output.splitlines():
+        head, bracket, _ = line.partition("]")
+        words = head[1:].split()
+        if line.startswith("[") and bracket and len(words) >= 2 and _is_hash(words[-1]):
+            hashes.append(words[-1])
+    return hashes
+
+
+def _is_hash(word: str) -> bool:
+    return 4 <= len(word) <= 64 and all(char in "0123456789abcdef" for char in word)
+
+
+def committed_files(folder: str, output: str, now: float) -> list[str] | None:
+    """Return the absolute paths of the files in the commits that a command has just made in a folder; None where git cannot say."""
+    hashes = commit_hashes(output)
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    listed = _git(folder, "show", "--no-color", "--no-renames", "--name-only", "-z", "--format=%ct", "-m", "--first-parent",
+                  *(hashes or ["HEAD"]), "--") if top else None  # fmt: skip
+    if not top or not listed:
+        return None
+    root = top.strip("\n")
+    names = []
+    for field in listed.replace("\n", "\0").split("\0"):
+        if not field:
+            continue
+        if field.isdigit() and len(field) >= 9:
+            if not hashes and now - int(field) > RECENT_S:
+                return None
+            continue
+        names.append(os.path.join(root, field))
+    return sorted(set(names))
+
+
+def _git(folder: str, *arguments: str) -> str | None:
+    done = ask_git(folder, *arguments, environ=os.environ)
+    return None if done is None else done.decode("utf-8", "surrogateescape")
+
+
+def git_blob_of(data: bytes) -> str:
+    """Return git's name for these bytes."""
+    from hashlib import sha1
+
+    return sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324
+
+
+def git_blob(path: str, name: str) -> bytes | None:
+    """Return the bytes of a blob, from the repository that a path lies in; None where it is not there."""
+    return ask_git(_folder_of(path), "cat-file", "blob", name, timeout_s=PATIENT_S)
+
+
+def git_keeps(path: str, name: str) -> bool:
+    """Return whether a commit that a branch or a tag leads to has (or its parent had) this blob at this path, so that it is never
+    collected. A blob that is only staged, stashed or on no branch does not count. False where git cannot say."""
+    found = ask_git(
+        _folder_of(path), "log", "-m", "--branches", "--tags", "--remotes", "-1", "--format=%H", "--no-show-signature", "--no-follow",
+        "--no-ext-diff", "--no-textconv", "--root", "--find-object=" + name, "--", path, timeout_s=PATIENT_S,
+    )  # fmt: skip
+    return bool(found and found.strip())
+
+
+def _folder_of(path: str) -> str:
+    """Return the nearest folder of a path that is still there."""
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def ask_git(
+    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b"", most: int = 0,
+) -> bytes | None:  # fmt: skip
+    """Return what git prints in a folder, given `asked` as its input; None where it fails, or prints more than `most` bytes (0: as many as
+    it likes). It fetches nothing and prompts nobody. Without an `environ` the repository is the one that the folder lies in, whatever the
+    caller's GIT_DIR says."""
+    import subprocess  # only when something was committed, or leaves the archive
+
+    if environ is None:
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+        environ.update(GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none", GIT_TERMINAL_PROMPT="0", GIT_NO_REPLACE_OBJECTS="1")
+        arguments = ("--literal-pathspecs", *arguments)
+    environ = {**environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    command = ["git", "-C", folder, *arguments]
+    try:
+        if most:
+            return _at_most(most, command, environ, timeout_s)
+        done = subprocess.run(command, capture_output=True, timeout=timeout_s, env=environ, check=False, input=asked)  # noqa: S603
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _at_most(most: int, command: list[str], environ: Mapping[str, str], timeout_s: float) -> bytes | None:
+    """Return the output of a program; None where it is too much, takes too long or fails. A tree may hold itself a million times over."""
+    import subprocess
+    from threading import Timer
+
+    with subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
+    ) as process:
+        timer = Timer(timeout_s, process.kill)
+        timer.start()
+        try:
+            printed = process.stdout.read(most + 1) if process.stdout else b""
+        finally:
+            timer.cancel()
+            if len(printed) > most:
+                process.kill()
+    return printed if process.returncode == 0 and len(printed) <= most else None
+
+
+# --- popkit ----------------------------------------------------------------------------------------------------------------------
+
+
+def popkit_command(words: Sequence[str]) -> list[str]:
+    """Return the command that runs `popkit WORDS` with the interpreter that runs us, as bin/popkit does. No shell reads it."""
+    return [sys.executable, "-X", "utf8", "-S", "-E", join(home.plugin_root(), "hooks", "popkit.py"), *words]
+
+
+def start_popkit(words: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Start `popkit WORDS` without waiting for it: in a session of its own, so that no signal to ours reaches it, and without our output,
+    because the host waits until that is closed. Return its process id; OSError where it cannot be started."""
+    from subprocess import DEVNULL, Popen  # seldom
+
+    child = Popen(  # noqa: S603
+        popkit_command(words), env=environ, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
+    )
+    child.returncode = 0  # it is never waited for, and Popen must not warn that it still runs
+    return child.pid
+
+
+def start_popkit_if(is_due: Callable[[], bool], words: Sequence[str], environ: Mapping[str, str], hook: str) -> None:
+    """Start `popkit WORDS` if it is due. Fails open: an error is logged under the name of a hook."""
+    try:
+        if is_due():
+            start_popkit(words, environ)
+    except (OSError, ValueError) as error:
+        from . import storage  # seldom
+
+        storage.log_failure(environ, hook, error)

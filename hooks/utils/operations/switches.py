@@ -1,0 +1,175 @@
+"""What a person switches for a project or a session: `memory`, whether the prompt cache is kept warm (`warm`), whether the conversation
+compacts once it is cold (`cold`).
+
+`memory on` and `memory off` are done here, every other word of it by `popkit memory` in a process of its own; its marks and alerts are
+shown unasked. Of the prompt cache here are the data: policy/warming.py and reclaim/cold_compaction.py decide.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .. import text
+from ..io import home, processes
+from ..state import memory, services
+from ..views import memory as views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..reclaim.outlook import Outlook
+    from ..state.live import Site
+    from ..state.warmth import Warmth
+    from ..views.shapes import CompactsCold, Costs, KeptWarm, Switched
+
+# The host ends a hook on a prompt after 30 s.
+LIMIT_S = 25.0
+CALLED_AS = "POPKIT_CALLED_AS"  # the beginning of the commands in its answers
+# Seconds after its time for which a request is still expected.
+_LATE_S = 30
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------------------
+
+
+def turn(on: bool, site: Site, now: float) -> Switched:
+    """Switch memory on or off for the project of a site; return what was done. OSError where it cannot be written."""
+    project = memory.project_of(site.home, _folder_of(site))
+    changed = project.turn_on(now) if on else project.turn_off(now)
+    configured = site.config.get("memory") or {}
+    return {
+        "on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": memory.tokens_of(site.config),
+        "store": configured.get("store") or f"{site.home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
+    }  # fmt: skip
+
+
+def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
+    """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
+    if not services.has_marked(site.home):
+        return []
+    rows = services.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
+    lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
+    return ["", *lines] if lines else []
+
+
+def alert_lines(site: Site, command: str) -> list[text.Line]:
+    """Return which valuable memories are about to be forgotten, once. `command`: how the reader calls us."""
+    if not memory.is_used(site.home):
+        return []
+    try:
+        project = memory.project_of(site.home, _folder_of(site))
+        due = services.unseen_alerts(project)
+        if due:
+            services.note_alerts_seen(project, list(due))
+    except OSError:
+        return []  # it is shown once that can be noted
+    return views.alerts(due, command) if due else []
+
+
+def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
+    """Return (exit code, output, errors) of `popkit memory WORDS` in the project of a site. `command`: how the reader calls us."""
+    import subprocess  # only here, and seldom
+
+    folder = _folder_of(site)
+    environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id, CALLED_AS: views.called(command)}
+    try:
+        done = subprocess.run(  # noqa: S603
+            processes.popkit_command(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 1, "", f"this takes longer than {LIMIT_S:.0f} s. Run it in a shell: popkit memory {' '.join(map(text.clean, words))}"
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return 1, "", f"popkit memory could not be started: {error}"
+    output, errors = (each.decode("utf-8", "replace").strip("\n") for each in (done.stdout, done.stderr))
+    return done.returncode, output, errors
+
+
+def _folder_of(site: Site) -> str:
+    return site.session_project or os.getcwd()
+
+
+# --- the prompt cache ------------------------------------------------------------------------------------------------------------
+
+
+def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
+    """Return whether and how the prompt cache is kept warm."""
+    from ..policy import economics, warming
+    from ..policy.limits import share_of_amounts
+    from ..state import client_reports
+    from ..state.warmth import Warmth
+
+    found = Warmth(site, transcript_path)
+    following, past = found.following(now), found.past()
+    at = found.facts.get("next")
+    coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
+
+    weights = client_reports.weights(site.home, now)
+    write = economics.write_kind(found.prices.ttl_s)
+
+    def costs(units: float, amounts: dict[str, float]) -> Costs:
+        usd = None if found.usd is None else round(units * found.usd, 6)
+        return {"tokens": round(units), "usd": usd, "share": share_of_amounts(weights, found.model.id, amounts)}
+
+    return {
+        "on": found.on,
+        "from": "session" if found.from_session else "configuration",
+        "refused": found.refused,
+        "model": found.model.id,
+        "lifetime_s": found.prices.ttl_s,
+        "every_s": round(warming.interval_s(found.prices.ttl_s)),
+        "prompt_tokens": found.prompt,
+        "one": costs(warming.price(found.prompt, found.prices), {"read": found.prompt}),
+        "bridged": costs((found.prices.write - found.prices.read) * found.prompt, {write: found.prompt, "read": -found.prompt}),
+        "most": _most(found),
+        "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
+        "past": {
+            "known": found.learnt.at > 0, "sessions": found.learnt.sessions, "hour": found.learnt.hour, "breaks": past.breaks,
+            "bridged": past.bridged, "requests": past.sent,
+            "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
+        },
+        "sent": {"requests": len(found.sent), "in_a_row": found.in_a_row, "usd": round(found.spent, 6)},
+        "last": found.sent[-1] if found.sent else None,
+        "next_s": None if coming is None else max(0, round(coming - now)),
+        "ended": "" if coming is not None or not found.on else str(found.facts.get("ended") or following.why),
+        "about": str(found.facts.get("about") or ""),
+    }  # fmt: skip
+
+
+def _most(found: Warmth) -> int:
+    """Return how many requests in a row are allowed, whether it is kept warm or not."""
+    from ..policy import warming
+
+    if not found.prices.known or found.usd is None:
+        return 0
+    row = warming.Row(found.prompt, found.prices, found.usd, 0.0, 0, found.spent)
+    return warming.most(found.prices, min(found.most_in_a_row, row.affordable(found.most_usd)))
+
+
+def learn_breaks(site: Site, now: float) -> None:
+    """Learn the breaks of past sessions before they are shown, if that is due; where they cannot be kept, the old ones remain."""
+    from ..state import warmth
+
+    if warmth.read_breaks(site.home).is_old(now):
+        try:
+            warmth.learn_breaks(site.environ, site.home, now)
+        except (OSError, home.NoHome):
+            return
+
+
+def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
+    """Return whether and what compacting with a cold cache would take."""
+    from ..policy.limits import share_of_clear
+    from ..reclaim import cold_compaction
+    from ..state import client_reports
+
+    conversation = seen.made.conversation if seen.made is not None else None
+    found = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
+    setting, is_cold = cold_compaction.setting(site), found is not None
+    if found is None or not found.pays or conversation is None:
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
+    tokens, usd = cold_compaction.worth_of(found, conversation)
+    share = share_of_clear(client_reports.weights(site.home, seen.at), found.sum, found.thinking_tokens)
+    usd = None if usd is None else round(usd, 4)
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(found.least)}

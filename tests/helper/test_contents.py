@@ -1,0 +1,258 @@
+"""Contents at the door: odd ones enter as they came, or shorter with all of it in the archive; outlines are found before they are asked
+for; and what the helper keeps of them has a bound."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import threading
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.helper_memory import MOST_MB, measure
+from hooks.utils import archive
+from hooks.utils.helper import compactions
+from hooks.utils.helper.compactions import Outlines
+from hooks.utils.helper.contexts import MOST_BYTES, Context
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy import masking
+from hooks.utils.policy.door import Lines, Source
+from hooks.utils.policy.messages import Use
+from hooks.utils.policy.placeholder import Findings, findings
+from tests.patience import HANG_S
+
+from .asking import Helper, lines, numbered
+
+_RANDOM = random.Random(3)
+_BYTES = bytes(_RANDOM.randrange(256) for _ in range(6_000))
+_PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(_BYTES).decode()}}
+_PDF = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": base64.b64encode(_BYTES).decode()}}
+_CELLS = [
+    {"cell_type": "code", "id": f"c{n}", "source": [f"x{n} = {n}\n", "x"], "outputs": [{"data": {"image/png": "iVBOR" + "A" * n}}]}
+    for n in range(60)
+]
+_NOTEBOOK = json.dumps({"cells": _CELLS, "nbformat": 4}, indent=1)
+_CELL_TEXTS = [{"type": "text", "text": f'<cell id="c{n}">x{n} = {n}</cell id="c{n}">'} for n in range(30)]
+_JSON = json.dumps([{"id": n, "ok": n % 2 == 0, "note": "ü\u2028"} for n in range(200)], indent=2, ensure_ascii=False)
+READ, NOTEBOOK, RUN = "Read", "NotebookEdit", "Bash"
+
+CONTENTS: dict[str, tuple[str, Any]] = {
+    "notebook as JSON": (READ, numbered(_NOTEBOOK.split("\n"))),
+    "notebook as blocks": (READ, [*_CELL_TEXTS[:10], _PNG, *_CELL_TEXTS[10:]]),
+    "edited notebook": (NOTEBOOK, "Updated cell c3 with x3 = 4"),
+    "image": (READ, [_PNG]),
+    "image beside a text": (READ, [{"type": "text", "text": "\n".join(f"line {n} of it" for n in range(40))}, _PNG]),
+    "document": (READ, [_PDF]),
+    "document beside a text": (READ, [{"type": "text", "text": "PDF file read"}, _PDF]),
+    "JSON": (RUN, _JSON),
+    "JSON in a line": (RUN, json.dumps(json.loads(_JSON))),
+    "bytes read as Latin-1": (RUN, _BYTES.decode("latin-1").replace("\x1b", "").replace("\r", "").replace("\b", "")),
+    "bytes replaced": (RUN, _BYTES.decode("utf-8", "replace").replace("\x1b", "").replace("\r", "").replace("\b", "")),
+    "NUL": (RUN, "a\x00b\n" * 3 + "c\x00"),
+    "lone surrogates": (RUN, "".join(f"name {n} \udc80\ud83d\n" for n in range(30))),
+    "base64": (RUN, base64.encodebytes(_BYTES * 4).decode()),
+    "a line of 10 MB": (RUN, "x1" * 5_000_000),
+    "many lines in 10 MB": (READ, numbered([f"value {n} = {n * 7}" for n in range(400_000)])),
+    "nothing": (RUN, ""), "null": (RUN, None), "no blocks": (RUN, []), "a block of no kind": (RUN, [{"x": 1}, "text", 3]),
+}  # fmt: skip
+
+
+def _asked(tool: str, number: int) -> dict[str, Any]:
+    return {"command": f"show {number}"} if tool == RUN else {"file_path": f"/shop/{number}.x", "notebook_path": f"/shop/{number}.x"}
+
+
+def _texts(content: Any) -> list[str]:
+    return [content] if isinstance(content, str) else [block["text"] for block in content if block.get("type") == "text"]
+
+
+def _others(content: Any) -> list[Any]:
+    return [] if isinstance(content, str) else [block for block in content if block.get("type") != "text"]
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_it_enters_as_it_came_or_shorter_with_all_of_it_in_the_archive(helper: Helper, name: str):
+    tool, content = CONTENTS[name]
+    answers = [helper.result(tool, _asked(tool, number), content) for number in (1, 2)]
+    for id, answer in answers:
+        if not answer:
+            continue  # as it came, to the byte
+        [block] = answer["content"]
+        assert (block["type"], block["tool_use_id"]) == ("tool_result", id)
+        assert type(block["content"]) is type(content)
+        assert _others(block["content"]) == _others(content)
+        [entered], [whole] = _texts(block["content"]), _texts(content)
+        assert len(entered) < len(whole)
+        db = archive.open_archive(str(helper.home / "archive.sqlite"))
+        try:
+            [kept] = [record for record in archive.find_records(db) if record.tool_use_id == id]
+            assert json.loads(archive.retrieve_record(db, kept.id)["content"]) == content
+        finally:
+            db.close()
+    assert helper.failures() == ""
+
+
+@pytest.mark.parametrize("name", [name for name, (_, content) in CONTENTS.items() if isinstance(content, list) or content is None])
+def test_what_is_no_single_text_is_not_touched_the_first_time(helper: Helper, name: str):
+    tool, content = CONTENTS[name]
+    assert helper.result(tool, _asked(tool, 1), content)[1] == {}
+
+
+def test_a_row_that_is_not_utf_8_or_deeper_than_json_goes_allows_the_next_one(helper: Helper):
+    raw = b'{"message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "\xff\xfe\x00"}]}, "calls": {}}'
+    assert helper.ask("/row", raw=raw) == {}
+    assert helper.ask("/row", raw=b'{"message": ' + b'{"content": ' * 50_000) == {}
+    assert helper.read("app.py", ["a"])[1] == "1\ta"
+
+
+# --- outlines -------------------------------------------------------------------------------------------------------------------------
+
+RUNS = "\n".join(
+    [*(f"tests/cart/test_total_{number}.py::test_sum PASSED" for number in range(40)), "FAILED tests/cart/test_price.py - expected 7"]
+)
+FILE = "\n".join(f"    total_of_order_{number} = price_of_order_{number} * count" for number in range(60))
+
+
+def failing(error: Exception) -> None:
+    raise error
+
+
+def same(one: Findings, other: Findings) -> bool:
+    return (list(one.names), list(one.failures)) == (list(other.names), list(other.failures))
+
+
+def waited_for(made: Outlines, many: int) -> int:
+    until = time.monotonic() + HANG_S
+    while len(made.known) < many and time.monotonic() < until:
+        time.sleep(0.01)
+    return len(made.known)
+
+
+@given(st.sampled_from([RUNS, FILE, "short", ""]) | st.text(min_size=900, max_size=1_200), st.booleans())
+def test_the_first_and_every_later_answer_is_what_is_in_the_text(text: str, is_run: bool):
+    made = Outlines(failing)
+    for _ in range(2):
+        assert same(made.findings(text, is_run), findings(text, is_run))
+
+
+def test_what_is_prepared_is_known_before_it_is_asked_for():
+    made = Outlines(failing)
+    made.prepare(FILE, "read")
+    made.prepare(RUNS, "run:test")
+    assert waited_for(made, 2) == 2
+    before = dict(made.known)
+    assert same(made.findings(FILE, False), findings(FILE, False))
+    assert same(made.findings(RUNS, True), findings(RUNS, True))
+    assert made.known == before
+
+
+def test_a_text_that_is_too_short_for_an_outline_is_not_prepared():
+    made = Outlines(failing)
+    made.prepare("short", "read")
+    made.prepare(FILE, "read")
+    assert waited_for(made, 1) == 1
+
+
+def test_what_a_list_says_of_a_call_is_masked_before_it_is_asked_for():
+    made = Outlines(failing)
+    command = f"curl -H 'Authorization: Bearer {'k3y' * 9}' https://shop/{time.monotonic_ns()}"
+    made.prepare("short", "run:other", Use("toolu_1", TOOLS.of("Bash"), {"command": command}))
+    made.prepare(FILE, "read")
+    assert waited_for(made, 1) == 1
+    assert masking._known[command, False] == masking.mask(command) != command
+
+
+def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(compactions, "MOST_CHARS", 1_000)
+    made = Outlines(failing)
+    texts = [FILE.replace("total", f"sum_{number}") for number in range(5)]
+    for text in texts:
+        made.findings(text, False)
+    assert 1 <= len(made.known) < 5
+    assert made.chars == sum(compactions._ENTRY_CHARS + len(packed) for packed in made.known.values()) <= 1_000
+    last = compactions._unpacked(made.known[next(reversed(made.known))])
+    assert same(last, findings(texts[-1], False))
+
+
+def test_what_is_known_takes_at_most_twice_the_memory_that_it_is_counted_with():
+    made = Outlines(failing)
+    texts = [FILE.replace("total", f"sum_{number}") for number in range(200)]
+    made.findings(FILE, True)  # loads what it needs
+    tracemalloc.start()
+    try:
+        for text in texts:
+            made.findings(text, False)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken <= 2 * made.chars
+
+
+def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPatch):
+    told = threading.Event()
+    whole = findings
+
+    def broken(text: str, is_run: bool) -> Findings:
+        if text == RUNS:
+            raise ValueError("broken")
+        return whole(text, is_run)
+
+    monkeypatch.setattr("hooks.utils.helper.compactions.findings", broken)
+    made = Outlines(lambda error: told.set())
+    made.prepare(RUNS, "run:test")
+    made.prepare(FILE, "read")
+    assert waited_for(made, 1) == 1
+    assert told.wait(HANG_S)
+
+
+# --- bounds ---------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("results", [2_000, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_a_helper_stays_below_60_mb_however_much_it_is_given(tmp_path_factory: pytest.TempPathFactory, results: int):
+    found = measure(results, tmp_path_factory.mktemp("h") / "in")
+    if found["rss_mb"] is None:
+        pytest.skip("this system does not tell how much memory a process has")
+    assert (found["rows"], found["rewritten"] > results // 10) == (results, True)
+    assert found["rss_mb"] <= MOST_MB
+
+
+def test_what_is_shown_has_a_bound_that_holds_a_whole_window():
+    context, count = Context(), 200
+    for number in range(count):
+        shown = [f"{number} {line}" for line in range(1_000)]
+        context.show(Source(f"toolu_{number}", "Read", shown))
+        assert context.weight == sum(context.weights.values()) <= MOST_BYTES
+        assert context.weights.keys() == context.shown.sources.keys()
+    chars = sum(len(line) + 1 for id in context.weights for line in context.shown.sources[id].lines)
+    assert list(context.weights)[-1] == f"toolu_{count - 1}"
+    assert "toolu_0" not in context.weights
+    assert chars >= 500_000, "of lines as short as these"
+    context.compacted()
+    assert (context.weight, context.weights) == (0, {})
+
+
+def test_of_many_subagents_the_ones_that_are_silent_let_go_first(helper: Helper):
+    big = [f"{number:06} {'word ' * 30}" for number in range(40_000)]
+    helper.read("main.py", lines(40))
+    for agent in range(3):
+        helper.read("big.py", [f"{agent} {line}" for line in big], agent=f"agent{agent}")
+    assert helper.read("main.py", lines(40))[1] != "\n".join(lines(40)), "the main thread still knows what it has shown"
+    assert "as in" not in helper.read("big.py", [f"0 {line}" for line in big[:40]], agent="agent0")[1]
+    assert "as in" in helper.read("big.py", [f"2 {line}" for line in big[:40]], agent="agent2")[1]
+    assert helper.failures() == ""
+
+
+@pytest.mark.parametrize("held", [[], [""], ["a", "", "ü", "🙂 \ud800", "x" * 100_000], ["\x00", "\r", "\udcff"]])
+def test_packed_lines_are_the_lines(held: list[str]):
+    packed = Lines(held)
+    assert list(packed) == held
+    assert [packed[at] for at in range(-len(held), len(held))] == held * 2
+    assert [packed[a:b] for a in range(4) for b in range(5)] == [held[a:b] for a in range(4) for b in range(5)]
+    with pytest.raises(IndexError):
+        packed[len(held)]

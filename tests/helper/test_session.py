@@ -1,0 +1,333 @@
+"""A session through its helper: trials, hourly jobs, what stands in prompts, what a shell asks; and a helper that stands still keeps nobody
+waiting."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.io.files import LOCK_WAIT_S
+from hooks.utils.state import client_reports, trials
+from hooks.utils.state.live import Site
+from popkit_retention.memory.job import last_run
+from popkit_retention.memory.stores import StoreUnavailable
+from popkit_retention.memory.stores.sqlite import SqliteStore
+from tests.bill.conversations import LINEAR, breakdown
+from tests.kit.crowds import held
+from tests.paths import PYTHONPATH
+from tests.patience import until
+
+from ..state.coins import fix
+from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
+from .running import Running
+
+
+def begun(folder: Path, name: str, treated: bool, has_sent: bool = False) -> Helper:
+    """A helper of a session of which the hook has seen the start, in its first turn."""
+    fix(folder / "popkit", name, [treated])
+    helper = Helper(folder, config={name: "try"})
+    if has_sent:
+        helper.has_read("app.py", lines(3)).answered(30_000)
+    site = Site(helper.env, SESSION)
+    site.remember(**trials.facts_at_start(site))
+    helper.ask("/rows", {})
+    return helper
+
+
+def drawn(helper: Helper) -> list[tuple[str, bool]]:
+    return [(row.session, row.treated) for run in trials.load(str(helper.home)).runs for row in run.rows]
+
+
+@pytest.mark.parametrize("treated", [True, False])
+def test_the_door_does_for_a_sessions_life_what_the_coin_said_at_its_first_turn(tmp_path: Path, treated: bool):
+    helper = begun(tmp_path, "say_once", treated)
+    for _ in range(2):
+        helper.read("app.py", lines(40))
+        assert (helper.read("app.py", lines(40))[1] == numbered(lines(40))) is not treated
+        helper.read("other.py", lines(5))
+        helper.stop()
+        helper.start()
+        helper.ask("/rows", {})
+    assert drawn(helper) == [(SESSION, treated)]
+    assert helper.failures() == ""
+    helper.stop()
+
+
+@pytest.mark.parametrize("treated", [True, False])
+def test_noise_stays_outside_only_where_the_coin_said_so(tmp_path: Path, treated: bool):
+    helper = begun(tmp_path, "shape", treated)
+    answer = helper.result("Bash", {"command": "make"}, "\x1b[31mred\x1b[0m" * 99)[1]
+    assert (answer == {}) is not treated
+    helper.stop()
+
+
+@pytest.mark.parametrize("treated", [True, False])
+def test_a_compaction_is_answered_only_where_the_coin_said_so_before_the_first_request(tmp_path: Path, treated: bool):
+    helper = begun(tmp_path, "compact", treated)
+    made = helper.has_read("app.py", lines(400))
+    edit = {"file_path": str(helper.project / "app.py"), "old_string": "a" * 900, "new_string": "b" * 900}
+    made.called("toolu_01", "Edit", edit, "The file has been updated.")
+    for number in range(6):
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    made.answered(30_000)
+    assert ("rows" in Running(helper).compacts()) is treated
+    assert drawn(helper) == [(SESSION, treated)]
+    helper.stop()
+
+
+def test_a_session_that_has_sent_requests_before_its_helper_came_is_in_no_trial(tmp_path: Path):
+    helper = begun(tmp_path, "say_once", False, has_sent=True)
+    helper.read("other.py", lines(40))
+    assert helper.read("other.py", lines(40))[1] != numbered(lines(40))
+    assert drawn(helper) == []
+    helper.stop()
+
+
+def test_popkit_try_out_answers_inside_the_client(tmp_path: Path):
+    helper = begun(tmp_path, "say_once", True)
+    said = helper.ask("/command", {"words": "try-out", "columns": 80})["text"]
+    assert "say_once any: 0 of 20 sessions" in said
+    helper.stop()
+
+
+# --- the hourly jobs run in a session that goes on ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def helped(tmp_path: Path) -> Iterator[Callable[..., Helper]]:
+    started: list[Helper] = []
+
+    def start(**env: str) -> Helper:
+        started.append(Helper(tmp_path, **env))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def asked_of_store(helper: Helper, what: Callable[[SqliteStore], Any]) -> Any:
+    path = helper.home / "memory.sqlite"
+    if not path.exists():
+        return None
+    try:
+        with closing(SqliteStore(str(path))) as store:
+            return what(store)
+    except StoreUnavailable:  # it is in the making
+        return None
+
+
+def texts(helper: Helper) -> list[str]:
+    return asked_of_store(helper, lambda store: [item.text for item in store.scan()]) or []
+
+
+def test_what_a_session_teaches_is_learnt_and_the_job_runs_while_it_goes_on(helped):
+    helper = helped(POPKIT_HOURLY_S="0.5")
+    assert "on" in helper.run("memory", "on")
+    for name in ("cart_total.ts", "later_on.ts"):
+        (helper.project / "src").mkdir(exist_ok=True)
+        (helper.project / "src" / name).write_text("x\n")
+    said: Transcript = helper.has_read("src/cart_total.ts", ["x"])
+    until(lambda: "src/cart_total.ts" in texts(helper), "the session is learnt")
+    until(lambda: asked_of_store(helper, last_run), "the job has run")
+    said.called("toolu_01", "Read", {"file_path": str(helper.project / "src/later_on.ts")}, "1\ty")
+    until(lambda: "src/later_on.ts" in texts(helper), "it is learnt again")
+    assert asked_of_store(helper, lambda store: [item.sessions for item in store.scan()]) == [1, 1]
+    assert helper.failures() == ""
+
+
+def test_without_an_hour_gone_or_where_memory_is_off_nothing_is_started(helped):
+    helper = helped()
+    helper.run("memory", "on")
+    helper.has_read("src/cart_total.ts", ["x"])
+    helper.ask("/health")
+    assert texts(helper) == []
+    helper.run("memory", "off")
+    off = helped(POPKIT_HOURLY_S="0.05")
+    for _ in range(20):
+        off.ask("/health")
+    assert texts(off) == []
+    assert off.failures() == ""
+
+
+def test_what_tokens_are_worth_is_fitted_as_a_session_begins_once_there_are_windows_enough(tmp_path: Path, helped):
+    home = tmp_path / "popkit"
+    home.mkdir()
+    now = time.time()
+    rows = [
+        ["five_hour", now - window * 20_000 - back, 62 - back / 60, now - window * 20_000 + 900] for window in range(9) for back in (600, 0)
+    ]
+    (home / "limits.json").write_text(json.dumps(sorted(rows[:-2], key=lambda row: row[1])))
+    helper = helped()
+    until((home / "limit-weights.json").exists, "a fit was tried")
+    assert json.loads((home / "limit-weights.json").read_text())["weights"] == []
+    assert helper.failures() == ""
+
+
+# --- what stands in each prompt, and what is hidden of it -----------------------------------------------------------------------------
+
+
+def test_what_the_client_says_is_kept_for_the_project(helper: Helper):
+    helper.ask("/standing", {"breakdown": breakdown()})
+    kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
+    assert (kept["session"], kept["missing"]) == (SESSION, [])
+    helper.ask("/standing", {"breakdown": {}})
+    kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
+    assert kept["problem"]["why"] == "it has no categories in use"
+    assert len(kept["tools"]) == 5
+
+
+def test_the_bill_is_answered_in_a_session_and_a_tool_is_hidden_there(helper: Helper):
+    helper.ask("/standing", {"breakdown": breakdown()})
+    assert helper.ask("/hidden") == {"names": [], "deferred": []}
+    assert "MCP server linear (3 tools)" in helper.ask("/command", {"words": "bill"})["text"]
+    assert "Nothing was changed" in helper.ask("/command", {"words": f"bill hide {LINEAR[0]}"})["text"]
+    helper.ask("/command", {"words": f"bill hide {LINEAR[0]} --yes"})
+    helper.ask("/command", {"words": "bill defer plugin:docs:docs --yes"})
+    assert helper.ask("/hidden") == {"names": [LINEAR[0]], "deferred": ["mcp__plugin_docs_docs__"]}
+    helper.ask("/command", {"words": "bill show plugin:docs:docs"})
+    helper.ask("/command", {"words": f"bill show {LINEAR[0]}"})
+    assert helper.ask("/hidden") == {"names": [], "deferred": []}
+
+
+def test_words_that_are_none_are_answered_with_those_that_are(helper: Helper):
+    assert "takes" in helper.ask("/command", {"words": "bill --since soon"})["text"]
+
+
+def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_press(helper: Helper):
+    shown = helper.ask("/view", {"page": "bill"})["pane"]
+    assert "Claude Code has not said yet" in " ".join(shown["lines"])
+    assert shown["deeds"] == []
+    helper.ask("/standing", {"breakdown": breakdown()})
+    assert "is hidden" in helper.ask("/press", {"id": f"bill hide {LINEAR[0]} --yes"})["text"]
+    shown = helper.ask("/view", {"page": "bill", "columns": 76})["pane"]
+    assert any("MCP server linear (2 tools)" in line for line in shown["lines"])
+    (back,) = shown["deeds"]
+    assert back["id"] == f"bill show {LINEAR[0]}"
+    assert "is back" in helper.ask("/press", {"id": back["id"]})["text"]
+    assert helper.ask("/hidden")["names"] == []
+
+
+# --- a shell and the page ask through the helper --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy(helper: Helper) -> Helper:
+    made = helper.has_read("app.py", lines(400))
+    for number in range(6):
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    made.answered(30_000)
+    return helper
+
+
+def shell(helper: Helper, *words: str) -> str:
+    return helper.run("context", *words, "--transcript", str(helper.transcript))
+
+
+def placeholders(client: Running) -> list[str]:
+    shown = {each["tool_use_id"]: each["text"] for row in client.rows() for each in row["toolResults"]}
+    return [id for id, text in shown.items() if text.startswith("[PopKit cleared ")]
+
+
+def test_the_mod_hears_of_a_clear_in_a_shell_and_the_transcript_is_left_to_the_client(busy: Helper):
+    before = busy.transcript.read_bytes()
+    told = shell(busy, "clear", "--id", "T1", "--now")
+    assert busy.process.stdout.readline() == b"compact\n"
+    assert busy.transcript.read_bytes() == before
+    assert "/resume" not in told
+    client = Running(busy)
+    client.compacts(own=True)
+    assert placeholders(client) == ["toolu_00"]
+
+
+def test_an_undo_in_a_shell_puts_it_back_in_place(busy: Helper):
+    client = Running(busy)
+    shell(busy, "clear", "--id", "T1", "--now")
+    client.compacts(own=True)
+    shell(busy, "undo")
+    client.compacts(own=True)
+    assert placeholders(client) == []
+
+
+def test_an_undo_of_what_is_not_done_yet_takes_it_back(busy: Helper):
+    shell(busy, "clear", "--id", "T1", "--now")
+    assert "not done now" in shell(busy, "undo")
+    assert "skip" in Running(busy).compacts(own=True)
+
+
+def test_a_dry_run_asks_nobody(busy: Helper):
+    shell(busy, "clear", "--id", "T1", "--dry-run")
+    assert "skip" in Running(busy).compacts(own=True)
+
+
+def test_a_session_that_runs_no_more_is_cleared_in_its_transcript(busy: Helper):
+    busy.ask("/end")
+    busy.process.wait()
+    told = json.loads(shell(busy, "clear", "--id", "T1", "--now", "--json"))
+    assert (told["cleared"], told["in_place"]) == (True, False)
+    assert "[PopKit cleared " in busy.transcript.read_text()
+
+
+# --- a helper that is stopped, swapped out, or slept with its laptop ------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(helper: Helper) -> Iterator[Helper]:
+    """A helper that was stopped, and all locks of its session held by somebody who will not let go either."""
+    helper.has_read("app.py", lines(40))
+    helper.read("app.py", lines(40))
+    helper.ask("/view", {})
+    helper.process.send_signal(signal.SIGSTOP)
+    locks = sorted(map(str, (helper.home / "sessions" / SESSION).glob("*.lock")))
+    assert locks
+    with held(helper.home / "archive.sqlite", *locks):
+        yield helper
+    helper.process.send_signal(signal.SIGCONT)
+
+
+WORDS = {
+    "context retention": "Retention status", "context timeline": "Tool call timeline", "context stats": "Retention efficiency",
+    "context why 1": "Read app.py", "context clear --dry-run": "", "context pin 1": "",
+}  # fmt: skip
+
+
+def test_popkit_context_answers(stopped: Helper):
+    with ThreadPoolExecutor(len(WORDS)) as at_once:
+        told = at_once.map(lambda words: stopped.run(*words.split(), "--transcript", str(stopped.transcript)), WORDS)
+        assert {words: expected for (words, expected), said in zip(WORDS.items(), told) if expected not in said} == {}
+
+
+def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
+    code = (
+        "import os, sys; from hooks.utils.io import files; from popkit_retention.cli.main import main;"
+        " main(['context', *sys.argv[1:]], os.environ); print('left', files.patience.left_s)"
+    )
+    asked = ["retention", "--transcript", str(stopped.transcript)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *asked],
+        env={**stopped.env, "PYTHONPATH": PYTHONPATH},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Retention status" in done.stdout
+    assert done.stdout.splitlines()[-1] == "left 0.0", f"of {LOCK_WAIT_S} s, which is what one lock may take"
+
+
+def test_every_other_command_comes_back(stopped: Helper):
+    asked = ["doctor", "try", "statusline", "archive list", "restore aaaaaaaa", "uninstall --dry-run", "memory list"]
+    with ThreadPoolExecutor(len(asked)) as at_once:
+        list(at_once.map(lambda words: stopped.run(*words.split()), asked))
+    assert stopped.process.poll() is None

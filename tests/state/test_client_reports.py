@@ -1,0 +1,241 @@
+"""What the client reports is kept as far as it can be understood: the history of limits, and what stands in prompts. Nothing else harms."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.state import client_reports
+from tests.bill.conversations import breakdown
+from tests.policy.weighed import weights
+
+T = 1_800_000_000.0
+RESETS = "2027-01-15T12:00:00Z"  # four hours after T
+NEXT = "2027-01-15T17:00:00.000Z"
+
+
+def told(percent: object, resets: object = RESETS, kind: object = "five_hour") -> dict[str, object]:
+    return {"kind": kind, "percentUsed": percent, "resetsAt": resets}
+
+
+def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
+    client_reports.note_limits(str(home), [told(percent, resets)], at, fresh)
+
+
+def stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat()
+
+
+def kept(home: Path) -> list[float]:
+    return [reading.percent for reading in client_reports.readings(str(home))]
+
+
+def test_a_reading_is_kept_whole_in_a_private_file(tmp_path: Path):
+    home = tmp_path / "popkit"
+    client_reports.note_limits(str(home), [told(62.5), told(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
+    five, seven = client_reports.readings(str(home))
+    assert (five.kind, five.at, five.percent, five.resets_at) == ("five_hour", T, 62.5, T + 4 * 3_600)
+    assert (seven.kind, seven.percent) == ("seven_day", 31)
+    assert stat.S_IMODE((home / client_reports.LIMITS_FILE).stat().st_mode) == 0o600
+
+
+def test_what_has_not_moved_is_kept_again_after_a_while_only(tmp_path: Path):
+    for seconds in range(0, 601, 60):
+        note(tmp_path, 10, T + seconds)
+    assert [reading.at - T for reading in client_reports.readings(str(tmp_path))] == [0, 300, 600]
+
+
+def test_a_session_that_rests_does_not_take_back_what_another_has_seen(tmp_path: Path):
+    note(tmp_path, 50, T)
+    note(tmp_path, 30, T + 60, fresh=False)
+    assert kept(tmp_path) == [50]
+    note(tmp_path, 30, T + 60)  # its provider has given some back
+    assert kept(tmp_path) == [50, 30]
+
+
+def test_the_next_window_begins_low_and_the_one_before_does_not_come_again(tmp_path: Path):
+    note(tmp_path, 80, T)
+    note(tmp_path, 1, T + 5 * 3_600, NEXT, fresh=False)
+    note(tmp_path, 80, T + 5 * 3_600 + 60, fresh=False)  # its reset has passed
+    assert kept(tmp_path) == [80, 1]
+
+
+def test_it_is_bounded(tmp_path: Path):
+    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(client_reports.MOST_READINGS)]
+    (tmp_path / client_reports.LIMITS_FILE).write_text(json.dumps(rows))
+    note(tmp_path, 99, T + 5_000)
+    found = client_reports.readings(str(tmp_path))
+    assert (len(found), found[0].percent, found[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
+    assert (tmp_path / client_reports.LIMITS_FILE).stat().st_size < client_reports.MOST_BYTES
+
+
+CORRUPT = [
+    "",
+    "{",
+    "[]",
+    "{}",
+    "null",
+    '[1, [], ["five_hour"], ["five_hour", 1, null, 0], ["five_hour", true, 1, 0], [[], 1, 1, 1]]',
+    "\0",
+    "[" * 9_999,
+]
+
+
+@pytest.mark.parametrize("content", CORRUPT, ids=range(len(CORRUPT)))
+def test_a_corrupt_file_holds_nothing_and_is_written_anew(content: str, tmp_path: Path):
+    (tmp_path / client_reports.LIMITS_FILE).write_text(content)
+    assert kept(tmp_path) == []
+    note(tmp_path, 10, T)
+    assert kept(tmp_path) == [10]
+
+
+ODD = [None, "x", {}, [1], [{}], [told("7")], [told(True)], [told(-1)], [told(float("nan"))], [told(7, kind="one_day")], [told(7, kind=[])]]
+
+
+@pytest.mark.parametrize("reported", ODD, ids=range(len(ODD)))
+def test_what_is_no_reading_is_not_kept(reported: object, tmp_path: Path):
+    client_reports.note_limits(str(tmp_path), reported, T, fresh=True)
+    assert not (tmp_path / client_reports.LIMITS_FILE).exists()
+
+
+def test_a_reset_that_nobody_can_read_is_as_if_none_were_given(tmp_path: Path):
+    client_reports.note_limits(str(tmp_path), [told(7, "soon")], T, fresh=True)
+    assert [reading.resets_at for reading in client_reports.readings(str(tmp_path))] == [0.0]
+
+
+def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
+    def write(first: int) -> None:
+        for number in range(first, 100, 2):
+            client_reports.note_limits(str(tmp_path), [told(number)], T + number, fresh=True)
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(kept(tmp_path)) == list(range(100))
+
+
+# --- what tokens are worth -----------------------------------------------------------------------------------------------------------
+
+
+def test_weights_are_kept_in_a_private_file_for_two_weeks_the_shorter_window_first(tmp_path: Path):
+    home = tmp_path / "popkit"
+    client_reports.keep_weights(str(home), [weights(window="seven_day"), weights()], T)
+    assert [each.window for each in client_reports.weights(str(home), T + 86_400)] == ["five_hour", "seven_day"]
+    assert client_reports.fitted_at(str(home)) == T
+    assert stat.S_IMODE((home / client_reports.WEIGHTS_FILE).stat().st_mode) == 0o600
+    for at in (T + 15 * 86_400, T - 15 * 86_400):
+        assert client_reports.weights(str(home), at) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"at": "x"}', '{"at": 1800000000, "weights": 3}', '{"at": 1800000000, "weights": [3, {}]}']
+)
+def test_weights_that_cannot_be_used_are_none(content: str, tmp_path: Path):
+    (tmp_path / client_reports.WEIGHTS_FILE).write_text(content)
+    assert client_reports.weights(str(tmp_path), T) == []
+
+
+def test_a_fit_is_due_with_eight_windows_and_again_after_hours(tmp_path: Path):
+    home = tmp_path / "popkit"
+    for window in range(7):
+        note(home, 5, T + window * 20_000, stamp(T + window * 20_000 + 18_000))
+    assert not client_reports.is_fit_due(str(home), T)
+    note(home, 5, T + 7 * 20_000, stamp(T + 7 * 20_000 + 18_000))
+    assert client_reports.is_fit_due(str(home), T)
+    client_reports.keep_weights(str(home), [], T)
+    assert not client_reports.is_fit_due(str(home), T + 3_600)
+    assert client_reports.is_fit_due(str(home), T + client_reports.FIT_EVERY_S)
+    assert client_reports.is_fit_due(str(home), T - 1)
+
+
+# --- prompts --------------------------------------------------------------------------------------------------------------------------
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_a_whole_breakdown_misses_nothing():
+    found = client_reports.parsed_breakdown(breakdown())
+    assert found["missing"] == []
+    assert [len(found[name]) for name in ("memory", "tools", "agents", "skills")] == [2, 5, 1, 2]
+    assert client_reports.parsed_breakdown(breakdown(skills=None))["missing"] == []
+
+
+@given(st.sampled_from(["categories", "memoryFiles", "mcpTools", "agents", "skills", "slashCommands", "model"]), anything)
+def test_whatever_a_part_holds_it_is_kept_or_said_to_be_missing(part: str, value: object):
+    try:
+        found = client_reports.parsed_breakdown(breakdown(**{part: value}))
+    except ValueError:
+        assert part == "categories"
+        return
+    for name in ("categories", "memory", "tools", "agents", "skills"):
+        assert all(isinstance(row["tokens"], int) and row["name"] for row in found[name])
+    listed = value.get("skillFrontmatter") if part == "skills" and isinstance(value, dict) else value
+    if part not in ("slashCommands", "model") and not isinstance(listed, list) and not (part == "skills" and value is None):
+        assert found["missing"]
+
+
+@given(anything)
+def test_what_is_no_breakdown_is_refused(value: object):
+    with pytest.raises(ValueError, match="it "):
+        client_reports.parsed_breakdown(value)
+
+
+def test_a_list_without_an_end_is_cut_and_said_to_be():
+    many = [{"name": f"mcp__s__{number}", "serverName": "s", "tokens": 1} for number in range(5_000)]
+    found = client_reports.parsed_breakdown(breakdown(mcpTools=many))
+    assert (len(found["tools"]), found["missing"]) == (1_000, ["mcpTools"])
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"no json", b'{"hidden": [1]}', b"\xff\xfe"])
+def test_a_damaged_file_is_as_if_there_were_none(content: bytes, tmp_path: Path):
+    client_reports.hide(str(tmp_path), "/shop", "mcp__a__", {"name": "a"})
+    (path,) = (tmp_path / client_reports.BREAKDOWNS).glob("*.json")
+    path.write_bytes(content)
+    assert client_reports.hidden(str(tmp_path), "/shop") == {}
+
+
+@pytest.mark.parametrize(
+    ("server", "tool", "key"),
+    [
+        ("linear", "mcp__linear__find", "mcp__linear__"), ("plugin:docs:docs", "mcp__plugin_docs_docs__find", "mcp__plugin_docs_docs__"),
+        ("claude.ai Jira", "mcp__claude_ai_Jira__find", "mcp__claude_ai_Jira__"), ("my__own", "mcp__my__own__find", "mcp__my__own__"),
+        ("linear", "mcp__lin__find", ""),
+    ],
+)  # fmt: skip
+def test_a_server_s_tools_begin_with_its_name_as_the_client_writes_it(server: str, tool: str, key: str):
+    assert client_reports.server_key(server, tool) == key
+
+
+def test_hidden_are_a_tool_itself_and_all_of_a_server():
+    keys = {"mcp__a__": {}, "mcp__b__find": {}}
+    hidden = [
+        name
+        for name in ("mcp__a__x", "mcp__a__x__y", "mcp__ab__x", "mcp__b__find", "mcp__b__other", "Read")
+        if client_reports.is_among(name, keys)
+    ]
+    assert hidden == ["mcp__a__x", "mcp__a__x__y", "mcp__b__find"]
+
+
+def test_a_breakdown_goes_a_year_after_the_project_s_last_session_and_what_is_hidden_stays(tmp_path: Path):
+    client_reports.keep_breakdown(str(tmp_path), "/old", "s", breakdown(), 1e9)
+    client_reports.hide(str(tmp_path), "/old", "mcp__a__", {"name": "a"})
+    for path in (tmp_path / client_reports.BREAKDOWNS).iterdir():
+        os.utime(path, (1e9, 1e9))
+    client_reports.keep_breakdown(str(tmp_path), "/new", "s", breakdown(), 1e9 + 366 * 86_400)
+    assert client_reports.load_breakdown(str(tmp_path), "/old") == {}
+    assert list(client_reports.hidden(str(tmp_path), "/old")) == ["mcp__a__"]
+    assert client_reports.load_breakdown(str(tmp_path), "/new")["session"] == "s"

@@ -1,0 +1,234 @@
+"""Contexts are reconciled with their transcripts: what was cleared outside of them is told by the journal, what happens meanwhile is not
+written over, and the ledger of a session that ends knows all of its requests."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.policy import engine, events, planning
+from hooks.utils.policy.context import OUTSIDE, reclaimable, shared_facts
+from hooks.utils.policy.economics import Prices
+from hooks.utils.reclaim import outlook
+from hooks.utils.state import journal, live, reconciling, store
+from hooks.utils.state.session import stored_state
+from hooks.utils.views import report
+from tests.hooks import payloads, processes, sessions
+from tests.patience import HANG_S
+from tests.state.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
+from tests.views.written import Written
+
+HOW = "cleared by the provider"
+
+
+class Edited(Kept):
+    """A day of which the provider clears some results in the middle."""
+
+    def __init__(self, folder: Path, *acts: str, then: tuple = ()):
+        day = sessions.Day(folder, random.Random(7))
+        day.begin()
+        for act in acts:
+            ACTIONS[act](day)
+        steps = len(day.steps)
+        for act in then:
+            ACTIONS[act](day)
+        super().__init__(processes.Home(folder), day)
+        run = _run_inside(self.home, day)
+        sessions.play(day.steps[:steps], run)
+        self.ids = self.live()[:2]
+        self.at = day.steps[steps - 1].at + 0.5
+        reconciling.note(self.site, self.site.paths(), [journal.cleared_outside(self.ids, 900, HOW, self.at)])
+        sessions.play(day.steps[steps:], run)
+
+    def made(self):
+        return reconciling.rebuilt(self.site, self.site.paths(), str(self.day.transcript))
+
+    def live(self) -> list:
+        return list(self.made().state.live)
+
+
+WORK = ("read", "read", "search", "test", "read")
+
+
+@pytest.mark.parametrize(
+    "then", [(), ("read", "edit", "test"), ("turn", "read", "commit"), ("compact", "read"), ("resume", "read")], ids="-".join
+)
+def test_hooks_and_a_rebuild_agree_on_it(tmp_path: Path, then: tuple):
+    _assert_equal(Edited(tmp_path, *WORK, then=then))
+
+
+def test_what_left_is_over_for_the_reason_that_was_given_and_nothing_is_left_of_it_to_reclaim(tmp_path: Path):
+    kept = Edited(tmp_path, *WORK)
+    state = kept.made().state
+    for id in kept.ids:
+        assert (state.expired[id].ended[0], state.expired[id].ended[4]) == ("manual", [HOW])
+        assert state.expired[id].cleared == OUTSIDE
+    assert not set(kept.ids) & set(reclaimable(state.expired))
+    assert state.counts.ledger["results"] == 0
+    assert state.counts.ledger["clears"] == 1
+
+
+def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
+    kept = Edited(tmp_path, "test", "test", "read", "test")
+    expired = next(result for result in kept.made().state.expired.values() if not result.cleared)
+    entry = journal.cleared_outside([expired.id], 10, HOW, kept.at + 1)
+    reconciling.note(kept.site, kept.site.paths(), [entry])
+    _assert_equal(kept)
+    after = kept.made().state.expired[expired.id]
+    assert (after.ended[0], after.cleared) == (expired.ended[0], OUTSIDE)
+
+
+@pytest.mark.parametrize(
+    "asked", [planning.Selection(), planning.Selection(now=True), planning.Selection(tier="medium"), planning.Selection(tier="session")]
+)
+def test_no_clear_takes_it(tmp_path: Path, asked: planning.Selection):
+    kept = Edited(tmp_path, *WORK)
+    found = planning.plan(kept.made().conversation, asked, kept.at + 9_000, _Never(), Prices(0.1, 1.25, 5.0, 300, False), cold=True)
+    assert not {decision.result.id for decision in found.decisions} & set(kept.ids)
+
+
+class _Never:
+    """A model of need by which nothing is needed again."""
+
+    def probability(self, result, state) -> float:
+        return 0.0
+
+
+def test_nobody_is_offered_a_handle_for_it(tmp_path: Path):
+    kept = Edited(tmp_path, *WORK)
+    looked = outlook.of(kept.site, str(kept.day.transcript), kept.made(), kept.at)
+    rows = [row for row in report.build(looked)["results"] if row["id"] in kept.ids]
+    assert {(row["state"], row["handle"]) for row in rows} == {("cleared", "")}
+
+
+def test_a_pin_does_not_bring_it_back(tmp_path: Path):
+    kept = Edited(tmp_path, *WORK)
+    reconciling.note(kept.site, kept.site.paths(), [journal.pinned(id, kept.at + 1) for id in kept.ids])
+    _assert_equal(kept)
+    assert not set(kept.ids) & set(kept.live())
+
+
+def test_a_placeholder_that_stands_for_it_as_well_gives_it_its_handle(tmp_path: Path):
+    kept = Edited(tmp_path, *WORK)
+    made = kept.made()
+    engine.observe(made.state, events.Cleared({kept.ids[0]: "abcd2345"}), made.conversation.rules)
+    assert made.state.expired[kept.ids[0]].cleared == "abcd2345"
+
+
+# --- nobody is kept waiting -----------------------------------------------------------------------------------------------------------
+
+
+class Meanwhile(live.Site):
+    """A site where something happens while a transcript is read: the rules are asked for in the middle of it."""
+
+    __slots__ = ("happens",)
+
+    def rules_for(self, profile: object):
+        happens, self.happens = self.happens, None
+        if happens is not None:
+            happens()
+        return super().rules_for(profile)
+
+
+class Session:
+    """A session of a few calls whose transcript is complete, and a site to reconcile it from."""
+
+    def __init__(self, folder: Path):
+        self.home = processes.Home(folder)
+        self.day = sessions.Day(folder, random.Random(4))
+        self.day.begin()
+        for _ in range(4):
+            self.day.call(*self.day.reading())
+        self.day.run_tests()
+        sessions.play(self.day.steps, self._run)
+        self.site = Meanwhile(self.home.env(POPKIT_CLOCK=repr(self.day.now + 60)), self.day.session_id, str(self.day.project))
+        self.site.happens = None
+
+    def _run(self, payload: dict, at: float) -> None:
+        assert processes.run_event(payload, self.home.env(POPKIT_CLOCK=repr(at))).silent
+
+    def hook(self, payload: dict) -> None:
+        common = {"session_id": self.day.session_id, "transcript_path": str(self.day.transcript)}
+        assert processes.run_event({**payload, **common}, self.home.env(POPKIT_CLOCK=repr(self.day.now + 61))).silent
+
+    def state(self):
+        return self.home.state(self.day.session_id)
+
+    def missed(self) -> list:
+        return list(Path(self.home.paths(self.day.session_id).folder).glob("*.missed-*"))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(tmp_path)
+
+
+def test_a_call_that_completes_while_a_transcript_is_read_gets_the_lock_and_stays_known(session: Session):
+    call = payloads.bash("npm run build", "built")
+    missed = []
+
+    def happens():
+        session.hook(call)
+        missed.extend(session.missed())
+
+    session.site.happens = happens
+    before = session.state().index
+    reconciling.reconcile(session.site, str(session.day.transcript))
+    assert missed == [], "the hook got the lock"
+    assert session.state().index == before + 1
+    assert call["tool_use_id"] in session.state().live
+
+
+def test_a_pin_that_is_set_while_a_transcript_is_read_holds(session: Session):
+    first = next(iter(session.state().live))
+    other = live.Site(session.home.env(), session.day.session_id)
+    pin = [{"event": "pin", "target": first, "at": session.day.now + 60}]
+    session.site.happens = lambda: reconciling.note(other, other.paths(), pin)
+    made = reconciling.reconcile(session.site, str(session.day.transcript))
+    assert first in made.state.pins
+    assert first in session.state().pins
+
+
+def test_what_is_made_while_nobody_interferes_is_saved(session: Session):
+    made = reconciling.reconcile(session.site, str(session.day.transcript))
+    assert shared_facts(session.state()) == shared_facts(made.state)
+    assert session.missed() == []
+
+
+# --- ledgers --------------------------------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _hook(name: str, made: Written, home: Path, **more: str) -> None:
+    payload = {"session_id": made.session, "transcript_path": str(made.path), "cwd": made.project, **more}
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(home.parent), "POPKIT_HOME": str(home), "POPKIT_CLOCK": str(made.now)}
+    command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / f"{name}.py")]
+    done = subprocess.run(command, env=env, input=json.dumps(payload).encode(), capture_output=True, timeout=HANG_S, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("booked", [True, False])
+def test_at_its_end_what_was_booked_is_settled(tmp_path: Path, booked: bool) -> None:
+    made, home = Written(tmp_path / "p"), tmp_path / "popkit"
+    made.say("go")
+    id = made.grep("one")
+    _hook("session-start", made, home, source="startup", hook_event_name="SessionStart")
+    if booked:
+        entry = journal.entered(id, [], "abcd2345", 9_000, 1_000, 300, ["noise"], made.now - 1)
+        store.journal(made.site(home).paths(), entry)
+    made.grep("two")
+    made.ends()
+    _hook("session-end", made, home, reason="prompt_input_exit", hook_event_name="SessionEnd")
+    counts = stored_state(made.site(home).paths()).counts
+    if booked:
+        assert counts.settled == made.path.stat().st_size
+        assert counts.ledger["saved_kept_out"] > 0
+        assert counts.days
+    else:
+        assert counts.ledger == counts.days == {}

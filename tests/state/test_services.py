@@ -1,0 +1,142 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.state import services
+from popkit_retention.governance.controller import Controller
+from popkit_retention.memory.items import Item
+from popkit_retention.memory.stores.sqlite import SqliteStore
+from tests.hooks import payloads
+from tests.hooks.processes import run_event
+from tests.hooks.remembering import Blocking, Remembering
+from tests.patience import until
+
+NOW = 1_800_000_000.0
+COLLECTS = ["retention", "gc", "--auto", "--quiet"]
+
+
+@pytest.fixture
+def ending(tmp_path: Path) -> Blocking:
+    """Hooks of a session that was tracked, in a project without memory."""
+    shop = Remembering(tmp_path)
+    shop.begin()
+    blocking = Blocking(shop, tmp_path)
+    blocking.env["POPKIT_CLOCK"] = str(NOW)
+    return blocking
+
+
+def policies(ending: Blocking, said: str | None = None, **auto_gc: bool) -> Path:
+    folder = Path(ending.shop.home.path) / services.DATA_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    each = {name: {"older_than_days": 30, "auto_gc": auto_gc.get(name, False)} for name in ("memory", "rag")}
+    text = json.dumps({"version": 2, "revision": 1, "updated_at": "", **each}, indent=2)
+    (folder / services.POLICIES).write_text(text if said is None else said)
+    return folder
+
+
+def ends(ending: Blocking) -> None:
+    assert ending.run("session-end", payloads.session_end()).silent
+
+
+def starts_nothing(ending: Blocking) -> None:
+    """A session's end starts no child: one that a later end starts has told of itself, and none before."""
+    earlier = ending.told.with_name("earlier")
+    ending.env["TOLD"] = str(earlier)
+    ends(ending)
+    ending.env["TOLD"] = str(ending.told)
+    (Path(ending.shop.home.path) / services.DATA_FOLDER / services.NOTE).unlink(missing_ok=True)
+    policies(ending, rag=True)
+    ends(ending)
+    assert ending.child()[3:] == COLLECTS
+    ending.let_go()
+    assert not earlier.exists()
+
+
+@pytest.mark.parametrize("domain", ["memory", "rag"])
+def test_a_sessions_end_starts_it_where_a_policy_wants_it(ending: Blocking, domain: str):
+    policies(ending, **{domain: True})
+    ends(ending)
+    pid, group, session, *words = ending.child()
+    assert group == session == pid
+    assert words == COLLECTS
+    ending.let_go()
+
+
+def test_nobody_starts_it_where_no_policy_wants_it(ending: Blocking):
+    policies(ending)
+    starts_nothing(ending)
+
+
+def test_nobody_starts_it_where_there_are_no_policies(ending: Blocking):
+    starts_nothing(ending)
+    assert ending.shop.home.failures() == []
+
+
+def test_nobody_starts_it_twice_an_hour(ending: Blocking):
+    (policies(ending, rag=True) / services.NOTE).write_text(services.collection_note(NOW - 3599))
+    starts_nothing(ending)
+
+
+@pytest.mark.parametrize("note", [services.collection_note(NOW - 3600), services.collection_note(NOW + 9), "", "{", "[]", '{"at": "now"}'])
+def test_it_starts_when_an_hour_has_passed_and_when_nobody_knows(ending: Blocking, note: str):
+    (policies(ending, rag=True) / services.NOTE).write_text(note)
+    ends(ending)
+    assert ending.child()[3:] == COLLECTS
+    ending.let_go()
+
+
+def test_where_a_child_learns_it_collects_too(ending: Blocking):
+    policies(ending, memory=True)
+    ending.shop.remember()
+    ends(ending)
+    assert ending.child()[3:] == ["memory", "learn", str(ending.shop.transcript), "--if-on", "--quiet"]
+    ending.let_go()
+    assert not ending.told.with_name("told.tmp").exists()
+
+
+def test_where_nothing_is_learnt_it_is_started_by_itself(ending: Blocking):
+    policies(ending, memory=True)
+    ending.shop.remember()
+    ending.shop.transcript.unlink()
+    ends(ending)
+    assert ending.child()[3:] == COLLECTS
+    ending.let_go()
+
+
+@pytest.mark.parametrize("said", ["{", "[]", "null", '{"rag": 5}', '{"rag": {"auto_gc": "true"}}', "\xff" * 99, "[" * 99_999, ""])
+def test_policies_that_cannot_be_read_start_nothing_and_fail_no_hook(ending: Blocking, said: str):
+    policies(ending, said)
+    starts_nothing(ending)
+
+
+def test_a_folder_in_the_place_of_the_policies_is_logged(ending: Blocking):
+    (Path(ending.shop.home.path) / services.DATA_FOLDER / services.POLICIES).mkdir(parents=True)
+    ends(ending)
+    assert [line.split()[1] for line in ending.shop.home.failures()] == ["retention"]
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+def test_from_a_sessions_end_to_the_mark(tmp_path: Path, remembers: bool):
+    """With the real command, started by itself or as the child that learns."""
+    shop = Remembering(tmp_path)
+    shop.begin()
+    if remembers:
+        shop.remember()
+    old = dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - 60 * 86_400)
+    with closing(SqliteStore(str(shop.home.path / "memory.sqlite"))) as store:
+        store.add([Item("m1", "the port is 8080", shop.project.repository.key, **old)])
+        with Controller({"POPKIT_HOME": str(shop.home.path)}, now=lambda: NOW) as controller:
+            controller.configure("memory", {"auto_gc": True})
+        payload = payloads.session_end(cwd=str(shop.work), transcript_path=str(shop.transcript))
+        assert run_event(payload, {**shop.env(), "POPKIT_CLOCK": str(NOW)}).in_words
+        until(lambda: services.marked_of(str(shop.home.path), shop.project.repository.key), "the user is told of a mark")
+        ((part, row),) = services.marked_of(str(shop.home.path), shop.project.repository.key)
+        assert (part, row["by"], row["ids"], row["first"]) == ("memory", "job", ["m1"], NOW + 86_400)
+        assert [item.marked_by for item in store.scan()] == ["policy"]
+    assert shop.home.failures() == []

@@ -1,0 +1,186 @@
+"""The figures of `stats`: read from stored counters, summed over contexts, and nothing booked as reclaimed; and the card that shows them to
+others, as a picture and as Markdown, also where PopKit was worth nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from hooks.utils import efficiency_tracker as tracker
+from hooks.utils import flag_parser
+from hooks.utils.efficiency_tracker import EfficiencyMetrics
+from hooks.utils.operations import CONTEXT
+from hooks.utils.operations.context import answer, respond
+from hooks.utils.policy import figures
+from hooks.utils.policy.context import Counts
+from hooks.utils.views import history
+from tests.views.written import Written, long_session, spec_session
+
+
+def _ask(written, home: Path, line: str = "stats --json") -> dict:
+    return json.loads(answer(line, written.site(home), str(written.path), written.now))
+
+
+def test_counters_become_metrics() -> None:
+    counts = Counts()
+    counts.results = {"short": 3, "medium": 1}
+    counts.results_tokens = {"short": 300}
+    counts.expired = {"short": 2}
+    counts.expired_tokens = {"short": 200}
+    counts.false_expirations = {"short": 1}
+    counts.superseded, counts.compacted = 1, 4
+    metrics = tracker.metrics_of(counts, 1.5)
+    assert metrics == tracker.metrics_of(counts.to_json(), 1.5)
+    assert (metrics.items_expired, metrics.results, metrics.false_expirations, metrics.supersession_events) == (2, 4, 1, 1)
+    assert (metrics.results_tokens, metrics.expired_tokens_by_tier) == ({"short": 450}, {"short": 300})
+    assert (metrics.compacted, metrics.contexts, metrics.tokens_reclaimed) == (4, 1, 0)
+
+
+def test_counters_that_are_none_count_for_nothing() -> None:
+    broken = {"results": {"short": "many", "medium": True}, "superseded": "x", "expired": [], "compacted": None}
+    assert tracker.metrics_of(broken) == EfficiencyMetrics(contexts=1)
+
+
+def test_a_sum_is_the_sum_of_every_field() -> None:
+    one = EfficiencyMetrics(items_expired=1, tier_distribution={"short": 1}, sessions=1)
+    two = EfficiencyMetrics(items_expired=2, tier_distribution={"short": 2, "medium": 5})
+    assert tracker.sum_metrics([one, two]) == EfficiencyMetrics(items_expired=3, tier_distribution={"short": 3, "medium": 5}, sessions=1)
+    assert tracker.sum_metrics([]) == EfficiencyMetrics()
+    assert one.tier_distribution == {"short": 1}
+
+
+def test_session_project_and_all_add_up(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    here = spec_session(tmp_path / "a", session="here")
+    _ask(spec_session(tmp_path / "b", session="same-project"), home)
+    _ask(spec_session(tmp_path / "c", session="elsewhere", project="/home/dev/other"), home)
+    found = _ask(here, home)
+    assert [found[scope]["sessions"] for scope in ("session", "project", "all")] == [1, 2, 3]
+    assert [found[scope]["results"] for scope in ("session", "project", "all")] == [14, 28, 42]
+    assert found["session"]["expired_by_tier"] == {"ephemeral": 2, "short": 2, "medium": 2, "session": 1}
+    assert found["session"]["supersession_events"] == 2
+    assert {found[scope]["tokens_reclaimed"] for scope in ("session", "project", "all")} == {0}
+
+
+def test_a_subagents_context_counts_in_its_session(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    written = spec_session(tmp_path / "a")
+    _ask(written, home)
+    folder = home / "sessions" / written.session
+    state = json.loads((folder / "main.state.json").read_text())
+    (folder / "agent-explore1.state.json").write_text(json.dumps({**state, "agent_id": "explore1"}))
+    (folder / "agent-broken.state.json").write_text("{")
+    found = _ask(written, home)
+    assert set(found["contexts"]) == {"", "explore1"}
+    assert found["session"]["results"] == 28
+    assert _ask(written, home, "retention --json")["agents"][0]["agent"] == "explore1"
+
+
+def test_expired_counts_in_stats_are_those_of_the_panel_where_nothing_was_compacted(tmp_path: Path) -> None:
+    home, written = tmp_path / "home", spec_session(tmp_path / "a")
+    panel = _ask(written, home, "retention --json")
+    assert _ask(written, home)["session"]["items_expired"] == panel["expired"]["items"]
+
+
+def test_what_was_fetched_again_unchanged_is_a_false_expiration(tmp_path: Path) -> None:
+    written = spec_session(tmp_path / "a")
+    written.grep("cookie", "src/a.ts: cookie\n" * 9)
+    for number in range(6):
+        written.bash(f"echo {number}")
+    written.grep("cookie", "src/a.ts: cookie\n" * 9)
+    assert _ask(written, tmp_path / "home")["session"]["false_expirations_by_tier"] == {"short": 1}
+
+
+def test_a_person_sees_false_expirations_by_tier_and_what_they_are(tmp_path: Path) -> None:
+    written, home = spec_session(tmp_path / "a"), tmp_path / "home"
+    written.grep("cookie", "src/a.ts: cookie\n" * 9)
+    for number in range(6):
+        written.bash(f"echo {number}")
+    written.grep("cookie", "src/a.ts: cookie\n" * 9)
+    shown = answer("stats", written.site(home), str(written.path), written.now)
+    lines = [line.split() for line in shown.splitlines()]
+    at = next(place for place, words in enumerate(lines) if words[:2] == ["False", "expirations"])
+    assert lines[at][2::2] == ["1", "1", "1"]
+    assert lines[at + 1] == ["short", "1", "1", "1"]
+    assert lines[at + 2][:3] == ["Removed", "by", "compactions"], "of the other tiers none was false"
+    assert "A false expiration is a result that expired and was then fetched again unchanged, or restored." in " ".join(shown.split())
+
+
+def test_compacted_results_are_counted_and_not_as_expired(tmp_path: Path) -> None:
+    session = _ask(long_session(tmp_path / "a"), tmp_path / "home")["session"]
+    assert session["compacted"] == 8
+    assert session["results"] == 50
+
+
+def test_where_nothing_is_stored_every_figure_is_zero(tmp_path: Path) -> None:
+    assert tracker.all_metrics(str(tmp_path)) == EfficiencyMetrics()
+    assert tracker.session_metrics(str(tmp_path), "none") == EfficiencyMetrics()
+
+
+# --- the card -----------------------------------------------------------------------------------------------------------------------
+
+
+GOLDENS = Path(__file__).parent / "goldens"
+GAIN = {"kept_out_tokens": 812_345, "reclaimed_tokens": 1_204_000, "usd_kept_out": 21.5, "usd_cleared": 9.1, "usd_kept_warm": 4.0,
+        "usd_charged": 3.25, "kept_warm": 41, "kept_out": 7}  # fmt: skip
+LOSS = {"kept_out_tokens": 1_000, "usd_kept_out": 0.02, "usd_charged": 1.5}
+UNKNOWN = {"kept_out_tokens": 1_000, "unpriced": 3}
+
+
+def made(kind: str, ledger: dict) -> str:
+    return history.card(kind, figures.of_ledger(ledger), {"installed": figures.of(ledger)}, 41, "2026-11-24", "2026-11")
+
+
+@pytest.mark.parametrize(("name", "ledger"), [("gain", GAIN), ("loss", LOSS), ("unknown", UNKNOWN), ("nothing", {})])
+@pytest.mark.parametrize("kind", [history.SVG, history.MARKDOWN])
+def test_a_card_says_the_net_whatever_it_is(kind: str, name: str, ledger: dict, golden):
+    golden(GOLDENS / f"card-{name}{kind}", made(kind, ledger))
+
+
+def test_the_picture_is_xml_and_nothing_stands_outside_of_it():
+    root = ET.fromstring(made(history.SVG, GAIN))  # noqa: S314  our own
+    height = float(root.attrib["height"])
+    texts = [each for each in root if each.tag.endswith("text")]
+    assert texts
+    assert all(0 < float(each.attrib["y"]) < height for each in texts)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Written:
+    written = Written(tmp_path / "p")
+    written.say("go")
+    written.grep("one")
+    return written
+
+
+def stats_answer(session: Written, tmp_path: Path, path: Path):
+    parsed = flag_parser.parse(["stats", "--card", str(path)], CONTEXT)
+    return respond(parsed, session.site(tmp_path / "home"), str(session.path), session.now, "popkit context")
+
+
+@pytest.mark.parametrize("name", ["card.svg", "card.md", "card.SVG"])
+def test_the_card_is_written_where_it_was_asked_for_and_again_over_itself(name: str, session: Written, tmp_path: Path):
+    for _ in range(2):
+        answer = stats_answer(session, tmp_path, tmp_path / name)
+        assert not answer.error
+    assert history.MARK in (tmp_path / name).read_text()
+
+
+def test_a_file_that_is_no_card_is_never_replaced(session: Written, tmp_path: Path):
+    (tmp_path / "notes.md").write_text("mine")
+    assert "is no card" in stats_answer(session, tmp_path, tmp_path / "notes.md").error
+    assert (tmp_path / "notes.md").read_text() == "mine"
+
+
+def test_a_folder_that_is_not_there_is_named(session: Written, tmp_path: Path):
+    error = stats_answer(session, tmp_path, tmp_path / "none" / "card.svg").error
+    assert error.startswith(f"there is no folder {tmp_path / 'none'}")
+    assert ".tmp" not in error
+
+
+def test_another_kind_of_file_is_refused(session: Written, tmp_path: Path):
+    assert "--card writes .svg or .md" in stats_answer(session, tmp_path, tmp_path / "card.png").error
+    assert not (tmp_path / "card.png").exists()
