@@ -100,9 +100,9 @@ def read(paths: list[Path], name: str) -> list[Seen]:
 def _seen(path: str, seen: Seen, root: str) -> Seen:
     rules = Ruleset.from_config({}, TOOLS)
     for event in extraction.conversation(path):
-        if isinstance(event, extraction.Wrote):
+        if isinstance(event, extraction.AssistantText):
             seen.written.update(_WORD.findall(event.text))
-        if not isinstance(event, extraction.Returned):
+        if not isinstance(event, extraction.CallResult):
             continue
         call, cwd = event.call, event.cwd or root
         seen.results.append(event.text[:4_000])

@@ -16,6 +16,7 @@ from hooks.utils.views import bill
 from popkit_retention.bill import digests, statement, sums
 from popkit_retention.bill.sums import misses, usd_of
 from tests.bill.conversations import BASE, Conversation
+from tests.kit.disks import read_only
 
 MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}})
 ENDED = 1_790_000_000.0
@@ -38,6 +39,18 @@ def asked(place: Path, since: float = 0.0) -> tuple[list[digests.Digest], int]:
     read: list[int] = [0]
     found = digests.of_user(environ(place), since, ENDED, lambda done, whole: read.append(done))
     return found, read[-1]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_home_that_cannot_be_written_is_read_all_the_same(place: Path, is_known: bool):
+    Conversation().write(place / "one.jsonl")
+    home = place.parents[2] / "home"
+    home.mkdir(mode=0o700)
+    written = asked(place)[0] if is_known else None
+    with read_only(home):
+        in_memory, _ = asked(place)
+    assert in_memory == (written or asked(place)[0])
+    assert len(in_memory) == 1
 
 
 def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_path: Path):

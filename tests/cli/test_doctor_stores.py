@@ -38,7 +38,7 @@ def remembering(played: Played) -> memory.Project:
 def test_memory_is_off_until_somebody_switches_it_on(played: Played) -> None:
     played.start()
     check = found(played, "memory")
-    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. /popkit:context memory on says what it would do")
+    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. To see what it would do: /popkit:context memory on")
     assert not (played.home / "memory.sqlite").exists()
     remembering(played).turn_off(played.now)
     assert found(played, "memory")["text"].startswith("off for shop; ")
@@ -108,7 +108,7 @@ def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played:
     check = found(played, "budget", PGUSER="dana", PGPASSWORD="hunter2hunter2")
     assert check["level"] == "warning"
     assert "hunter2" not in json.dumps(check)
-    assert check["advice"] == "Contexts are built without limits, and nothing is booked, until then."
+    assert check["advice"] == "Until then, contexts are built without limits, and nothing is recorded."
 
 
 def test_it_tells_how_many_requests_a_server_has_yet_to_be_told_of(played: Played) -> None:
@@ -206,4 +206,4 @@ def test_failures_of_the_hourly_collection_are_counted(house: Governed) -> None:
     (house.home / "hooks.log").write_text("!! 2026-11-22T21:08:02Z retention Damaged\n!! 2026-11-22T21:09:02Z stop OSError\n")
     found = check(house)
     assert (found["level"], found["failures"]) == ("ok", 1)
-    assert found["text"].endswith("1 failure of it in the log")
+    assert found["text"].endswith("1 logged failure")

@@ -100,7 +100,7 @@ def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
 REFUSED = {
     "a policy that is unknown": ("--policy best\x1b[2J", "unknown policy best"),
     "a policy that is unknown, with the known ones": ("--decisions {one} --policy nonsense", f"Known: {', '.join(POLICIES)}"),
-    "a name that is none of a policy": ("--policy {own}:Nobody\x1b[2J", "is no name of a policy"),
+    "a name that is none of a policy": ("--policy {own}:Nobody\x1b[2J", "is not the name of a policy"),
     "no processes": ("--jobs 0", "--jobs takes a whole number from 1"),
     "a page that cannot be written, before the run": ("--policy auto --html {here}/nowhere/report.html", "cannot be written"),
     "decisions that cannot be written": (

@@ -34,7 +34,7 @@ from tests.patience import HANG_S
         (["show"], "show needs ID, for example: show m3fa"),
         (["show", "m1", "m2"], 'show takes only ID, so "m2" is too much'),
         (["show", "mnone"], "no memory"),
-        (["why", "mnone"], "list and search show what ids there are"),
+        (["why", "mnone"], "popkit memory list shows the ids"),
         (["forget"], "To forget everything about this project: forget --all"),
         (["forget", "m1", "--all"], "forget needs ID…"),
         (["pin"], "pin needs ID…"),

@@ -205,7 +205,7 @@ def test_an_archive_is_deleted_after_asking_and_not_while_a_hold_could_be_about_
     assert "before the audit" in done.stdout
     assert "nothing was deleted" in done.stderr
     hold = aged.told("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"][0]["id"]
-    assert f"Release that first: popkit retention hold release {hold}" in aged.refused("remove", archive["archive_id"], "--yes")
+    assert f"Release the hold first: popkit retention hold release {hold}" in aged.refused("remove", archive["archive_id"], "--yes")
     for each in aged.told("hold", "list")["holds"]:
         aged.retention("hold", "release", each["id"])
     assert aged.retention("remove", archive["archive_id"], "--yes") == f"Deleted {archive['archive_id']} for good.\n"
@@ -297,5 +297,5 @@ def test_what_became_of_something_that_is_no_longer_stored_is_in_the_log(cleared
     for _ in "12":
         cleared.retention("gc", "--yes", "--placeholders")
         cleared.now += 2 * DAY_S
-    assert f"{id} is no longer stored. `popkit retention log --id {id}` says what was done with it" in cleared.refused("explain", id)
+    assert f"{id} is no longer stored. `popkit retention log --id {id}` shows what was done with it" in cleared.refused("explain", id)
     assert [entry["action"] for entry in cleared.told("log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]

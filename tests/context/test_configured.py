@@ -108,7 +108,7 @@ def test_a_database_that_cannot_be_reached_fails_nothing(place: Place, caplog: p
 def test_without_a_home_nothing_is_kept_and_contexts_are_built(caplog: pytest.LogCaptureFixture):
     service = configured_service({"POPKIT_HOME": "a relative path"})
     assert service.build(DANA, request(conversation(3)))
-    assert 'no limits hold, and nothing is kept of what is built: POPKIT_HOME is "a relative path"' in caplog.text
+    assert 'no limits apply, and no builds are recorded: POPKIT_HOME is "a relative path"' in caplog.text
 
 
 def test_memory_of_the_project_enters_where_it_is_on(place: Place):

@@ -166,7 +166,7 @@ def test_a_file_where_the_folder_of_archives_should_be_is_told(desk: Desk):
         lambda: desk.archive("aaaa"),
     ]
     for work in works:
-        with pytest.raises(GovernanceError, match="must be a folder that can be read"):
+        with pytest.raises(GovernanceError, match="must be a readable folder"):
             work()
     with pytest.raises(NotThere, match="there is no archive"):
         desk.restore(made.archive_id)

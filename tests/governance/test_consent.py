@@ -121,7 +121,7 @@ def test_who_asks_again_waits_once_and_only_so_many_wait(house: Home) -> None:
     assert house.asks(older_than_days=7)["request"] == house.asks(older_than_days=7)["request"]
     for days in range(2, 2 + revisions.MOST_REQUESTS - 1):
         house.asks(older_than_days=days + 0.5)
-    with pytest.raises(BadRequest, match="wait for the user's yes already"):
+    with pytest.raises(BadRequest, match="already wait for the user's yes"):
         house.asks(older_than_days=29)
     with house.user() as controller:
         assert len(controller.requests()["requests"]) == revisions.MOST_REQUESTS

@@ -106,7 +106,7 @@ def test_what_only_an_agent_calls_a_key_decision_is_not_kept_from_a_policy(gover
     for id, source in (("waits", "agent"), ("accepted", "accepted")):
         governed.old(id, source=source, key=True, tier="ARCHIVE")
     assert {each.id: each.vetoes for each in governed.domain.resources(NOW)} == {"waits": (), "accepted": ("pinned",)}
-    assert "added by an agent and not accepted yet" in governed.domain.describe(["waits"])["waits"].stands
+    assert "added by an agent and not accepted yet" in governed.domain.describe(["waits"])["waits"].stage
 
 
 def test_marked_items_are_still_there_and_deleted_ones_are_not(governed: Governed) -> None:
@@ -154,9 +154,9 @@ def test_a_person_is_told_what_it_is_and_where_it_stands(governed: Governed) -> 
     assert secret not in described["m1"].label
     assert described["m1"].label.endswith("and more")
     assert (described["m1"].project, described["m1"].session) == (PROJECT, "s1")
-    assert described["m1"].stands == "COLD for 60 days, pinned"
+    assert described["m1"].stage == "COLD for 60 days, pinned"
     assert described["m2"].bytes == len("the text of m2") + 1000
-    assert described["m2"].stands == "COLD for 60 days, compressed to its summary, marked by its retention policy, can be deleted in 24 h"
+    assert described["m2"].stage == "COLD for 60 days, compressed to its summary, marked by its retention policy, can be deleted in 24 h"
 
 
 # --- marks -------------------------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def test_a_policy_marks_in_its_own_name_and_knows_who_let_it(governed: Governed)
     assert governed.domain.mark(["m2", "m1"], NOW + 5, "user") == ["m2"]
     assert {id: (mark.at, mark.by) for id, mark in governed.domain.marked().items()} == {"m1": (NOW, "job"), "m2": (NOW + 5, "user")}
     assert governed.item("m1").marked_by == "policy"
-    assert governed.store.logged("m1", 1)[0]["reasons"] == ["its retention policy lets it go"]
+    assert governed.store.logged("m1", 1)[0]["reasons"] == ["its retention policy releases it"]
     assert governed.memory.search("text of m1") == []
 
 

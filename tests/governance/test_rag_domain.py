@@ -139,7 +139,7 @@ def test_a_person_is_told_what_it_is_without_secrets(held: Held) -> None:
     told = held.domain.describe([id, "unknown"])[id]
     assert "abcdefghij1234567890" not in told.label
     assert (told.project, told.session, told.bytes) == (held.key(held.shop), "session-1", len(new(0).content))
-    assert told.stands == "Archived on 2026-11-21, kept as it was"
+    assert told.stage == "Archived on 2026-11-21, kept unchanged"
 
 
 @pytest.mark.parametrize(("chars", "found"), [(3, False), (4, True), (8, True)])
@@ -195,7 +195,7 @@ def test_what_does_not_tell_where_it_belongs_is_refused(held: Held, about: dict)
     held.domain.mark([id], NOW, "user")
     held.domain.delete([id], NOW)
     spoilt = replace(content, about={**content.about, **about} if about else {})
-    with pytest.raises(DomainUnavailable, match="cannot be put back"):
+    with pytest.raises(DomainUnavailable, match="cannot be restored"):
         held.domain.put_back([spoilt], NOW)
     with pytest.raises(DomainUnavailable, match=r"is not the handle|no text"):
         held.domain.put_back([replace(content, data=b"\xff")], NOW)

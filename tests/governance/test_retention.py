@@ -166,7 +166,7 @@ def test_a_change_that_cannot_be_written_is_told_and_made_when_it_can_be(environ
     details = {"revision": 1, "policies": {domain: after.policy(domain).to_json() for domain in DOMAINS}}
     with closing(Log(str(home / "data/state/retention-log.sqlite"))) as log:
         log.append("configured", "rag", [], details, "user", NOW, {"do": "configure", "state": after.to_json()})
-    with pytest.raises(GovernanceError, match=r"cannot be written .*is logged: see to that"):
+    with pytest.raises(GovernanceError, match=r"cannot be written .*is logged: fix that"):
         get_retention_policy("rag", environ)
     (state / "in the way").unlink()
     state.rmdir()

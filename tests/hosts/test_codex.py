@@ -21,7 +21,7 @@ from hooks.utils.reclaim import access
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import sessions, survey
-from popkit_retention.memory.extraction import Asked, conversation
+from popkit_retention.memory.extraction import Prompt, conversation
 from popkit_retention.operations.sessions import NoSession, check
 from tests.hosts.rollouts import PROJECT, SESSION, Rollout, patch_of, worked
 from tests.lab.test_robust import spoilt
@@ -80,7 +80,7 @@ def test_the_first_versions_say_no_usage_and_none_is_made_up(tmp_path) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_only_what_a_person_said_is_a_prompt(tmp_path, form: str) -> None:
     path = worked(form).write(tmp_path)
-    asked = [event for event in conversation(str(path)) if isinstance(event, Asked)]
+    asked = [event for event in conversation(str(path)) if isinstance(event, Prompt)]
     assert [event.text for event in asked if event.by_user] == [
         "Fix the rounding of prices. Always run the tests before you commit.", "Commit it.",
     ]  # fmt: skip

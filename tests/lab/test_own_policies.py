@@ -107,8 +107,8 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
     ("name", "text", "said"),
     [
         ("best", "", "unknown policy best. Known: nothing, spec, "),
-        (":Mine", "", ":Mine is no name of a policy. Write module:Class"),
-        ("{folder}/mine.py:", "", "is no name of a policy"),
+        (":Mine", "", ":Mine is not the name of a policy. Write module:Class"),
+        ("{folder}/mine.py:", "", "is not the name of a policy"),
         ("{folder}/nowhere.py:Mine", "", "there is no file {folder}/nowhere.py"),
         ("of_nobody:Mine", "", "there is no module of_nobody: it is not in this folder, "),
         ("of_nobody.deeper:Mine", "", "there is no module of_nobody.deeper"),
@@ -124,7 +124,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
         (
             "{folder}/mine.py:Mine",
             "class Mine(Policy):\n    def __init__(self, keep): ...\n    def decide(self, view): ...\n",
-            "Mine() is made without arguments: missing a required argument: 'keep'. Give it a default",
+            "Mine() must need no arguments: missing a required argument: 'keep'. Give each a default",
         ),
     ],
 )  # fmt: skip
@@ -183,8 +183,8 @@ def changes(what: str, value: object):
         (lambda self, view: [(self.results[0], None, [])], "decide returned something other"),
         (lambda self, view: [(self.results[0], "[gone]", "old")], "decide returned something other"),
         (lambda self, view: [("T1", "[gone]", [])], "decide returned something other"),
-        (lambda self, view: [(type(self.results[0])(9, 9, "T9", "made up"), "[gone]", [])], "decide clears what the context does not hold"),
-        (lambda self, view: [(view.context[0], "[gone]", [])], "decide clears what is neither a result nor a call: a text of the user's, "),
+        (lambda self, view: [(type(self.results[0])(9, 9, "T9", "made up"), "[gone]", [])], "decide clears a block outside of the context"),
+        (lambda self, view: [(view.context[0], "[gone]", [])], "decide clears a block that is neither a result nor a call: "),
         (lambda self, view: [(self.results[0], "[gone]", [])] * 2, "decide clears a result twice at once"),
         (lambda self, view: view.context.clear() or [], "decide changed the view it was given: context"),
         (lambda self, view: view.sizes.append(0) or [], "decide changed the view it was given: sizes"),
@@ -192,7 +192,7 @@ def changes(what: str, value: object):
         (changes("sent", 7), "decide changed the view it was given: sent"),
         (changes("prices", None), "decide changed the view it was given: prices"),
         (lambda self, view: setattr(view.prices, "write", 0.0) or [], "decide changed the view it was given: prices"),
-        (lambda self, view: setattr(self.results[0], "tokens", 0) or [], "it changed what it was given: Block.tokens"),
+        (lambda self, view: setattr(self.results[0], "tokens", 0) or [], "it changed its arguments: Block.tokens"),
         (lambda self, view: 1 / 0, "decide raised ZeroDivisionError: division by zero (test_own_policies.py, line "),
     ],
 )  # fmt: skip

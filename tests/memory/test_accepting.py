@@ -25,7 +25,7 @@ def added(remembering: Remembering, text: str = SAID, **fields: object) -> str:
 
 def test_what_an_agent_adds_is_found_and_is_not_in_the_document(remembering: Remembering) -> None:
     id = added(remembering)
-    for made in (remembering.memory.document(2_000), remembering.memory.told(2_000), remembering.memory.document(2_000, SAID)):
+    for made in (remembering.memory.document(2_000), remembering.memory.audited_document(2_000), remembering.memory.document(2_000, SAID)):
         assert (made.text, made.items, made.left_out) == ("", [], [(id, document.WAITS)])
     assert [item.id for item, _ in remembering.memory.search("make check")] == [id]
     assert [item.id for item in remembering.memory.waiting()] == [id]
@@ -133,7 +133,7 @@ def test_who_said_it_and_whether_it_waits_goes_through_an_export(remembering: Re
     remembering.memory.accept([accepted])
     for store in (InMemoryStore(), SqliteStore(str(tmp_path / "other.sqlite"))):
         other = Remembering(store)
-        assert other.memory.take_in(remembering.memory.export()) == 3
+        assert other.memory.import_lines(remembering.memory.export()) == 3
         assert {id: other.item(id).source for id in (waits, accepted, mine)} == {waits: AGENT, accepted: ACCEPTED, mine: USER}
         assert [item.id for item in other.memory.waiting()] == [waits]
         store.close()
@@ -143,5 +143,5 @@ def test_what_agents_added_before_there_was_a_yes_waits_for_one(remembering: Rem
     """Such a home holds their items as key decisions in ARCHIVE, and told."""
     old = remembering.keep("old", source=AGENT, key=True, tier=ARCHIVE)
     remembering.store.set_value("document:" + PROJECT, [old.id])
-    assert remembering.memory.told().text == ""
+    assert remembering.memory.audited_document().text == ""
     assert remembering.store.logged(most=1)[0]["gone"] == {old.id: document.WAITS}

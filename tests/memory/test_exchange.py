@@ -25,7 +25,7 @@ def filled(remembering: Remembering) -> Remembering:
 def test_what_goes_out_comes_in_the_same(filled: Remembering):
     lines = list(filled.memory.export())
     other = Remembering(InMemoryStore())
-    assert other.memory.take_in(lines) == 2
+    assert other.memory.import_lines(lines) == 2
     assert list(other.store.scan()) == list(filled.store.scan())
     assert other.store.original("b") == "the whole story"
     assert list(other.memory.export())[1:-1] == lines[1:-1]
@@ -35,9 +35,9 @@ def test_what_is_there_already_stops_it_unless_only_the_missing_are_wanted(fille
     lines = list(filled.memory.export())
     filled.store.remove(["b"])
     with pytest.raises(DuplicateId):
-        filled.memory.take_in(lines)
+        filled.memory.import_lines(lines)
     assert filled.store.get(["b"]) == []
-    assert filled.memory.take_in(lines, missing=True) == 1
+    assert filled.memory.import_lines(lines, missing=True) == 1
     assert filled.item("b").level == SUMMARY
 
 
@@ -72,14 +72,14 @@ def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict,
     lines = spoilt(list(filled.memory.export()), 2, **fields)
     other = Remembering(InMemoryStore())
     with pytest.raises(BadItem, match=said):
-        other.memory.take_in(lines)
+        other.memory.import_lines(lines)
     assert list(other.store.scan()) == []
 
 
 def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
     token = "ghp_" + "a1B2c3D4" * 5
     other = Remembering(InMemoryStore())
-    other.memory.take_in(spoilt(list(filled.memory.export()), 2, text="use " + token, full_text="use " + token + " to push"))
+    other.memory.import_lines(spoilt(list(filled.memory.export()), 2, text="use " + token, full_text="use " + token + " to push"))
     assert token not in other.item("b").text
     assert token not in str(other.store.original("b"))
 
@@ -93,7 +93,7 @@ def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
         (lambda lines: lines[1:], "line 1: is not the first line"),
         (lambda lines: ["{", *lines[1:]], "line 1: is not JSON"),
         (lambda lines: [lines[0], "[1]\n", *lines[1:]], "line 2: is not a JSON object"),
-        (lambda lines: [*lines, lines[1]], "line 5: something follows the end"),
+        (lambda lines: [*lines, lines[1]], "line 5: there is more text after the end"),
         (lambda lines: [lines[0], lines[1].replace("quotes", "quoted"), *lines[2:]], "cut short or changed"),
         (lambda lines: ["[" * 100_000, *lines], "line 1: is not JSON"),
     ],
@@ -101,5 +101,5 @@ def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
 def test_a_file_that_is_not_as_it_was_written_is_refused(filled: Remembering, change, said: str):
     other = Remembering(InMemoryStore())
     with pytest.raises(BadItem, match=said):
-        other.memory.take_in(change(list(filled.memory.export())))
+        other.memory.import_lines(change(list(filled.memory.export())))
     assert list(other.store.scan()) == []

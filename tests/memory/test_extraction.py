@@ -83,7 +83,7 @@ def test_on_windows_too(tmp_path):
 
 
 def gone(session, tmp_path):
-    return extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP).gone
+    return extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP).missing
 
 
 def test_a_path_whose_read_failed_is_no_file_and_known_to_be_gone(session, tmp_path):

@@ -142,7 +142,7 @@ def test_a_tool_forgets_in_its_own_name(remembering: Remembering):
     remembering.after(1).forget(["mine"])
     remembering.after(1).forget(["its"], by="tool")
     assert [remembering.item(id).marked_by for id in ("mine", "its")] == ["user", "tool"]
-    assert remembering.store.logged("its", 1)[0]["reasons"] == ["an agent's tool said so"]
+    assert remembering.store.logged("its", 1)[0]["reasons"] == ["an agent's tool asked for it"]
     assert [item.id for item in remembering.memory.undo()] == ["mine"]
     assert [item.id for item in remembering.memory.undo(["its"])] == ["its"]
     assert set(remembering.store.value("forgotten:" + PROJECT)) == set()  # type: ignore[call-overload]
@@ -328,11 +328,11 @@ def test_what_a_session_was_given_is_struck_and_all_else_in_its_journal_stays(tm
     other = journal.remembered("something else", 4, 6.0)
     path = _journal(tmp_path, journal.advised(4, 1.0), said, other, journal.pinned("b", 9.0))
     size = path.stat().st_size
-    assert holds.strike(str(tmp_path), ["call zyxomatic é"]) == 1
+    assert holds.blank_out(str(tmp_path), ["call zyxomatic é"]) == 1
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     assert (path.stat().st_size, len(entries), entries[2:]) == (size, 4, [other, journal.pinned("b", 9.0)])
     assert (entries[1]["said"].strip(), entries[1]["tokens"], entries[1]["at"]) == ("", 30, 5.0)
-    assert holds.strike(str(tmp_path), ["call zyxomatic é"]) == 0
+    assert holds.blank_out(str(tmp_path), ["call zyxomatic é"]) == 0
 
 
 def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_path: Path):
@@ -344,12 +344,12 @@ def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_p
     (ours / "s2").symlink_to(outside.parent)
     (ours / "s3").mkdir()
     os.mkfifo(ours / "s3" / "main.journal.jsonl")
-    assert holds.strike(str(tmp_path / "home"), ["zyxomatic"]) == 0
+    assert holds.blank_out(str(tmp_path / "home"), ["zyxomatic"]) == 0
     assert outside.read_bytes() == before
 
 
 def test_an_entry_that_was_cut_short_is_struck_too(tmp_path: Path):
     path = _journal(tmp_path)
     path.write_bytes(b'{"event":"memory","at":5,"said":"the zyxomatic \xff th')
-    assert holds.strike(str(tmp_path), ["zyxomatic"]) == 1
+    assert holds.blank_out(str(tmp_path), ["zyxomatic"]) == 1
     assert b"zyxomatic" not in path.read_bytes()

@@ -132,7 +132,7 @@ def test_killed_anywhere_it_ends_as_if_it_had_not_been():
 def _run_in_small_batches(kept: Remembering) -> None:
     work = job._Work(kept.store, NOW, HashedEmbedder(), None, job.Report())
     for item in kept.store.scan():
-        work.see(item)
+        work.consider(item)
         if work.report.items % 10 == 0:
             work.write()
     work.finish()

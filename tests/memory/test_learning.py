@@ -156,7 +156,7 @@ def test_what_was_merely_written_is_an_access_of_what_is_known_and_nothing_new(r
 
 def test_what_a_session_found_to_be_gone_is_told_no_more_until_a_session_shows_it_again(remembering: Remembering):
     remembering.memory.learn(lesson("s1", wrote("src/cart.ts", opened=True)))
-    remembering.memory.learn(replace(lesson("s2"), gone=(("path", "src/cart.ts"), ("path", "src/never.ts"))))
+    remembering.memory.learn(replace(lesson("s2"), missing=(("path", "src/cart.ts"), ("path", "src/never.ts"))))
     assert remembering.memory.document(500).text == ""
     remembering.memory.learn(lesson("s3", wrote("src/cart.ts", opened=True)))
     assert "cart.ts" in remembering.memory.document(500).text

@@ -69,7 +69,7 @@ def test_an_id_may_be_cut_short_as_long_as_it_is_one_items(remembering: Remember
     assert remembering.memory.show("mabc").id == "mabc1"
     with pytest.raises(NotThere, match="2 memories begin with 'mab': mabc1, mabd2"):
         remembering.memory.show("mab")
-    with pytest.raises(NotThere, match="list and search show"):
+    with pytest.raises(NotThere, match="popkit memory list shows the ids"):
         remembering.memory.show("mx")
     with pytest.raises(NotThere):
         remembering.memory.show("")
@@ -88,7 +88,7 @@ def test_promote_and_demote_go_one_tier_and_end_at_the_ends(remembering: Remembe
     remembering.keep("m", tier=COLD)
     tiers = [remembering.memory.promote(["m"])[0].tier for _ in range(3)]
     assert tiers == [WARM, HOT, ARCHIVE]
-    with pytest.raises(BadItem, match="m is ARCHIVE already"):
+    with pytest.raises(BadItem, match="m is already ARCHIVE"):
         remembering.memory.promote(["m"])
     assert remembering.memory.demote(["m"])[0].tier == HOT
     assert remembering.item("m").previous_tier == ARCHIVE
@@ -121,13 +121,13 @@ def test_forgotten_it_is_gone_after_a_day_and_may_be_taken_back_until_then(remem
 def test_the_audit_tells_what_memory_md_leaves_out_and_why_something_is_gone(remembering: Remembering):
     for number in range(30):
         remembering.keep(f"m{number:02}", kind="path", profile="code", text=f"src/part_{number:02}/file.ts", writes=40 - number, sessions=2)
-    first = remembering.memory.told(120)
-    remembering.memory.told(120)  # the same again is no news
+    first = remembering.memory.audited_document(120)
+    remembering.memory.audited_document(120)  # the same again is no news
     remembering.memory.forget([first.items[0]])
-    remembering.memory.told(120)
+    remembering.memory.audited_document(120)
     later, earlier = [entry for entry in remembering.store.logged() if entry["action"] == "document"]
     assert earlier["items"] == len(first.items)
-    assert earlier["left_out"] == {"worth less for its tokens than what is in it": 30 - len(first.items)}
+    assert earlier["left_out"] == {"worth less per token than the entries in it": 30 - len(first.items)}
     assert later["gone"] == {first.items[0]: "marked as forgotten"}
 
 
@@ -176,7 +176,7 @@ def test_what_is_compressed_comes_back_in_full(remembering: Remembering):
         ({"text": "x" * 1_000_001}, "at most 1,000,000"),
         ({"text": "a\0b"}, "binary"),
         ({"text": "\ud800"}, "lone surrogates"),
-        ({"text": 7}, "text is text"),
+        ({"text": 7}, "text must be a string"),
         ({"text": "x", "id": "\x1b[31m"}, "printable"),
         ({"text": "x", "created_at": NOW + 3_600}, "in the future"),
         ({"text": "x", "score": float("nan")}, "score is nan"),
@@ -232,7 +232,7 @@ def test_the_archive_tier_is_backed_up_weekly_and_four_are_kept(tmp_path: Path, 
     assert len(names) == 4
     assert [name.stat().st_mode & 0o777 for name in names] == [0o600] * 4
     store.remove(["key"])
-    assert kept.memory.take_in(names[-1].read_text().splitlines(keepends=True), missing=True) == 1
+    assert kept.memory.import_lines(names[-1].read_text().splitlines(keepends=True), missing=True) == 1
     assert kept.item("key").tier == ARCHIVE
 
 
@@ -249,7 +249,7 @@ def test_what_the_user_forgot_leaves_the_backups_too(tmp_path: Path, store: Stor
     assert len(backups) == 2
     assert not any("secret plan" in text for text in backups)
     store.remove(["other"])
-    assert [kept.memory.take_in(text.splitlines(keepends=True), missing=True) for text in backups] == [1, 0], "they are whole"
+    assert [kept.memory.import_lines(text.splitlines(keepends=True), missing=True) for text in backups] == [1, 0], "they are whole"
 
 
 @pytest.mark.parametrize("between", ["\u2028", "\u2029", "\x85", "\x1c", "\r", "\n"])

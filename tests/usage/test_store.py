@@ -107,7 +107,7 @@ def test_whoever_makes_the_tables_of_a_server_is_waited_for_longer_than_any_othe
     maker = server.connect(name)
     maker.cursor().execute(f"SELECT pg_advisory_lock({postgres.LOCK})")
     monkeypatch.setattr(postgres, "MIGRATION_S", 0.0)
-    with pytest.raises(DatabaseUnavailable, match="another process has been making the tables for 0 s"):
+    with pytest.raises(DatabaseUnavailable, match="another process has been creating the tables for 0 s"):
         open_store(environ)
     monkeypatch.setattr(postgres, "MIGRATION_S", HANG_S)
     with ThreadPoolExecutor(1) as others:

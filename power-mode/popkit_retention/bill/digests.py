@@ -4,6 +4,7 @@ a year."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -14,7 +15,7 @@ from functools import lru_cache
 from hooks.utils.hosts.claude_code import entries, projects, sent
 from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
 from hooks.utils.io import home
-from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
+from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, migrate, open_store
 from hooks.utils.io.storage import Storage
 from hooks.utils.policy import lost_cache
 from hooks.utils.state import shipped
@@ -218,7 +219,10 @@ def _brought_up(digest: Digest, form: int) -> Digest:
 
 
 def _open(path: str) -> closing[sqlite3.Connection]:
+    """Open the store of digests, or one in memory if ours cannot be written: then every transcript is read each time."""
     try:
+        if os.path.exists(path) and not os.access(path, os.W_OK):  # SQLite would notice with the first write
+            return _in_memory()
         return closing(open_store(path, SCHEMA))
     except (StoreError, sqlite3.DatabaseError):
         # Everything in it is read from the transcripts again.
@@ -226,6 +230,16 @@ def _open(path: str) -> closing[sqlite3.Connection]:
             with suppress(OSError):
                 os.unlink(name)
         return closing(open_store(path, SCHEMA))
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return _in_memory()
+
+
+def _in_memory() -> closing[sqlite3.Connection]:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(db, SCHEMA)
+    return closing(db)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

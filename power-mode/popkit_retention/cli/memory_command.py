@@ -283,7 +283,7 @@ def _export(request: Request) -> Answer:
 def _import(request: Request) -> Answer:
     with memory_learning.read_lines(request.arguments[0]) as lines:
         try:
-            count = request.place.memory.take_in(lines, "missing" in request.flags)
+            count = request.place.memory.import_lines(lines, "missing" in request.flags)
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()

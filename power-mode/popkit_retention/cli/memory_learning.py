@@ -20,7 +20,7 @@ from hooks.utils.state import memory as memory_state
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
 
-from ..memory.extraction import lesson_of, taught
+from ..memory.extraction import lesson_of, observe
 from ..memory.items import BadItem
 from ..operations import sessions
 from ..operations.stores import Place
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from ..memory.extraction import Taught
+    from ..memory.extraction import Observations
 
 _STAMP = b'"timestamp"'
 HERE = Where(1)
@@ -125,7 +125,7 @@ def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | N
             else:
                 heads.append((head, source))
         heads.sort(key=lambda pair: (pair[0].at, pair[1].address))
-        work = [(partial(taught, root=run.checkout(head.began).root), source) for head, source in heads]
+        work = [(partial(observe, root=run.checkout(head.began).root), source) for head, source in heads]
         for done, ((head, _), (source, shown, reason)) in enumerate(zip(heads, results_of(work, where.worth(unique, _ALONE_BYTES)))):
             bar.show(done, len(heads))
             try:
@@ -164,8 +164,8 @@ class _Run:
             return memory_state.project_of(Site(self.environ, "").home, began).repository
         return self.into.project.repository
 
-    def take_in(self, path: str, began: str, shown: Taught) -> None:
-        """Store what was read from a session."""
+    def take_in(self, path: str, began: str, shown: Observations) -> None:
+        """Learn what a session has shown."""
         if began:
             project = memory_state.project_of(Site(self.environ, "").home, began)
             project.check_joined()  # each folder separately: other folders of the project may have joined

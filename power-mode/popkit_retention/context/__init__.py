@@ -3,9 +3,9 @@
     from popkit_retention.context import ContextBuildOptions, build_context
 
     built = build_context(ContextBuildOptions(messages=messages, budgetPercent=35))
-    client.messages.create(model=model, messages=built.messages)  # and hand on built.state as `previous` of the next
+    client.messages.create(model=model, messages=built.messages)  # and pass built.state as `previous` of the next
 
-Each name is loaded when it is asked for.
+Each name is loaded on first use.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ _MOST_OF_MEMORIES = 4_000
 def memories_for(
     source: MemorySource | None, request: str, strategy: PruningStrategy, present: Collection[Addition], room: float, meter: Meter
 ) -> list[Addition]:
-    """Return the memories that enter with a request, the best first: none that is present already, and with these no more than the strategy
-    allows. `room`: the most tokens for them."""
+    """Return the memories that enter with a request, the best first: none that is already present, and together with these no more than the
+    strategy allows. `room`: the most tokens for them."""
     known = {addition.key for addition in present if addition.kind == MEMORY}
     items = strategy.tier2_items
     most = None if items == "all" else items - len(known)
@@ -202,8 +202,8 @@ _NAMES = frozenset("Makefile Dockerfile Containerfile Justfile Rakefile Gemfile 
 
 
 def referenced(texts: Sequence[str], most: int = MOST_REFERENCES) -> list[str]:
-    """Return the paths that texts refer to, as they are written, the newest reference first, each once, at most so many. Calls do not
-    count: their results show what they have read, and a result that has left was not needed."""
+    """Return at most this many paths that texts refer to, as they are written, the newest reference first, each once. Calls do not count:
+    their results show what they have read, and a result that has left was not needed."""
     paths: dict[str, None] = {}
     for text in reversed(texts):
         for path in map(_path_in, reversed(list(in_text(text)))):

@@ -117,7 +117,7 @@ class Assembled:
         exchanges = len(self.dialogue.history) - self._exchanges_sent()
         notes = []
         if results:
-            notes.append(f"{results} tool result{'s' if results > 1 else ''} of the history left out; a notice stands in each one's place.")
+            notes.append(f"{results} tool result{'s' if results > 1 else ''} of the history left out; a notice replaces each.")
         if exchanges:
             of = len(self.dialogue.history)
             notes.append(f"{exchanges} of the {of} earlier exchanges left out.")
@@ -164,8 +164,8 @@ MOST_FAULTS = 20
 def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
     """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST; none where it is valid."""
     try:
-        found = _faults(messages, provider)
-        return [fault for _, fault in zip(range(MOST_FAULTS), found)]
+        faults = _faults(messages, provider)
+        return [fault for _, fault in zip(range(MOST_FAULTS), faults)]
     except (TypeError, ValueError, RecursionError, AttributeError):
         return ["the messages cannot be read"]
 
@@ -174,7 +174,7 @@ def _faults(messages: Sequence[Any], provider: Provider) -> Iterator[str]:
     if not messages:
         yield "there are no messages"
     pending: list[str] = []  # ids of the calls of the answer before
-    asked, begun = 0, False
+    answered_at, begun = 0, False
     for number, message in enumerate(map(plain, messages)):
         role = message.get("role") if isinstance(message, dict) else None
         if not isinstance(role, str) or role not in _ROLES[provider]:
@@ -189,18 +189,18 @@ def _faults(messages: Sequence[Any], provider: Provider) -> Iterator[str]:
         yield from (f"message {number}: a result without the call before it" for id in results if id not in pending)
         pending = [id for id in pending if id not in results]
         if pending and role != "tool":
-            yield f"message {asked}: {_unanswered(pending)}"
+            yield f"message {answered_at}: {_unanswered(pending)}"
             pending = []
         if calls and role != "assistant":
             yield f"message {number}: a call that is not the assistant's"
         elif calls:
-            pending, asked = calls, number
+            pending, answered_at = calls, number
             if len(set(calls)) < len(calls):
                 yield f"message {number}: two calls with the same id"
         if _is_empty(message) and not (role == "assistant" and number == len(messages) - 1):
             yield f"message {number}: no content"
     if pending:
-        yield f"message {asked}: {_unanswered(pending)}"
+        yield f"message {answered_at}: {_unanswered(pending)}"
 
 
 def _unanswered(pending: Sequence[str]) -> str:

@@ -162,7 +162,7 @@ class MemorySource(Protocol):
     """Memories of the project."""
 
     def relevant(self, request: str, most: Optional[int]) -> Sequence[Remembered]:
-        """Return the best memories for a request first, at most so many; None for all that have any worth."""
+        """Return at most this many memories, the best for a request first; None for all that have any worth."""
         ...
 
 

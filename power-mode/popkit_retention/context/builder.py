@@ -188,23 +188,23 @@ def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextR
     A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is."""
     previous = continuity.read(context.state, str(context.state.get("model")))
     out = previous.changes.left | (previous.changes.unthought & previous.alone)
-    kept = [number for number in range(len(previous.digests)) if number not in out]
-    if previous is continuity.NOTHING or len(kept) != len(context.messages):
+    sent = [number for number in range(len(previous.digests)) if number not in out]
+    if previous is continuity.NOTHING or len(sent) != len(context.messages):
         return context
-    return _Pruned(context, strategy, previous.changes, kept).result()
+    return _Pruned(context, strategy, previous.changes, sent).result()
 
 
 class _Pruned:
-    """`kept`: the numbers, among the caller's messages, of those that the context sends."""
+    """`sent`: the numbers, among the caller's messages, of those that the context sends."""
 
-    def __init__(self, context: ContextResult, strategy: PruningStrategy, built: Changes, kept: list[int]) -> None:
+    def __init__(self, context: ContextResult, strategy: PruningStrategy, built: Changes, sent: list[int]) -> None:
         self.context = context
         self.strategy = strategy
         self.built = built
-        self.kept = kept
+        self.sent = sent
         self.before = Changes()  # the additions and notices of the context, by the numbers of its own messages
-        self.before.additions = {at: built.additions[number] for at, number in enumerate(kept) if number in built.additions}
-        self.before.notices = {at: built.notices[number] for at, number in enumerate(kept) if number in built.notices}
+        self.before.additions = {at: built.additions[number] for at, number in enumerate(sent) if number in built.additions}
+        self.before.notices = {at: built.notices[number] for at, number in enumerate(sent) if number in built.notices}
         self.options = ContextBuildOptions.model_construct(
             messages=[_without(message, len(texts_of(self.before.additions.get(at, ())))) for at, message in enumerate(context.messages)],
             budget_used_percent=context.budget_used_percent,
@@ -221,18 +221,18 @@ class _Pruned:
             return context
         dialogue.count({})
         changes = self.before.copy()
-        changes.additions = kept = self._additions(changes)
+        changes.additions = additions = self._additions(changes)
         changes = history_cuts.reduced(dialogue, changes, self.strategy, None)
         if dialogue.is_stuck(changes):
             return context
         if changes.left and dialogue.asks:
-            self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in kept.get(at, ())])
-        first = next((at for at in range(len(self.kept)) if changes.of(at) != self.before.of(at)), None)
+            self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in additions.get(at, ())])
+        first = next((at for at in range(len(self.sent)) if changes.of(at) != self.before.of(at)), None)
         if first is None:
             sent = context.pruning_strategy.tier4_messages
             return context.model_copy(update={"pruning_strategy": self.strategy.model_copy(update={"tier4_messages": sent})})
         if bound:
-            changes.unthought = {at for at in range(first, len(self.kept)) if dialogue.parsed[at].thoughts}
+            changes.unthought = {at for at in range(first, len(self.sent)) if dialogue.parsed[at].thoughts}
         out = sum([dialogue.parsed[at].thoughts for at in changes.unthought | changes.left])
         assembled = Assembled(options, self.strategy, dialogue, changes, 0, self.strategy.tier4_messages)
         result = assembled.result(first, out, list(context.notes))
@@ -241,20 +241,20 @@ class _Pruned:
     def _additions(self, changes: Changes) -> dict[int, list[Addition]]:
         """Return the memories and files that may stay."""
         items, mode = self.strategy.tier2_items, self.strategy.tier3_mode
-        kept: dict[int, list[Addition]] = {}
+        additions: dict[int, list[Addition]] = {}
         memories = float("inf") if items == "all" else float(items)
         out = {"full": (), "summary": (FILE,), "none": (FILE, OUTLINE)}[mode]
         for at in sorted(changes.additions):
             for addition in changes.additions[at]:
                 memories -= addition.kind == MEMORY
                 if addition.kind not in out and (addition.kind != MEMORY or memories >= 0):
-                    kept.setdefault(at, []).append(addition)
-        return kept
+                    additions.setdefault(at, []).append(addition)
+        return additions
 
     def _move_behind(self, dialogue: Dialogue, changes: Changes, additions: list[Addition]) -> None:
         """Move the remains of the exchanges that have left, and their memories and files, to the newest request."""
         newest = dialogue.newest
-        key = continuity.key_of({self.kept[at] for at in changes.left})
+        key = continuity.key_of({self.sent[at] for at in changes.left})
         remains = Addition(LEFT, key, remains_of(dialogue, changes, changes.left))
         additions = [*additions, *changes.additions.get(newest, ())]
         earlier = [each for each in additions if each.kind == LEFT]
@@ -262,11 +262,11 @@ class _Pruned:
 
     def _state(self, changes: Changes) -> dict[str, Any]:
         """Return the state to hand on, by the numbers of the caller's messages."""
-        whole, kept = self.built.copy(), self.kept
-        whole.left |= {kept[at] for at in changes.left}
-        whole.unthought |= {kept[at] for at in changes.unthought}
-        whole.notices = {kept[at]: notices for at, notices in changes.notices.items()}
-        whole.additions = {kept[at]: additions for at, additions in changes.additions.items()}
+        whole, sent = self.built.copy(), self.sent
+        whole.left |= {sent[at] for at in changes.left}
+        whole.unthought |= {sent[at] for at in changes.unthought}
+        whole.notices = {sent[at]: notices for at, notices in changes.notices.items()}
+        whole.additions = {sent[at]: additions for at, additions in changes.additions.items()}
         return {**self.context.state, **continuity.as_json(whole), "level": self.strategy.tier4_messages}
 
 

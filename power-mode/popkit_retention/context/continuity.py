@@ -1,8 +1,8 @@
-"""The state that one build hands on to the next, so that a request begins with everything that was sent before; and the conversations
-whose states are kept, in memory alone.
+"""The state that one build hands on to the next, so that a request begins with everything that was sent before; and the conversations whose
+states are kept, only in memory.
 
-A state is plain JSON values; one that is corrupt is passed over. Of the caller's messages it has digests and counts of tokens alone; of the
-builder's own texts (notices, additions) the text, which has to be sent again to the letter.
+A state is plain JSON values; a corrupt one is ignored. Of the caller's messages it has only digests and counts of tokens; of the builder's
+own texts (notices, additions) the text, which has to be sent again to the letter.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def carried(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
 
 
 def first_difference(previous: Previous, same: int, before: Changes, after: Changes) -> int | None:
-    """Return the number of the first message that was sent before and is sent otherwise now; None for none."""
+    """Return the number of the first message that was sent before and is now sent otherwise; None for none."""
     for number in range(same):
         if before.of(number) != after.of(number):
             return number
@@ -151,12 +151,12 @@ def _texts(value: Any) -> dict[str, str]:
 
 # --- conversations ------------------------------------------------------------------------------------------------------------------------
 
-# The most states that are kept, and of them the most that begin with the same message.
+# The most states that are kept, and the most of them that begin with the same message.
 MOST, MOST_ALIKE = 2_000, 32
 
 
-class _Kept(NamedTuple):
-    """Return the state that was handed on over messages with these digests."""
+class _HandedOn(NamedTuple):
+    """A state that was handed on, with the digests of the messages of its conversation."""
 
     digests: Sequence[str]
     state: dict[str, Any]
@@ -165,21 +165,21 @@ class _Kept(NamedTuple):
 class _Begun:
     """Conversations that begin with the same message, and the states that were handed on in them, the newest last."""
 
-    __slots__ = ("kept", "lock")
+    __slots__ = ("lock", "states")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.kept: list[_Kept] = []
+        self.states: list[_HandedOn] = []
 
 
 class Turn:
     """One build. `state`: handed on by the build before (`ContextResult.state`), None for the first."""
 
     def __init__(self, begun: _Begun, digests: Sequence[str], most: int) -> None:
-        self._kept = begun.kept
+        self._states = begun.states
         self._digests = digests
         self._most = most
-        self._before = max(self._kept, key=self._fit, default=None)
+        self._before = max(self._states, key=self._fit, default=None)
         self.state = self._before.state if self._before else None
 
     def hand_on(self, state: dict[str, Any], appended: bool) -> None:
@@ -189,21 +189,22 @@ class Turn:
         if before is not None:
             same = alike(before.digests, self._digests)
             if same == len(before.digests) and (appended or same == len(self._digests)):
-                self._kept[:] = [kept for kept in self._kept if kept is not before]
-        self._kept.append(_Kept(self._digests, state))
-        del self._kept[: -self._most]
+                self._states[:] = [each for each in self._states if each is not before]
+        self._states.append(_HandedOn(self._digests, state))
+        del self._states[: -self._most]
 
-    def _fit(self, kept: _Kept) -> tuple[int, int]:
+    def _fit(self, earlier: _HandedOn) -> tuple[int, int]:
         """Rank a state: the more messages in common the better, and the fewer others."""
-        return alike(kept.digests, self._digests), -len(kept.digests)
+        return alike(earlier.digests, self._digests), -len(earlier.digests)
 
 
 class Conversations:
-    """The conversations used last, at most so many. One that was dropped starts over at its next build.
+    """The conversations used last, at most this many. One that was dropped starts over at its next build.
 
     A session may hold several conversations, and parallel agents of one template even begin alike, so a state is chosen by the messages
     that it was handed on over. Conversations that begin with the same message are built one after the other, so neither of two parallel
-    calls of one conversation sees half of the other's state."""
+    calls of one conversation sees half of the other's state.
+    """
 
     def __init__(self, most: int = MOST, most_alike: int = MOST_ALIKE) -> None:
         self._most = most
@@ -212,7 +213,7 @@ class Conversations:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return sum([max(1, len(begun.kept)) for begun in self._known.values()])
+        return sum([max(1, len(begun.states)) for begun in self._known.values()])
 
     @contextmanager
     def turn(self, caller: tuple[str, ...], digests: Sequence[str]) -> Iterator[Turn]:

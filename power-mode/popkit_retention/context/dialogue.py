@@ -135,7 +135,7 @@ class Dialogue:
         return number in changes.left or (number in changes.unthought and self.parsed[number].alone)
 
     def is_stuck(self, changes: Changes) -> bool:
-        """Return whether a message of thinking alone would have to leave where its neighbours may not follow each other."""
+        """Return whether a message of thinking alone would have to leave between neighbours that may not follow each other."""
         return self.form.alternates and any(parsed.alone and number not in changes.left for number, parsed in enumerate(self.parsed))
 
     def size(self, numbers: Iterable[int], changes: Changes) -> int:
@@ -154,7 +154,7 @@ class Dialogue:
         total -= sum([self.spared(number, use) for use in self.parsed[number].uses if use.id in notices])
         return max(0, total)
 
-    def said(self, number: int) -> int:
+    def spoken(self, number: int) -> int:
         """Return the tokens of a message without its thinking, its results and the input of its calls."""
         tokens, uses = self.tokens[number], self.parsed[number].uses
         return max(0, tokens.all - tokens.thinking - sum(tokens.results) - sum([self.meter.json(use.input) for use in uses]))

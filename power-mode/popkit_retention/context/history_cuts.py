@@ -3,13 +3,13 @@ exchanges. Pure.
 
 The parts that are least likely to be missed leave first: below 80 percent the thinking, and the long texts that the assistant wrote into
 files; results that the engine judges dead, then those that are unlikely to be needed again, the more of them the tighter the budget, and
-sooner in exchanges that are older than the newest that the strategy names. Then whole exchanges leave, of the older ones, until what was
-said has no more than the strategy's share of its tokens: those first whose names were used least lately, the oldest of them before the
-others; under the tightest strategy all that stays, calls too, has to fit into that share. For a limit of tokens the oldest leave first. A
-tighter cut begins where the looser ones end, so it never keeps more than they do.
+sooner in exchanges that are older than the newest that the strategy names. Then whole exchanges leave, of the older ones, until the spoken
+text has no more than the strategy's share of its tokens: those first whose names were used least recently, the oldest of them first; under
+the tightest strategy everything that stays, calls too, has to fit into that share. For a limit of tokens the oldest leave first. A tighter
+cut begins where the looser ones end, so it never keeps more than they do.
 
 A notice says what was there, why it left, and the names in it that nothing else shows: most of what is needed again of an old result is a
-name (a path, an identifier, a version), and nearly all that only the result held fit into a few hundredths of it.
+name (a path, an identifier, a version), and nearly all that only the result held fits into a few hundredths of it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from .provider_forms import BARE, REQUEST, Parsed
 # --- notices ------------------------------------------------------------------------------------------------------------------------------
 
 _LABEL_CHARS = 80
-# The most that the names of a result may have: a share of its characters, of a short one so many.
+# The most that the names of a result may have: a share of its characters, and in a short one this many.
 _SHARE, _LEAST_CHARS = 0.2, 200
 _NAMES = re.compile(NAME)
 _is_plain = re.compile(PLAIN).match
-# In what was said a name is short, too, where a sign, a number or a capital within tells it from a word; a word with an ending is a file.
+# In spoken text, a short word is a name, too, if a sign, a number or a capital in it tells it from others; a word with an ending is a file.
 _SHORT_NAMES = re.compile(r"(?<![\w./])(?:(?<!<)~?\.{0,2}/)?[.@]?[A-Za-z0-9_][A-Za-z0-9_\-./:@]{1,190}[A-Za-z0-9_]")
-_is_said_plainly = re.compile(r"[A-Za-z][a-z]+(?:[-/][A-Za-z]?[a-z]+)?\Z").match
+_is_plain_when_spoken = re.compile(r"[A-Za-z][a-z]+(?:[-/][A-Za-z]?[a-z]+)?\Z").match
 _is_shaped = re.compile(r"[^_./0-9]*[_./0-9]|.*[a-z0-9][A-Z]").match
 
 
 class Names:
-    """The names in the texts of a conversation, and in how many places each is. `short`: those that are short, too."""
+    """The names in the texts of a conversation, and the number of places of each. `short`: whether short ones count, too."""
 
     __slots__ = ("dialogue", "places")
 
@@ -63,7 +63,7 @@ class Names:
         return [(judged, _notice(judged, fresh)) for judged, fresh in zip(newest_first, _harmless(names))]
 
     def last_used(self, exchanges: Sequence[Exchange]) -> dict[int, int]:
-        """Return, by the start of each exchange, the number of the newest exchange that uses a name which stood first there, or else its
+        """Return, by the start of each exchange, the number of the newest exchange that uses a name that first occurred there, or else its
         own."""
         first: dict[str, int] = {}
         used = {}
@@ -75,18 +75,18 @@ class Names:
         return used
 
     def fresh(self, text: str, room: int, short: bool = False) -> list[str]:
-        """Return the names in a text that are nowhere else, in its order, and count them; where there are too many, the short ones."""
-        found = dict.fromkeys((*self._in(text), *_short_in(text))) if short else self._in(text)
-        is_plain = _is_said_plainly if short else _is_plain
-        names = [name for name in found if self.places[name] <= 0 and not is_plain(name)]
-        kept = set()
+        """Return the names in a text that occur nowhere else, in its order, and count them; where there are too many, the short ones."""
+        candidates = dict.fromkeys((*self._in(text), *_short_in(text))) if short else self._in(text)
+        is_plain = _is_plain_when_spoken if short else _is_plain
+        names = [name for name in candidates if self.places[name] <= 0 and not is_plain(name)]
+        chosen = set()
         for name in sorted(names, key=len):
             room -= len(name) + 1
             if room < 0:
                 break
-            kept.add(name)
-        self.places.update(kept)
-        return [name for name in names if name in kept]
+            chosen.add(name)
+        self.places.update(chosen)
+        return [name for name in names if name in chosen]
 
     def _in(self, text: str) -> tuple[str, ...]:
         """Return the names in a text, each once, in its order."""
@@ -129,8 +129,8 @@ def _texts_of(parsed: Parsed) -> list[str]:
 # --- remains of exchanges -----------------------------------------------------------------------------------------------------------------
 
 LEFT = "left"
-_ASKED_CHARS, MOST_ASKED = 160, 30
-# The most that their names may have: a share of their characters, and so many.
+_REQUEST_CHARS, MOST_REQUESTS = 160, 30
+# The most that their names may have: a share of their characters, and this many.
 _LEFT_SHARE, _MOST_CHARS = 0.1, 12_000
 _USUAL_SHARE = 0.05  # that the names of recorded chats have of their tokens
 
@@ -139,59 +139,59 @@ def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int], m
     """Return the text in the place of the messages with these numbers, which are left out: the user's requests, and the names that nothing
     else shows, those of the newest messages first. Of more than `most` tokens the names go, then the oldest requests; "" where nothing
     fits."""
-    asked = _asked(dialogue, sorted(numbers))[-MOST_ASKED:]
+    requests = _requests_in(dialogue, sorted(numbers))[-MOST_REQUESTS:]
     names, fresh = Names(dialogue, changes, short=True), []
     left = [dialogue.parsed[number] for number in sorted(numbers, reverse=True)]
     texts = [(text, at < len(parsed.texts)) for parsed in left for at, text in enumerate(_texts_of(parsed))]
     room = min(_MOST_CHARS, int(sum([len(text) for text, _ in texts]) * _LEFT_SHARE))
-    for text, is_said in texts:
-        fresh.append(names.fresh(text, room, short=is_said))
+    for text, is_spoken in texts:
+        fresh.append(names.fresh(text, room, short=is_spoken))
         room -= sum(len(name) + 1 for name in fresh[-1])
-    text = _remains(asked, " ".join(filter(None, _harmless(fresh))))
+    text = _remains(requests, " ".join(filter(None, _harmless(fresh))))
     if dialogue.meter.text(text) > most:
-        text = _remains(asked, "")
-    while asked and dialogue.meter.text(text) > most:
-        asked = asked[1:]
-        text = _remains(asked, "")
+        text = _remains(requests, "")
+    while requests and dialogue.meter.text(text) > most:
+        requests = requests[1:]
+        text = _remains(requests, "")
     return text if dialogue.meter.text(text) <= most else ""
 
 
 def remains_tokens(exchange: Exchange, dialogue: Dialogue) -> tuple[float, float]:
-    """Return about how many tokens will stand in the place of an exchange: of its names, and of the user's request."""
+    """Return about how many tokens will replace an exchange: of its names, and of the user's request."""
     numbers = [number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)]
-    asked = sum([dialogue.meter.text("- " + text) for text in _asked(dialogue, numbers)])
-    return sum([dialogue.tokens[number].all for number in numbers]) * _USUAL_SHARE, float(asked)
+    of_requests = sum([dialogue.meter.text("- " + text) for text in _requests_in(dialogue, numbers)])
+    return sum([dialogue.tokens[number].all for number in numbers]) * _USUAL_SHARE, float(of_requests)
 
 
-def _asked(dialogue: Dialogue, numbers: Iterable[int]) -> list[str]:
+def _requests_in(dialogue: Dialogue, numbers: Iterable[int]) -> list[str]:
     """Return the beginning of each request of the user's in these messages."""
     requests = [dialogue.parsed[number] for number in numbers if dialogue.parsed[number].part == REQUEST]
-    asked = [" ".join("\n".join(request.texts).split()) for request in requests]
-    return [text if len(text) <= _ASKED_CHARS else text[: _ASKED_CHARS - 1] + "…" for text in asked if text]
+    texts = [" ".join("\n".join(request.texts).split()) for request in requests]
+    return [text if len(text) <= _REQUEST_CHARS else text[: _REQUEST_CHARS - 1] + "…" for text in texts if text]
 
 
-def _remains(asked: Sequence[str], names: str) -> str:
-    lines = ["PopKit left out what was said before." + (" The user had asked:" if asked else ""), *(f"- {text}" for text in asked)]
+def _remains(requests: Sequence[str], names: str) -> str:
+    lines = ["PopKit left out what was said before." + (" The user had asked:" if requests else ""), *(f"- {text}" for text in requests)]
     return "\n".join([*lines, "Names in it: " + names] if names else lines)
 
 
-# --- what leaves -------------------------------------------------------------------------------------------------------------------------
+# --- cuts --------------------------------------------------------------------------------------------------------------------------------
 
 # Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
 LEAST_TOKENS, LEAST_GAIN = 100, 40
 
 
 class Depth(NamedTuple):
-    """The depth of a cut that keeps so many newest `exchanges`: results leave that are less likely needed again than `need`, in older
-    exchanges than `older`; with `dead_only` only those that are dead. `bare`: listings that stay lose the numbers of their lines. `said`:
-    the share that stays of the tokens of what was said."""
+    """The depth of a cut that keeps this many newest `exchanges`: results leave that are less likely needed again than `need`, in older
+    exchanges than `older`; with `dead_only`, only dead ones. `bare`: listings that stay lose the numbers of their lines. `spoken`: the
+    share of the spoken text's tokens that stays."""
 
     exchanges: int
     need: float
     older: float
     dead_only: bool
     bare: bool
-    said: float
+    spoken: float
 
 
 # Strategies that keep no more exchanges than this begin with the parts that nothing depends on.
@@ -211,7 +211,7 @@ def numbers_of(dialogue: Dialogue) -> list[int]:
 
 
 def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most: int | None, folder: str = "") -> Changes:
-    """Return the changes of a cut under a strategy, to no more than so many tokens (`most`, None for no limit), on top of those before."""
+    """Return the changes of a cut under a strategy, to at most `most` tokens (None for no limit), on top of those before."""
     changes = before.copy()
     judged = [each for each in judge(dialogue, folder) if each.number < dialogue.current.start]
     if strategy.tier4_messages <= LEAN:
@@ -261,29 +261,29 @@ def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judg
 
 
 def _leave(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
-    """Leave older exchanges out, those first whose names were used least lately, until the history, or what was said in it, has no more
-    than the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only what was said counts. At
-    a depth that names no newest ones, what stays has no more tokens than that share of what was said."""
-    if depth.said >= 1.0 or len(dialogue.history) <= depth.exchanges:
+    """Leave older exchanges out, those first whose names were used least recently, until the history, or its spoken text, has no more than
+    the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only the spoken text counts. At a
+    depth without newest ones, the rest has no more tokens than that share of the spoken text."""
+    if depth.spoken >= 1.0 or len(dialogue.history) <= depth.exchanges:
         return
     first = len(dialogue.history) - depth.exchanges
     newest, older, history = dialogue.history[first:], dialogue.history[:first], numbers_of(dialogue)
     if newest:
         older = [each for each in older if not _holds_results(dialogue, changes, each)]
-        said = sum([dialogue.said(number) for each in newest for number in range(each.start, each.end)])
-        whole = said + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
-        over = said + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.said * whole
-        over = min(over, dialogue.size(history, changes) - depth.said * sum([dialogue.tokens[number].all for number in history]))
+        spoken = sum([dialogue.spoken(number) for each in newest for number in range(each.start, each.end)])
+        whole = spoken + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
+        over = spoken + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.spoken * whole
+        over = min(over, dialogue.size(history, changes) - depth.spoken * sum([dialogue.tokens[number].all for number in history]))
     else:
-        over = dialogue.size(history, changes) - depth.said * sum(map(dialogue.said, history))
-    told = [remains_tokens(each, dialogue) for each in dialogue.history if each.start in changes.left - before.left]
-    over += sum([sum(tokens) for tokens in told])
+        over = dialogue.size(history, changes) - depth.spoken * sum(map(dialogue.spoken, history))
+    remains = [remains_tokens(each, dialogue) for each in dialogue.history if each.start in changes.left - before.left]
+    over += sum([sum(tokens) for tokens in remains])
     used = names.last_used(dialogue.exchanges)
     for exchange in sorted((each for each in older if each.start not in changes.left), key=lambda each: (used[each.start], each.start)):
-        size, (of_names, asked) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
-        if (over > 0 and size - of_names - asked >= LEAST_GAIN) or (not newest and _thinks_alone(dialogue, exchange)):
-            told.append((of_names, asked if len(told) < MOST_ASKED else 0.0))
-            over -= size - sum(told[-1])
+        size, (of_names, of_requests) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
+        if (over > 0 and size - of_names - of_requests >= LEAST_GAIN) or (not newest and _thinks_alone(dialogue, exchange)):
+            remains.append((of_names, of_requests if len(remains) < MOST_REQUESTS else 0.0))
+            over -= size - sum(remains[-1])
             _take_out(exchange, dialogue, changes)
 
 
@@ -303,7 +303,7 @@ def _thinks_alone(dialogue: Dialogue, exchange: Exchange) -> bool:
 
 
 def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
-    """Leave exchanges out, the oldest first, until no more than so many tokens stay."""
+    """Leave exchanges out, the oldest first, until at most this many tokens stay."""
     if most is None:
         return
     now = dialogue.size(numbers_of(dialogue), changes)
@@ -315,7 +315,7 @@ def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
 
 
 def _take_out(exchange: Exchange, dialogue: Dialogue, changes: Changes) -> None:
-    """Leave an exchange out, but what stays where the form keeps it."""
+    """Leave an exchange out, except for messages that the form keeps."""
     numbers = {number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)}
     changes.left |= numbers
     for number in numbers:

@@ -23,7 +23,7 @@ from hooks.utils.state import shipped
 from .dialogue import Dialogue
 from .provider_forms import REQUEST, ToolUse
 
-# Conversations that are remembered, so that the next build observes only what is new.
+# Conversations that are remembered, so that the next build observes only new messages.
 _MOST_FOLDS = 32
 
 
@@ -38,7 +38,7 @@ def _need_model() -> NeedModel:
 
 
 def binds_thinking(model: str) -> bool:
-    """Return whether a model takes its thinking only with the very conversation that it was thought over; an unknown one does."""
+    """Return whether a model accepts its thinking only in the very conversation in which it was thought; True for an unknown one."""
     return _rules().models.model(model).thinking_bound
 
 

@@ -215,11 +215,11 @@ REST_S = 300.0  # for so long an unavailable store is not asked again: a server 
 
 
 class ProjectMemory:
-    """The memory of the repository that a folder is in, as a MemorySource that threads may share: empty where it is off, where there is
-    none yet, and where its store is unavailable.
+    """The memory of the repository that a folder is in, as a MemorySource that threads may share: empty where it is off, does not exist
+    yet, or its store is unavailable.
 
-    The store is opened for each question, and closed again: most builds ask nothing, and threads do not share a connection. A question does
-    not count as a use of an item: every request asks.
+    The store is opened for each query, and closed again: most builds make none, and threads do not share a connection. A query does not
+    count as a use of an item, since every request makes one.
     """
 
     def __init__(self, environ: Mapping[str, str], folder: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -143,7 +143,7 @@ def bare(text: str) -> str | None:
 
 
 def short(value: Any) -> Any:
-    """Return the input of a call with its long texts shortened: the file has what was written. The same value where none is long."""
+    """Return the input of a call with its long texts shortened: the file has the whole text. The same value where none is long."""
     if isinstance(value, str) and len(value) > _LONG_CHARS:
         return f"{value[:_BEGINNING_CHARS]}… [PopKit left out {len(value) - _BEGINNING_CHARS} characters]"
     if isinstance(value, dict):

@@ -130,7 +130,7 @@ class Caller(NamedTuple):
     agent: str = ""
 
     def within(self, messages: Sequence[Message]) -> Caller:
-        """Return the caller with a session: where none is named, the conversation is one of its own."""
+        """Return the caller with a session: an unnamed conversation is a session of its own."""
         return self if self.session_id else self._replace(session_id=_UNNAMED + mark_of(messages))
 
 
@@ -158,7 +158,8 @@ class Used(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """What an answer says beside itself: `exceeded`, the limit that is used up, and `faults`, why a provider would refuse the messages."""
+    """The additional information in an answer: `exceeded`, the limit that is used up, and `faults`, why a provider would refuse the
+    messages."""
 
     exceeded: Standing | None = None
     faults: Sequence[str] = ()
@@ -167,21 +168,21 @@ class Notice(NamedTuple):
         return self.exceeded is not None or bool(self.faults)
 
     def as_fields(self) -> dict[str, Any]:
-        """Return what there is to say as plain fields."""
+        """Return the notice as plain fields."""
         limit = self.exceeded
         fields = {} if limit is None else {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
         return {**({"exceeded": fields} if fields else {}), **({"faults": list(self.faults)} if self.faults else {})}
 
 
 class Prepared(NamedTuple):
-    """A request that may go: with these `messages`, or, None, with its own. `notice`: what its answer has to say."""
+    """A request that may be sent: with these `messages`, or, None, with its own. `notice`: for its answer."""
 
     messages: list[Message] | None = None
     notice: Notice = Notice()
 
 
 class UsageLog(Protocol):
-    """The log of users' usage. It writes behind the call. One that also has `exceeded(user_id, session_id)`, which returns a
+    """The log of users' usage. It writes in the background. One that also has `exceeded(user_id, session_id)`, which returns a
     `usage_log.Exceeded` or None, lets its limits warn and refuse."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
@@ -193,7 +194,7 @@ class UsageLog(Protocol):
     def answered(self, caller: Caller, model: str, used: Used) -> None: ...
 
     def close(self) -> None:
-        """Write what is pending."""
+        """Write everything pending."""
         ...
 
 
@@ -224,7 +225,7 @@ class ContextService:
         return self.prepare(caller, request).messages
 
     def prepare(self, caller: Caller, request: Request) -> Prepared:
-        """Return the messages to send, and what the answer has to say. BudgetExceeded where a limit that refuses is used up."""
+        """Return the messages to send, and the notice for the answer. BudgetExceeded where a limit that refuses is used up."""
         if not caller.user_id or not request.messages:
             return Prepared()
         exceeded = self._exceeded(caller)
@@ -238,7 +239,7 @@ class ContextService:
         """Return the limit that is used up; None where none is. BudgetExceeded where it refuses."""
         ask, exceeded = getattr(self._usage, "exceeded", None), None
         if ask is not None:
-            with self.careful("limits could not be asked for, so none holds"):
+            with self.careful("limits could not be read, so none applies"):
                 exceeded = ask(caller.user_id, caller.session_id)
         if exceeded is not None and exceeded.refuses:
             raise BudgetExceeded(exceeded.standing)
@@ -248,11 +249,11 @@ class ContextService:
         """Record the tokens that an answer used; None where it reported none."""
         if self._usage is None or used is None or not caller.user_id:
             return
-        with self.careful("what a call used could not be taken down"):
+        with self.careful("the usage of a call could not be recorded"):
             self._usage.answered(caller, model, used)
 
     def close(self) -> None:
-        """Write what is pending, and end. Without this call it is done at the end of the process."""
+        """Write everything pending, and end. Otherwise this happens at the end of the process."""
         if self._usage is not None:
             self._usage.close()
 
@@ -275,7 +276,7 @@ class ContextService:
                 built(span, result)
             turn.hand_on(result.state, result.appended)
         if self._usage is not None:
-            with self.careful("what was built could not be kept"):
+            with self.careful("a built context could not be recorded"):
                 self._usage.built(caller, request, result)
         return result
 
@@ -300,7 +301,7 @@ class ContextService:
     def _used_percent(self, caller: Caller) -> float | None:
         used = None
         if self._usage is not None:
-            with self.careful("limits could not be asked for, so none holds"):
+            with self.careful("limits could not be read, so none applies"):
                 used = self._usage.used_percent(caller.user_id, caller.session_id)
         return used if used is None else float(used)
 
@@ -308,7 +309,7 @@ class ContextService:
         """Warn once; later errors are for debugging. An error's own message may have contents of messages, so it is left out."""
         with self._lock:
             level, self._warned = logging.DEBUG if self._warned else logging.WARNING, True
-        _log.log(level, "PopKit: %s (%s in %s). It is said once.", what, type(error).__name__, _place(error))
+        _log.log(level, "PopKit: %s (%s in %s). This is logged once.", what, type(error).__name__, _place(error))
 
 
 def _place(error: Exception) -> str:
@@ -321,7 +322,7 @@ def _place(error: Exception) -> str:
 
 @functools.lru_cache(maxsize=1)
 def default_service() -> ContextService:
-    """Return the service of this process, which clients use unless they are given another. No database is opened before the first build."""
+    """Return the service of this process, which clients use by default. No database is opened before the first build."""
     return configured_service(os.environ)
 
 
@@ -331,5 +332,5 @@ def configured_service(environ: Mapping[str, str]) -> ContextService:
     try:
         log = DatabaseLog(environ)
     except home.NoHome as error:
-        _log.warning("PopKit: no limits hold, and nothing is kept of what is built: %s.", error)
+        _log.warning("PopKit: no limits apply, and no builds are recorded: %s.", error)
     return ContextService(build_context, ProjectSources(environ), log)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MOST_LINES = 400
 _LINE_CHARS = 200
 _SIGNATURE_LINES = 8
-_HEADING_LINES = 3  # of what stands in front of a name: decorators, annotations
+_HEADING_LINES = 3  # in front of a name: decorators, annotations
 _WRITTEN_CHARS = 2_000  # a longer line is generated
 _HEADING = re.compile(r" {0,3}#{1,6} ")
 _FENCE = re.compile(r" {0,3}(```|~~~)")

@@ -266,8 +266,8 @@ class Meter:
         for call in calls if isinstance(calls, list) else ():
             called = call.get("function") or call.get("custom") if isinstance(call, dict) else None
             if isinstance(called, dict):
-                given = called.get("arguments", called.get("input"))
-                total += self.text(called.get("name")) + self.text(given) + _CALL_TOKENS
+                call_input = called.get("arguments", called.get("input"))
+                total += self.text(called.get("name")) + self.text(call_input) + _CALL_TOKENS
         return total
 
 

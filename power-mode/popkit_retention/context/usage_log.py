@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("popkit")
 CAUGHT_UP_EVERY_S = 15.0
-WRITTEN_S = 5.0  # how long a request waits for what was used before it, where a limit refuses
+WRITTEN_S = 5.0  # how long a request waits until earlier usage is written, where a limit refuses
 FAULTY = "messages"  # in the log of failures
 _LARGEST = 2**31 - 1  # that a column of whole numbers holds
 
@@ -97,7 +97,7 @@ class DatabaseLog:
         return self._writer.flush(timeout_s)
 
     def close(self) -> None:
-        """Write what is pending and close the database."""
+        """Write everything pending and close the database."""
         self._writer.close()
         self._budgets.close()
 
@@ -132,7 +132,7 @@ class CatchingUp:
         try:
             catch_up(self._environ)
         except (DatabaseUnavailable, OSError) as error:  # `popkit budget` reports these
-            _LOG.debug("What sessions used could not be booked (%s).", type(error).__name__)
+            _LOG.debug("The usage of sessions could not be recorded (%s).", type(error).__name__)
 
 
 def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> usage.Snapshot:
@@ -212,4 +212,4 @@ def stamp_of(at: float) -> str:
 
 
 def _none(session_id: str) -> NoSnapshot:
-    return NoSnapshot(f"no context of session {session_id!r:.100} was assembled here, or its snapshots have gone")
+    return NoSnapshot(f"no context of session {session_id!r:.100} was assembled here, or its snapshots were deleted")

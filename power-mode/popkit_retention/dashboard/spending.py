@@ -278,7 +278,7 @@ def _rules(strategy: PruningStrategy) -> list[tuple[str, str]]:
 
 
 def _history(exchanges: int) -> str:
-    share = next(depth.said for depth in DEPTHS if depth.exchanges == exchanges)
+    share = next(depth.spoken for depth in DEPTHS if depth.exchanges == exchanges)
     if exchanges == 0:
         return f"{share:.0%} of the conversation"
     if share >= 1.0:

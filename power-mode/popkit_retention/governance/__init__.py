@@ -1,22 +1,22 @@
 """Retention policies of stored data: what may be deleted when, what is held, what was done and by whom.
 
-Read `policies` (what a policy says) and `domains` (what policies rule over, and what they say of a resource) first; both are pure.
+Read `policies` (what a policy says) and `domains` (the data that policies rule, and what they say of a resource) first; both are pure.
 `controller` is the entry for all callers, over a `workspace`: the lock and files of `data_folder`, the `log`, the policies in force
-(`policy_file`, changed by `revisions`, where agents' requests wait, too). Each operation is an entry of the log before it is done, and done
-again if a process was killed in between: `collection`, `archives` with `manifests` and `restores`, holds (`workspace`). `answers` makes
-JSON of what they return.
+(`policy_file`, changed by `revisions`, which also keeps agents' pending requests). Each operation is an entry of the log before it is done,
+and is done again if a process was killed in between: `collection`, `archives` with `manifests` and `restores`, holds (`workspace`).
+`answers` makes JSON of what they return.
 
-Here are the errors. Every message says what is wrong, with which thing, and what to do; nothing was changed.
+The errors are defined here. Every message says what is wrong, with which thing, and what to do; nothing was changed.
 """
 
 from __future__ import annotations
 
 
 def shown(value: object, most: int = 40) -> str:
-    """Return a value as a message names it: its beginning, or its type where Python does not print it."""
+    """Return a value as a message names it: its beginning, or its type where Python cannot print it."""
     try:
         return repr(value)[:most]
-    except ValueError:  # a whole number of thousands of digits
+    except ValueError:  # a whole number with thousands of digits
         return type(value).__name__
 
 
@@ -30,19 +30,19 @@ class GovernanceError(Exception):
 
 
 class BadPolicy(GovernanceError, ValueError):
-    """Something that no policy can hold."""
+    """A value that no policy can have."""
 
 
 class BadRequest(GovernanceError, ValueError):
-    """An argument that makes no sense."""
+    """An invalid argument."""
 
 
 class Conflict(GovernanceError):
-    """Somebody else has changed the policies meanwhile."""
+    """Somebody else has changed the policies in the meantime."""
 
 
 class NotThere(GovernanceError, LookupError):
-    """There is no such thing, or several that a word could mean."""
+    """Nothing has that name or id, or several things could be meant."""
 
 
 class OnHold(GovernanceError):
@@ -62,4 +62,4 @@ class Damaged(GovernanceError):
 
 
 class Busy(GovernanceError):
-    """Another process is at work and took too long."""
+    """Another process holds the lock and took too long."""

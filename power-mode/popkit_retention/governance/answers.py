@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 
 def policy(params: RetentionPolicy) -> Json:
-    """Return the policy that such parameters amount to."""
+    """Return the policy in such parameters."""
     return {key: value for key, value in params.to_json().items() if key in KEYS}
 
 
 def counts(result: Applied) -> dict[str, int]:
-    """Return how many resources a policy releases and keeps; the total counts what the limit left out, too."""
+    """Return how many resources a policy releases and keeps; the total includes those that the limit left out."""
     eligible, protected = len(result.eligible), len(result.protected)
     return {"eligible": eligible, "protected": protected, "total": eligible + protected + result.left_out}
 
 
-def request(given: Request) -> Json:
+def request(record: Request) -> Json:
     """Return an agent's request."""
-    return {"request": given.id, "at": stamp(given.at), "domain": given.domain, "project": given.project, "asked": dict(given.config)}
+    return {"request": record.id, "at": stamp(record.at), "domain": record.domain, "project": record.project, "asked": dict(record.config)}
 
 
 def applied(domain: str, result: Applied) -> Json:
@@ -64,35 +64,35 @@ def applied(domain: str, result: Applied) -> Json:
     }
 
 
-def verdict(given: Verdict) -> Json:
-    """Return what a policy says of one resource."""
-    return {"id": given.id, "reasons": list(given.reasons), "created_at": when(given.created_at)}
+def verdict(record: Verdict) -> Json:
+    """Return a policy's verdict on one resource."""
+    return {"id": record.id, "reasons": list(record.reasons), "created_at": when(record.created_at)}
 
 
-def hold(domain: str, given: Hold) -> Json:
-    """Return a hold, and of which domain."""
-    return {"domain": domain, **given.to_json(), **{name: when(getattr(given, name)) for name in ("created_at", "until", "released_at")}}
+def hold(domain: str, record: Hold) -> Json:
+    """Return a hold, with its domain."""
+    return {"domain": domain, **record.to_json(), **{name: when(getattr(record, name)) for name in ("created_at", "until", "released_at")}}
 
 
-def entry(given: Entry) -> Json:
+def entry(record: Entry) -> Json:
     """Return an entry of the log."""
-    return {**given.to_json(), "at": stamp(given.at)}
+    return {**record.to_json(), "at": stamp(record.at)}
 
 
-def collection(domain: str, given: Collection, described: Mapping[str, Described]) -> Json:
-    """Return what a collection did, or would do; `described` for what it names."""
+def collection(domain: str, result: Collection, described: Mapping[str, Described]) -> Json:
+    """Return what a collection did, or would do; `described`: descriptions of the resources that it names."""
     return {
         "domain": domain,
-        "params": policy(given.params),
-        "marks": _named(given.marks, described),
-        "deletes": _named(given.deletes, described),
-        "waiting": _named(given.waiting, described),
-        "unmarked": [{"id": each.id, "reasons": list(each.reasons)} for each in given.unmarked],
-        "kept": given.kept,
-        "placeholders": given.placeholders,
-        "truncated": given.truncated,
-        "left_out": given.left_out,
-        "compacted": given.compacted,
+        "params": policy(result.params),
+        "marks": _named(result.marks, described),
+        "deletes": _named(result.deletes, described),
+        "waiting": _named(result.waiting, described),
+        "unmarked": [{"id": each.id, "reasons": list(each.reasons)} for each in result.unmarked],
+        "kept": result.kept,
+        "placeholders": result.placeholders,
+        "truncated": result.truncated,
+        "left_out": result.left_out,
+        "compacted": result.compacted,
     }
 
 
@@ -118,11 +118,11 @@ _NOTHING: dict[str, object] = {
 
 
 def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, now: float) -> Json:
-    """Return `revision`, `updated_at`, `archives` {count, bytes}, `domains`, and in `own` the same of each project that has a policy of its
-    own, with its `project`. Of each: `policy`; `unavailable`, why it cannot be used, or ""; `counts` {eligible, protected, total};
-    `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the reason that decides; `soon` {count, first_at}: how many
-    of those become eligible within a week if nobody uses them before, and when the first does; `marked`: how many are to be deleted,
-    `due_at`: from when on the first of them can be, None for none; `holds`: how many are in force."""
+    """Return `revision`, `updated_at`, `archives` {count, bytes}, `domains`, and in `own` the same for each project with a policy of its
+    own, with its `project`. For each: `policy`; `unavailable`, why it cannot be used, or ""; `counts` {eligible, protected, total};
+    `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the deciding reason; `soon` {count, first_at}: how many of
+    those become eligible within a week if nobody uses them before, and when the first does; `marked`: how many are to be deleted, `due_at`:
+    when the first of them can be, None for none; `holds`: how many are in force."""
     whole: list[Json] = []
     own: list[Json] = []
     for domain, part in parts:
@@ -165,14 +165,14 @@ def _soon(applied: Applied, now: float) -> Json:
 
 # --- the explanation of one resource ------------------------------------------------------------------------------------------------------
 
-# The states of a resource, and what can come next.
+# The states of a resource, and the possible next changes.
 HELD, KEPT, READY, MARKED = "on_hold", "kept", "eligible", "marked"
 TO_BE_ELIGIBLE, TO_BE_MARKED, TO_BE_DELETED, TO_BE_UNMARKED, HOLD_ENDS = "eligible", "marked", "deleted", "unmarked", "hold_ends"
 
 
 @dataclass(frozen=True)
 class Next:
-    """What comes next, and at which time (seconds); None: with the next collection."""
+    """The next change, and its time (seconds); None: with the next collection."""
 
     what: str
     at: float | None
@@ -180,8 +180,8 @@ class Next:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`state`: `on_hold`, `kept`, `eligible` or `marked`, `since` when (seconds; None where nobody can tell). `reasons`: the codes of all
-    rules that speak, the one that decides first. `next`: None where nothing comes but by a change of the policy or by somebody's hand."""
+    """`state`: `on_hold`, `kept`, `eligible` or `marked`, `since` when (seconds; None where that is unknown). `reasons`: the codes of all
+    rules that apply, the deciding one first. `next`: None where only a change of the policy or somebody's action changes anything."""
 
     domain: str
     described: Described
@@ -206,16 +206,16 @@ class Explanation:
                  "created_at": when(hold.created_at), "until": when(hold.until)} for hold in self.holds
             ],
             "marked": {"at": when(self.mark.at), "by": self.mark.by} if self.mark else None,
-            "placeholders": self.placeholders, "stands": described.stands,
+            "placeholders": self.placeholders, "stands": described.stage,
         }  # fmt: skip
 
 
 def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Explanation:
-    """Return what the policy and the holds say of one id at a time (seconds). NotThere where nothing of that id is stored."""
+    """Return what the policy and the holds say of one id at a time (seconds). NotThere where nothing is stored under it."""
     resource = next(iter(domain.resources(now, ids=[id])), None)
     described = domain.describe([id]).get(id)
     if resource is None or described is None:
-        raise NotThere(f"nothing is stored under {id} in {domain.name}. `popkit retention log --id {id}` says what was done with it")
+        raise NotThere(f"nothing is stored under {id} in {domain.name}. `popkit retention log --id {id}` shows what was done with it")
     applied = apply_rules(policy, [resource], now)
     verdict = (applied.eligible or applied.protected)[0]
     mark = domain.marked().get(id)
@@ -237,7 +237,7 @@ def _is_about(hold: Hold, resource: Resource, described: Described) -> bool:
 
 
 def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tuple[str, ...]:
-    """Return the rules' reasons, and those of a collection: a placeholder keeps what the policy would release."""
+    """Return the rules' reasons, and those of a collection: a placeholder keeps a resource that the policy would release."""
     reasons = verdict.reasons
     if placeholders:
         reasons = (*(each for each in reasons if each != ELIGIBLE), PLACEHOLDER)
@@ -247,7 +247,7 @@ def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tu
 
 
 def _state(verdict: Verdict, policy: RetentionPolicy, mark: Mark | None, holds: list[Hold]) -> tuple[str, float | None, Next | None]:
-    """Return the state, since when, and what comes next."""
+    """Return the state, since when, and the next change."""
     reasons, born = verdict.reasons, verdict.created_at
     ripe = None if born is None else born + policy.older_than_days * DAY_S
     if reasons == (ELIGIBLE,):

@@ -1,5 +1,5 @@
-"""Archives: written, listed and deleted. One is built in a temporary folder, synced, logged, and then renamed: it is whole, or not
-there."""
+"""Writes, lists and deletes archives. An archive is built in a temporary folder, synced, logged, and then renamed: it exists whole, or not
+at all."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def archive(
     folder: Folder, changing: Changing, domain: Domain, ids: Sequence[str], policy: RetentionPolicy, now: float, by: str, note: str = "",
     progress: Callable[[str, int, int], object] = lambda what, done, of: None,
 ) -> Manifest:  # fmt: skip
-    """Write resources into a new archive; nothing leaves its domain. Unknown ids are passed over; NotThere if all are. `changing` holds the
-    lock, with what others left undone done, and gives the log. It is held all the time: what is being archived cannot be deleted. `note` is
-    what the user says of it; secrets in it are masked."""
+    """Write resources into a new archive; nothing leaves its domain. Skip unknown ids; NotThere if all are. `changing` takes the lock,
+    finishes what others left undone, and yields the log; it is held all the time, so that nothing is deleted while it is being archived.
+    `note`: a note of the user's; secrets in it are masked."""
     if len(note) > LONGEST_NOTE or not note.isprintable():
         raise BadRequest(f"a note is one line of at most {LONGEST_NOTE:,} characters")
     with changing() as log:
@@ -81,8 +81,8 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
 
 
 def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> dict[str, object]:
-    """Delete an archive for good, a damaged one or one of which only the log knows as well; return its summary. OnHold while a
-    hold could be about what it has: that may be the last copy. NotThere for one that never was. The caller holds the lock."""
+    """Delete an archive for good, even a damaged one or one that only the log knows; return its summary. OnHold while a hold could be about
+    its contents: they may be the last copy. NotThere for one that never existed. The caller holds the lock."""
     entry_written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
     ids = list(entry_written.ids) if entry_written else []
     summary: dict[str, object] = {"archive_id": archive_id, "domain": domain.name}
@@ -93,12 +93,12 @@ def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float
         if entry_written is None or archive_id in removed(log):
             raise
     except (Damaged, TooNew):
-        pass  # it may go, whatever it is
+        pass  # it can be deleted, whatever it is
     for hold in domain.holds():
         if hold.in_force(now) and (hold.scope != ITEM or hold.target in ids):
             raise OnHold(
-                f"{archive_id} stays: it may have the last copy of what hold {hold.id} is about ({hold.who}: {hold.why}). "
-                f"Release that first: popkit retention hold release {hold.id}"
+                f"{archive_id} was not deleted: it may have the last copy of data on hold {hold.id} ({hold.who}: {hold.why}). "
+                f"Release the hold first: popkit retention hold release {hold.id}"
             )
     todo = {"do": REMOVE, "archive_id": archive_id}
     entry = log.append("removed", domain.name, ids, {"archive_id": archive_id}, by, now, todo)
@@ -107,10 +107,10 @@ def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float
 
 
 def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Delete what is left of an archive that the log calls removed; the caller holds the lock."""
+    """Delete the remains of an archive that the log says was removed; the caller holds the lock."""
     archive_id = manifests.check_id((entry.todo or {})["archive_id"])
     going, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
-    if os.path.lexists(final):  # renamed first: half of an archive is none
+    if os.path.lexists(final):  # renamed first, so that half an archive never looks like one
         _remove(going)
         os.rename(final, going)
         storage.sync_folder(folder.archives)
@@ -119,12 +119,12 @@ def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 
 def removed(log: Log) -> set[str]:
-    """Return the archives that were removed."""
+    """Return the ids of the archives that were removed."""
     return {str(each.details.get("archive_id")) for each in log.entries(action="removed")}
 
 
 def abandon(log: Log, entry: Entry, why: str, now: float) -> None:
-    """Log that an operation cannot be completed any more, so that nobody tries again."""
+    """Log that an operation can no longer be completed, so that nobody tries again."""
     details: dict[str, object] = {"of": entry.number, "problem": why}
     log.append("abandoned", entry.domain, [], details, entry.by, now)
     log.done(entry.number)
@@ -132,9 +132,9 @@ def abandon(log: Log, entry: Entry, why: str, now: float) -> None:
 
 def sweep(folder: Folder, log: Log) -> int:
     """Remove what killed processes have left of archives that were never logged; return how many. The caller holds the lock.
-    GovernanceError where one stays: it may hold copies of what is to be deleted."""
-    kept = {UNFINISHED + str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
-    leftovers = [name for name in names(folder) if name.startswith(UNFINISHED) and name not in kept]
+    GovernanceError where one cannot be removed: it may have copies of resources that are to be deleted."""
+    unfinished = {UNFINISHED + str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
+    leftovers = [name for name in names(folder) if name.startswith(UNFINISHED) and name not in unfinished]
     for name in leftovers:
         _remove(os.path.join(folder.archives, name))
     return len(leftovers)
@@ -148,12 +148,12 @@ def names(folder: Folder) -> list[str]:
         return []
     except OSError as error:
         raise GovernanceError(
-            f"{folder.archives} must be a folder that can be read ({error.strerror or error}). Mend that, or move it away"
+            f"{folder.archives} must be a readable folder ({error.strerror or error}). Fix that, or move it away"
         ) from None
 
 
 def summaries(folder: Folder) -> list[dict[str, object]]:
-    """Return all archives, newest first: what each says of itself, and `problem` where its manifest cannot be read."""
+    """Return all archives, newest first: the summary of each, and `problem` where its manifest cannot be read."""
     rows: list[dict[str, object]] = []
     for name in names(folder):
         if not manifests.is_id(name):
@@ -181,7 +181,7 @@ def _manifest(archive_id: str, domain: str, items: list[Item], policy: Retention
 
 
 def _write_contents(building: str, contents: Iterable[Content], progress: Callable[[str, int, int], object], of: int) -> list[Item]:
-    """Write contents one behind the other; return the manifest's item of each."""
+    """Write contents one after the other; return the manifest's item of each."""
     items: list[Item] = []
     offset = 0
     fd = os.open(os.path.join(building, CONTENTS), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -210,7 +210,7 @@ def _item(content: Content, offset: int) -> tuple[Item, bytes]:
 
 
 def _remove(path: str) -> None:
-    """Remove a folder, and a link or a file in its place; never what a link leads to."""
+    """Remove a folder, or a link or a file in its place; never the target of a link."""
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
             shutil.rmtree(path)

@@ -1,5 +1,5 @@
-"""Collection: resources that a policy releases are marked, and deleted a day later. Each step is logged before it is done, works in
-batches, and takes the lock for one batch only; killed at any moment and run again, a collection ends where it would have ended."""
+"""Collection: marks resources that a policy releases, and deletes them a day later. Each step is logged before it is done, works in
+batches, and takes the lock for only one batch; a collection that is killed at any moment and run again ends in the same state."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 # Operations of the log.
 MARK, UNMARK, DELETE = "mark", "unmark", "delete"
 BATCH = 2_000
-# Why a mark is taken back, beside the reasons of the rules.
+# Reasons for taking a mark back, beside those of the rules.
 USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
 _VETOES = frozenset((ON_HOLD, PINNED))
 
 
 @dataclass(frozen=True)
 class Collection:
-    """What one collection of a domain does. `marks`: to be deleted a day later · `deletes`: marked for a day · `unmarked`: marked,
-    and kept now, with the reasons · `waiting`: marked for less than a day · `kept`: how much stays, by the reason that decides ·
-    `placeholders`: id -> the transcripts in which its placeholder stands; such an id is kept, unless the user insisted · `left_out`: how
-    much the limit left for the next one."""
+    """The result of one collection of a domain. `marks`: to be deleted a day later · `deletes`: marked for a day · `unmarked`: marked, but
+    now kept, with the reasons · `waiting`: marked for less than a day · `kept`: how many are kept, by the deciding reason · `placeholders`:
+    id -> the transcripts with a placeholder for it; such an id is kept, unless the user insisted · `left_out`: how many the limit left for
+    the next collection."""
 
     params: GcParams
     project: str | None = None
@@ -58,9 +58,9 @@ class Collection:
 
 @dataclass(frozen=True)
 class Collector:
-    """Who collects what. `changing` holds the lock, with what others left undone done, and gives the log · `current` gives the parameters
-    as they are now, `without` the projects that another policy rules now: what somebody changes meanwhile is obeyed · `now` in seconds ·
-    `progress(what, done, of)` is called after each `batch`, and may raise to stop between two."""
+    """The parameters of a collection. `changing` takes the lock, finishes what others left undone, and yields the log · `current` returns
+    the parameters in force, `without` the projects that another policy now rules: changes made in the meantime are obeyed · `now` in
+    seconds · `progress(what, done, of)` is called after each `batch`, and may raise to stop between two."""
 
     changing: Changing
     domain: Domain
@@ -75,9 +75,9 @@ class Collector:
 
 
 def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
-    """Return what a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most as the limit
-    says. `policy`: what rules without this call. Where the call asks for less, it takes no mark back that the policy allows; and where the
-    policy asks for less than a user did, the hourly job leaves that user's marks alone."""
+    """Return what a collection would do; change nothing. The oldest come first, deletions and new marks together at most as many as the
+    limit. `policy`: the policy without the options of this call. Where the call asks for less than the policy, it takes back no mark that
+    the policy allows; and where the policy asks for less than a user did, the hourly job leaves that user's marks alone."""
     domain, params, now, project = job.domain, job.current(), job.now, job.project
     marks = domain.marked()
     allowed, protected = _judged(job, params)
@@ -102,21 +102,21 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
             candidates.append(each)
     if project is None:
         known = {each.id for each in (*allowed, *protected)}
-        gone = [id for id in marks if id not in known]
-        ruled_by_others = {each.id for each in domain.resources(now, ids=gone)} if gone else set()
-        unmarked += [Verdict(id, (GONE,), None) for id in gone if id not in ruled_by_others]
-    taken = candidates[: params.limit]
+        missing = [id for id in marks if id not in known]
+        ruled_by_others = {each.id for each in domain.resources(now, ids=missing)} if missing else set()
+        unmarked += [Verdict(id, (GONE,), None) for id in missing if id not in ruled_by_others]
+    chosen = candidates[: params.limit]
     renewed = {each.id for each in unmarked}
-    deletes = [each for each in taken if each.id in marks and each.id not in renewed]
-    to_mark = [each for each in taken if each.id not in marks or each.id in renewed]
+    deletes = [each for each in chosen if each.id in marks and each.id not in renewed]
+    to_mark = [each for each in chosen if each.id not in marks or each.id in renewed]
     return Collection(
-        params, project, to_mark, deletes, unmarked, waiting, dict(kept), placeholders, len(candidates) - len(taken)
+        params, project, to_mark, deletes, unmarked, waiting, dict(kept), placeholders, len(candidates) - len(chosen)
     )  # fmt: skip
 
 
 def carry_out(job: Collector, planned: Collection) -> Collection:
-    """Carry out a plan: take marks back, delete, mark, and compact if the policy says so and anything was deleted. Each batch is
-    judged again under the lock: what is held, touched or kept by a new policy since stays. What was really done."""
+    """Carry out a plan: take marks back, delete, mark, and compact if the policy says so and anything was deleted. Judge each batch again
+    under the lock: resources that have since been held, used or kept by a new policy are kept. Return what was really done."""
     unmarked = _unmark(job, planned.unmarked)
     kept = Counter(planned.kept)
     deletes = _in_batches(job, "deleted", planned.deletes, _delete_batch, kept)
@@ -131,7 +131,7 @@ def collect(job: Collector) -> Collection:
 
 
 def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str, project: str | None = None) -> list[str]:
-    """Take marks back: those of these ids, else all of the domain (of a project); return which ones there were."""
+    """Take marks back: those of these ids, else all of the domain (of a project); return the ids that were marked."""
     undone: list[str] = []
     with changing() as log:
         marks = domain.marked()
@@ -158,15 +158,15 @@ def finish_unmark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 
 def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Log what an interrupted deletion has deleted, and let the domain finish with that; the caller holds the lock. Nothing else is
-    deleted: what is left is marked still, and the next collection judges it as it judges everything."""
+    """Log the ids that an interrupted deletion has deleted, and let the domain finish with those; the caller holds the lock. Nothing else
+    is deleted: the rest is still marked, and the next collection judges it as usual."""
     ids = (entry.todo or {})["ids"]
     marks = domain.marked()
     remaining = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
     # Deletions of one domain follow each other under the lock: if this one is logged, its entry is the newest.
     is_logged = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
     went = [id for id in ids if id not in marks and id not in remaining]
-    domain.delete(went, now)  # copies of theirs, if the kill came before those went too
+    domain.delete(went, now)  # deletes their copies, if the kill came before that
     _log_deleted(log, entry, [] if is_logged else went, now)
 
 
@@ -177,14 +177,14 @@ def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict
 
 
 def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None = None) -> tuple[list[Verdict], list[Verdict]]:
-    """Return what the policy releases (regardless of its limit), and what it keeps."""
+    """Return the resources that the policy releases (regardless of its limit), and those that it keeps."""
     resources = list(job.domain.resources(job.now, job.project, ids, job.without()))
     applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, job.now)
     return applied.eligible, applied.protected
 
 
 def _used_since(verdict: Verdict, mark: Mark) -> bool:
-    """Return whether a mark is older than what it marks: somebody has used or written it since, so its day of grace starts again."""
+    """Return whether a resource was used or written since it was marked, so that its day of grace starts again."""
     return verdict.created_at is not None and verdict.created_at > mark.at
 
 
@@ -196,7 +196,7 @@ def _batches(ids: Sequence[str], size: int = BATCH) -> Iterator[list[str]]:
 def _in_batches(
     job: Collector, what: str, verdicts: list[Verdict], work: Callable[[Collector, Log, list[str], Counter], list[str]], kept: Counter
 ) -> list[Verdict]:
-    """Work through what was planned, a batch under the lock at a time; return for which of it the work was done."""
+    """Work through a plan, one batch under the lock at a time; return the verdicts for which the work was done."""
     done: set[str] = set()
     seen = 0
     for ids in _batches([each.id for each in verdicts], job.batch):
@@ -208,7 +208,7 @@ def _in_batches(
 
 
 def _still_allowed(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
-    """Return which of these the policy and holds release at this moment, oldest first; the others are counted in `kept` by their reason."""
+    """Return which of these the policy and holds release now, oldest first; count the others in `kept` by their reason."""
     allowed, protected = _judged(job, job.current(), ids)
     kept.update(each.reasons[0] for each in protected)
     return allowed
@@ -227,8 +227,8 @@ def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list
 
 
 def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
-    """Delete a batch. The entry "deleting" names what is to go, the entry "deleted" what went: the domain may refuse what a hook has
-    touched meanwhile."""
+    """Delete a batch. The entry "deleting" names the ids that are to go, the entry "deleted" those that went: the domain may refuse an id
+    that a hook has touched in the meantime."""
     marks = job.domain.marked()
     wanted = [
         each.id
@@ -245,7 +245,7 @@ def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> li
 
 
 def _log_deleted(log: Log, entry: Entry, went: list[str], now: float) -> None:
-    """Log which ids of an entry "deleting" are gone."""
+    """Log which ids of an entry "deleting" were deleted."""
     if went:
         log.append("deleted", entry.domain, went, {"of": entry.number}, entry.by, now)
     log.done(entry.number)

@@ -38,7 +38,7 @@ class Controller(Workspace):
     # --- policies ------------------------------------------------------------------------------------------------------------------
 
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
-        """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. What a tool wants that does not only
+        """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. A tool's change that does not only
         keep more changes nothing, and waits for the user's yes: `success` is false, `request` its id."""
         check_domain(domain)
         with self.changing() as log:
@@ -58,7 +58,7 @@ class Controller(Workspace):
         }
 
     def accept(self, id: str) -> Json:
-        """Accept a request: it is in force from now on, in the project alone that it came from."""
+        """Accept a request: it is now in force, only in the project that it came from."""
         with self._deciding() as log:
             request = revisions.find_request(log, id)
             before = revisions.current(log, self.folder.policies).policy(request.domain, request.project)
@@ -74,7 +74,7 @@ class Controller(Workspace):
         return answers.request(request)
 
     def unset(self, project: str, domain: str | None = None) -> Json:
-        """End the policies that a project (its key) has of its own: the user's hold there again. NotThere where it has none."""
+        """End the policies that a project (its key) has of its own, so that the user's apply there again. NotThere where it has none."""
         with self._deciding() as log:
             state = revisions.current(log, self.folder.policies)
             ended = [each for each in names(domain) if project in state.own(each)] or list(names(domain))
@@ -87,14 +87,14 @@ class Controller(Workspace):
 
     @contextmanager
     def _deciding(self) -> Iterator[Log]:
-        """Open the log for what only the user may decide. BadRequest for anybody else."""
+        """Open the log for a decision that only the user may make. BadRequest for anybody else."""
         if self.by != USER:
             raise BadRequest("only the user can decide this")
         with self.changing() as log:
             yield log
 
     def requests(self) -> Json:
-        """Return agents' pending requests, oldest first, each with what is in force instead (`now`)."""
+        """Return agents' pending requests, oldest first, each with the policy in force (`now`)."""
         state, log = self.state(), self.read()
         requests = []
         for each in revisions.pending_requests(log):
@@ -103,12 +103,12 @@ class Controller(Workspace):
         return {"requests": requests}
 
     def get(self, domain: str, project: str | None = None) -> Json:
-        """Return the policy of a domain, as it holds in a project (None: in ours, if there is one)."""
+        """Return the policy of a domain, as it applies in a project (None: in ours, if there is one)."""
         return self.state().policy(check_domain(domain), project or self.project).to_json()
 
     def policies(self) -> Json:
-        """Return both policies, with the version of their form, their revision, and when they were changed (1970 for never); those of
-        `projects`, where we are asked for none alone."""
+        """Return both policies, with the version of their form, their revision, and when they were changed (1970 for never); and those of
+        `projects`, unless the controller is of one project."""
         state = self.state()
         if self.project is None:
             return state.to_json()
@@ -126,13 +126,13 @@ class Controller(Workspace):
             state, changed = self._policies(log).rollback(revision, names(domain))
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
-    # --- asking --------------------------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------------------------
 
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Json:
-        """Return what the policy, with these options, says of resources: of those that a caller describes, else of what is stored; the
-        latter is logged, unless it is a `dry_run`. `own` has the same for projects with a policy of their own. Deletes and marks
+        """Return the verdicts of the policy, with these options, on resources: on those that a caller describes, else on the stored
+        ones; the latter is logged, unless it is a `dry_run`. `own` has the same for projects with a policy of their own. Delete and mark
         nothing."""
         now = self.now()
         if resources is not None:
@@ -142,10 +142,10 @@ class Controller(Workspace):
         answers_of_parts = []
         for part in self.parts(check_domain(domain)):
             params = self.params(domain, options, part.project)
-            found = apply_rules(params, self.domain(domain).resources(now, part.project, without=part.without), now)
-            answers_of_parts.append({**answers.applied(domain, found), **part.named})
+            result = apply_rules(params, self.domain(domain).resources(now, part.project, without=part.without), now)
+            answers_of_parts.append({**answers.applied(domain, result), **part.named})
             if not dry_run:
-                details = {"counts": answers.counts(found), "policy": answers.policy(params)}
+                details = {"counts": answers.counts(result), "policy": answers.policy(params)}
                 with self.changing() as log:
                     log.append(APPLIED, domain, [], {**details, **part.named}, self.by, now)
         first, *own = answers_of_parts
@@ -155,11 +155,11 @@ class Controller(Workspace):
         """Return the status of the domains: see `answers.status`."""
         parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
         pending = [each for each in revisions.pending_requests(self.read()) if domain in (None, each.domain)]
-        found = answers.status(self.state(), parts, self.folder, self.now())
-        return {**found, "requests": [answers.request(each) for each in pending]}
+        report = answers.status(self.state(), parts, self.folder, self.now())
+        return {**report, "requests": [answers.request(each) for each in pending]}
 
     def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
-        """Return the ids that words stand for, by domain; every selected domain where there are no words."""
+        """Return the ids that words mean, by domain; every selected domain where there are no words."""
         domains = [self.domain(name) for name in names(domain)]
         ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
         for word in ids:
@@ -172,13 +172,13 @@ class Controller(Workspace):
         return {id: asdict(each) for id, each in self.domain(domain).describe(ids).items()}
 
     def explain(self, id: str, domain: str | None = None) -> Json:
-        """Return the explanation of one id: the rules that apply, since when, what comes next and when."""
+        """Return the explanation of one id: the rules that apply, since when, and the next change."""
         try:
             holder, whole = workspace.find_id([self.domain(name) for name in names(domain)], id, self.project)
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise
-            message = f"{id} is no longer stored. `popkit retention log --id {id}` says what was done with it"
+            message = f"{id} is no longer stored. `popkit retention log --id {id}` shows what was done with it"
             raise NotThere(message) from None
         described = holder.describe([whole]).get(whole)
         policy = self.state().policy(holder.name, described.project if described else None)
@@ -189,7 +189,7 @@ class Controller(Workspace):
         return {"entries": [answers.entry(each) for each in self.read().entries(most, domain, action, id)]}
 
     def verify(self, read_data: bool = False, progress: Progress = _silent) -> Json:
-        """Return whether policies, log and archives are as they were written; with `read_data` every byte that archives hold."""
+        """Return whether policies, log and archives are as they were written; with `read_data`, check every byte in archives."""
         log = self.opened()
         problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
         broken = bool(problems)
@@ -212,19 +212,19 @@ class Controller(Workspace):
     # --- holds ---------------------------------------------------------------------------------------------------------------------
 
     def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
-        """Keep an item, or what a session or a project has, until a time (seconds) or until it is released."""
+        """Hold an item, or the data of a session or a project, until a time (seconds) or until it is released."""
         held = self.domain(check_domain(domain))
         with self.changing() as log:
             hold = workspace.add_hold(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
         return answers.hold(domain, hold)
 
     def holds(self, domain: str | None = None, everything: bool = False) -> Json:
-        """Return the holds that are in force, oldest first; with `everything` those that are over too."""
+        """Return the holds that are in force, oldest first; with `everything`, ended ones too."""
         now = self.now()
-        found = []
+        rows = []
         for name in names(domain):
-            found += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
-        return {"holds": [each for each in found if everything or each["in_force"]]}
+            rows += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
+        return {"holds": [each for each in rows if everything or each["in_force"]]}
 
     def release_hold(self, id: str) -> Json:
         """End a hold; NotThere where none of that id is in force."""
@@ -239,13 +239,13 @@ class Controller(Workspace):
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
         progress: Progress = _silent, automatic: bool = False,
     ) -> Json:  # fmt: skip
-        """Mark what the policy, with these options, releases, and delete what was marked a day ago and still is. Content that a placeholder
-        in a transcript leads to is kept, unless `placeholders` insists. A `dry_run` only says what would be done. Projects with a policy of
-        their own are collected one by one; `automatic`: only what a policy with `auto_gc` rules."""
+        """Mark resources that the policy, with these options, releases, and delete those that were marked a day ago and still are. Content
+        with a placeholder in a transcript is kept, unless `placeholders` insists. A `dry_run` only reports what would be done. Projects
+        with a policy of their own are collected one by one; `automatic`: only data whose policy has `auto_gc`."""
         if not dry_run:
             with self.changing() as log:
-                archives.sweep(self.folder, log)  # copies of what may be about to be deleted
-        found = []
+                archives.sweep(self.folder, log)  # copies of data that may be about to be deleted
+        reports = []
         for name, part in [(each, part) for each in names(domain) for part in self.parts(each)]:
             if automatic and not part.policy.auto_gc:
                 continue
@@ -256,13 +256,13 @@ class Controller(Workspace):
             planned = plan(job, part.policy)
             described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
             done = planned if dry_run else carry_out(job, planned)
-            found.append({**answers.collection(name, done, described), **part.named})
+            reports.append({**answers.collection(name, done, described), **part.named})
             if not dry_run:
                 self.publish_marks(job.domain)
-        return {"domains": found, "dry_run": dry_run}
+        return {"domains": reports, "dry_run": dry_run}
 
     def _ruled_by_others(self, domain: str, part: Part) -> frozenset[str]:
-        """Return the projects that another policy rules by now."""
+        """Return the projects that another policy now rules."""
         return frozenset(self.state().own(domain)) if part.project is None else frozenset()
 
     def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
@@ -273,15 +273,15 @@ class Controller(Workspace):
             unmarked += [{"domain": name, "id": id} for id in done]
             self.publish_marks(self.domain(name))
         if not unmarked:
-            what = "nothing of that" if ids else "nothing"
-            message = f"{what} is marked by a retention policy. `popkit memory undo` takes back what was forgotten otherwise"
+            what = "none of these" if ids else "nothing"
+            message = f"{what} is marked by a retention policy. `popkit memory undo` takes other marks back"
             raise NotThere(message)
         return {"unmarked": unmarked}
 
     # --- archives ------------------------------------------------------------------------------------------------------------------
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
-        """Copy resources into a new archive: these, else what the policy releases. Nothing is deleted."""
+        """Copy resources into a new archive: these, else those that the policy releases. Delete nothing."""
         check_domain(domain)
         if ids is None:
             now, stored = self.now(), self.domain(domain).resources
@@ -290,9 +290,7 @@ class Controller(Workspace):
         else:
             chosen = self.by_domain(ids, domain)[domain]
         if not chosen:
-            raise NotThere(
-                "there is nothing to archive: no id was given" if ids is not None else "there is nothing that the policy lets go of"
-            )
+            raise NotThere("there is nothing to archive: no id was given" if ids is not None else "the policy releases nothing")
         policy = self.state().policy(domain, self.project)
         made = archives.archive(
             self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
@@ -311,14 +309,14 @@ class Controller(Workspace):
         return {"archives": archives.summaries(self.folder)}
 
     def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> Json:
-        """Bring the contents of an archive back. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
+        """Restore the contents of an archive. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
         self.read()
         domain = self.domain(manifests.read(self.folder, archive_id).domain)
         done = restores.restore(self.folder, self.changing, domain, archive_id, self.now(), self.by, sound_only, progress)
         return asdict(done)
 
     def remove(self, archive_id: str) -> Json:
-        """Delete an archive for good; return what it said of itself. OnHold while a hold could be about what it has."""
+        """Delete an archive for good; return its summary. OnHold while a hold could be about its contents."""
         domain = self.domain(manifests.domain_of(archive_id))
         with self.changing() as log:
             return archives.remove(self.folder, domain, log, archive_id, self.now(), self.by)

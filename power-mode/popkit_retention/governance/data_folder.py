@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TITLE = "retention policies and their log"
 WAIT_S = 30.0
 _NAME, _VERIFY = "retention", "popkit retention verify"  # of the check
-# A process that has just had the lock lets the others look for it: each looks every 2 ms.
+# A process that has just had the lock leaves others time to take it: each tries every 2 ms.
 _PAUSE_S = 0.005
 # A process that closes such a file gives up its lock, though it has it open a second time: so the thread that holds one does not open it
 # again.
@@ -32,7 +32,7 @@ _left_at: dict[str, float] = {}
 
 
 class Folder:
-    """`$POPKIT_HOME/data`: `state` and `archives` are folders, `policies` and `log_path` files. None of them need be there."""
+    """`$POPKIT_HOME/data`: `state` and `archives` are folders, `policies` and `log_path` files. Any of them may be missing."""
 
     def __init__(self, popkit_home: str) -> None:
         data = os.path.join(os.path.abspath(popkit_home), "data")
@@ -44,8 +44,8 @@ class Folder:
 
     @contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
-        """Hold the lock; who holds it already may do so again. Makes the folder of the state. Busy where others hold it for `wait_s`
-        seconds, a GovernanceError where there can be none."""
+        """Take the lock, again where this thread holds it already. Create the folder of the state. Busy where others hold it for `wait_s`
+        seconds, a GovernanceError where it cannot be taken."""
         if not _threads.acquire(timeout=wait_s):
             raise Busy(_busy(wait_s))
         try:
@@ -69,7 +69,7 @@ class Folder:
                 raise Busy(_busy(wait_s)) from None
             except OSError as error:
                 reason = error.strerror or error
-                raise GovernanceError(f"{path} cannot be used ({reason}). Nothing was changed; try again when that is mended") from None
+                raise GovernanceError(f"{path} cannot be used ({reason}). Nothing was changed; try again when that is fixed") from None
             _held.add(path)
             try:
                 yield
@@ -86,8 +86,8 @@ def _busy(wait_s: float) -> str:
 
 
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return what doctor finds: whether policies can be read and the log is as it was written, what is unfinished, who collects, what is
-    due. Changes nothing."""
+    """Return doctor's check of retention: whether policies can be read and the log is as it was written, what is unfinished, what hooks
+    collect, what is due. Changes nothing."""
     from . import GovernanceError, revisions
     from .log import Log
 
@@ -106,7 +106,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
         return Check(_NAME, PROBLEM, f"its log is not as it was written: {clean(wrong[0])}", _VERIFY, **facts)
     if unfinished and not _is_locked(folder):
         message = f"{counted(unfinished, 'change')} begun by a process that was killed, not finished yet"
-        return Check(_NAME, WARNING, message, "popkit retention show finishes what was begun.", **facts)
+        return Check(_NAME, WARNING, message, "popkit retention show finishes them.", **facts)
     if not os.path.isdir(folder.state):  # nobody has set, marked or held anything
         return Check(_NAME, OK, _summary(facts), **facts)
     return _domains(environ, now, facts)
@@ -125,7 +125,7 @@ def _domains(environ: Mapping[str, str], now: float, facts: dict[str, Any]) -> C
                 facts["holds"] += sum(hold.in_force(now) for hold in domain.holds())
             except GovernanceError as error:
                 return Check(
-                    _NAME, WARNING, f"{name} cannot be used: {clean(str(error))}", "Nothing of it is collected until then.", **facts
+                    _NAME, WARNING, f"{name} cannot be used: {clean(str(error))}", "Until then, nothing in it is collected.", **facts
                 )
             facts["marked"] += len(marks)
             facts["due"] += sum(mark.due_at <= now for mark in marks)
@@ -137,12 +137,12 @@ def _summary(facts: Mapping[str, Any]) -> str:
     parts += [f"hooks collect {listed(facts['auto_gc'])}" if facts["auto_gc"] else "hooks collect nothing (auto_gc is false)"]
     parts += [f"{counted(facts['marked'], 'thing')} marked, {facts['due']:,} of them due"] if facts["marked"] else []
     parts += [f"{counted(facts['holds'], 'hold')} in force"] if facts["holds"] else []
-    parts += [f"{counted(facts['failures'], 'failure')} of it in the log"] if facts["failures"] else []
+    parts += [f"{counted(facts['failures'], 'logged failure')}"] if facts["failures"] else []
     return "; ".join(parts)
 
 
 def _is_locked(folder: Folder) -> bool:
-    """Return whether a process is at work: what it has begun it will finish."""
+    """Return whether another process is at work: it will finish what it has begun."""
     try:
         with folder.lock(0.0):
             pass

@@ -1,5 +1,5 @@
 """The log of retention: append-only, each entry chained to the one before, with the unfinished operations of killed processes beside it. A
-change, cut or reordering of the chain is detected; who can write the file can still write a whole new chain."""
+change, cut or reordering of the chain is detected; somebody who can write the file can still write a whole new chain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 APPLICATION_ID = 0x506F7047  # "PopG"
-# What an entry's hash is of, in this order: all of its columns but the hash itself.
+# The columns that an entry's hash covers, in this order: all but the hash itself.
 HASHED = ("prev_hash", "number", "at", "by", "action", "domain", "ids", "details", "todo_hash")
 
 _ENTRIES = """
@@ -34,12 +34,12 @@ CREATE TABLE entries (
   details TEXT NOT NULL, todo_hash TEXT NOT NULL, prev_hash TEXT NOT NULL, hash TEXT NOT NULL
 )
 """
-# How long the log is and how it ends, apart from its entries: so that a tail that was cut off is missed.
+# The length and the last hash of the log, apart from its entries, so that a tail that was cut off is noticed.
 _HEAD = "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL, hash TEXT NOT NULL)"
 _NAMED = "CREATE TABLE named (id TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (id, number)) WITHOUT ROWID"
-# What is still to be done; a row goes when it is.
+# Todos of entries; a row is deleted when it is done.
 _TODO = "CREATE TABLE todo (number INTEGER PRIMARY KEY, todo TEXT NOT NULL)"
-# `INSERT OR REPLACE` deletes without asking a trigger for deletes.
+# `INSERT OR REPLACE` deletes without firing a trigger for deletes.
 _NO_INSERT = """
 CREATE TRIGGER {table}_grow_at_the_end BEFORE INSERT ON {table} WHEN NEW.number <= (SELECT number FROM head)
 BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END
@@ -62,11 +62,11 @@ _TABLES = (
     *_TRIGGERS,
 )
 MIGRATIONS = (("entries, and what is still to be done", _TABLES),)
-SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, remedy="a new log begins; policies, holds and marks stay as they are")
+SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, remedy="a new log is started; policies, holds and marks are kept")
 
 
 def hash_of_text(text: str) -> str:
-    """Return the SHA-256 of what is to be done; "" where nothing is."""
+    """Return the SHA-256 of an entry's todo; "" for none."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
 
@@ -82,8 +82,8 @@ _ADD = f"INSERT INTO entries ({', '.join(HASHED)}, hash) VALUES ({', '.join('?' 
 
 @dataclass(frozen=True)
 class Entry:
-    """What was done `at` a time (seconds) `by` whom (`user`, `tool`, `job`), to which ids of which domain. `todo`: what of it is still to
-    be done, None where it is done."""
+    """What was done `at` a time (seconds) `by` whom (`user`, `tool`, `job`), to which ids of which domain. `todo`: the part that is still
+    to be done, None when it is done."""
 
     number: int
     at: float
@@ -96,13 +96,13 @@ class Entry:
     todo: dict | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return it as a JSON object, without what is still to be done."""
+        """Return it as a JSON object, without its todo."""
         return {name: getattr(self, name) for name in ("number", "at", "by", "action", "domain", "ids", "details", "hash")}
 
 
 class Log:
-    """The log in a file. It is made by the first entry; one that is not there is empty. Damaged, TooNew, Busy, or a GovernanceError of
-    no kind, wherever it cannot be used."""
+    """The log in a file. The first entry creates the file; a missing file is an empty log. Damaged, TooNew, Busy, or a plain
+    GovernanceError wherever it cannot be used."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -118,8 +118,8 @@ class Log:
         at: float,
         todo: Mapping[str, object] | None = None,
     ) -> Entry:
-        """Add an entry, and what is still to be done for it (`todo`), in one transaction. Secrets in what a person wrote (who, why, note)
-        are masked in both: do what the returned entry says. BadRequest for what JSON does not know."""
+        """Add an entry, with its `todo`, in one transaction. Mask secrets in what a person wrote (who, why, note) in both: carry out what
+        the returned entry says. BadRequest for values that JSON cannot represent."""
         at = float(at)
         if not math.isfinite(at):
             raise BadRequest(f"{at} is not a time (seconds since 1970)")
@@ -141,20 +141,20 @@ class Log:
         return Entry(number, at, by, action, domain, list(ids), json.loads(detail_text), hash, kept_todo)
 
     def done(self, number: int) -> None:
-        """Remove what is still to be done for an entry."""
+        """Remove the todo of an entry."""
         with self._used() as db:
             db.execute("DELETE FROM todo WHERE number = ?", (number,))
 
     def unfinished(self) -> list[Entry]:
-        """Return the entries for which something is still to be done, oldest first."""
+        """Return the entries with a todo, oldest first."""
         return self._read("WHERE t.number IS NOT NULL ORDER BY e.number", ())
 
     def entries(self, most: int | None = None, domain: str | None = None, action: str | None = None, id: str | None = None) -> list[Entry]:
-        """Return the newest entries, newest first: at most `most`, of this domain, this action, about this id."""
+        """Return at most `most` entries, newest first: of this domain, this action, about this id."""
         if not all(_is_text(word) for word in (domain, action, id) if word is not None):
             return []
-        given = [("e.domain = ?", domain), ("e.action = ?", action), ("e.number IN (SELECT number FROM named WHERE id = ?)", id)]
-        where = [(condition, value) for condition, value in given if value is not None]
+        filters = [("e.domain = ?", domain), ("e.action = ?", action), ("e.number IN (SELECT number FROM named WHERE id = ?)", id)]
+        where = [(condition, value) for condition, value in filters if value is not None]
         chosen = "WHERE " + " AND ".join(condition for condition, _ in where) if where else ""
         return self._read(f"{chosen} ORDER BY e.number DESC LIMIT ?", (*(value for _, value in where), -1 if most is None else most))
 
@@ -165,7 +165,7 @@ class Log:
             return count
 
     def verify(self) -> list[str]:
-        """Return what is wrong with the log, the first broken entry first; empty where it is as it was written."""
+        """Return the log's problems, the first broken entry first; none where it is as it was written."""
         try:
             with self._used() as db:
                 return problems(db)
@@ -196,7 +196,7 @@ class Log:
             if "locked" in str(error):
                 raise Busy(f"{self.path} is in use by another process. Try again when it is done; nothing was changed") from None
             raise GovernanceError(
-                f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is mended"
+                f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is fixed"
             ) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise Damaged(f"{self.path}: {one_line(error)}. {_REPLACE}") from None
@@ -213,7 +213,7 @@ class Log:
                     sqlite_file.migrate(empty, SCHEMA)
                     yield empty
                 return
-            # What is logged may be done in another file at once: a power cut must not undo the end of the transaction then.
+            # A logged operation may be done in another file at once: a power cut must not undo the end of the transaction then.
             self._db.execute("PRAGMA synchronous = EXTRA")
         yield self._db
 
@@ -255,7 +255,7 @@ def _masked(value: object, key: str = "") -> object:
     return value
 
 
-# --- is the log what was written? ----------------------------------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------------------------------------------
 
 _MOST = 20  # problems: more would only say the same again
 _ROWS = f"SELECT {', '.join(HASHED)}, hash FROM entries ORDER BY number"  # noqa: S608  names of our own columns
@@ -265,36 +265,36 @@ _GUARDS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps i
 
 
 def problems(db: sqlite3.Connection) -> list[str]:
-    """Return what is wrong with the log, the first broken entry first, at most twenty things."""
+    """Return at most twenty problems of the log, the first broken entry first."""
     with sqlite_file.AsWritten(db):
-        found = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
+        lines = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
-            found += what(db)
-    return [one_line(each) for each in found[:_MOST]]
+            lines += what(db)
+    return [one_line(each) for each in lines[:_MOST]]
 
 
 def _walked(db: sqlite3.Connection) -> list[str]:
-    found: list[str] = []
+    problems: list[str] = []
     number, prev_hash = 0, FIRST_PREV_HASH
     for row in db.execute(_ROWS):
-        if len(found) == _MOST:
-            return found
+        if len(problems) == _MOST:
+            return problems
         if row[_NUMBER] != number + 1:
-            found.append(_missing(number + 1, row[_NUMBER] - 1))
+            problems.append(_missing(number + 1, row[_NUMBER] - 1))
         elif what := _wrong(db, row, prev_hash):
-            found.append(f"entry {row[_NUMBER]}: {what}")
+            problems.append(f"entry {row[_NUMBER]}: {what}")
         number, prev_hash = row[_NUMBER], row[_HASH]
     head = db.execute("SELECT number, hash FROM head").fetchone()
     if head is None:
-        return [*found, "the note of how the log ends is missing"]
+        return [*problems, "the record of where the log ends is missing"]
     if head[0] != number:
         cut = isinstance(head[0], int) and head[0] > number
-        found.append(
-            f"{_missing(number + 1, head[0])}: the end was cut off" if cut else f"entry {number}: it was added behind the log's end"
+        problems.append(
+            f"{_missing(number + 1, head[0])}: the end was cut off" if cut else f"entry {number}: it was added after the log's end"
         )
     elif head[1] != prev_hash:
-        found.append(f"entry {number}: it is not the one that the log ended with")
-    return found
+        problems.append(f"entry {number}: it is not the one that the log ended with")
+    return problems
 
 
 def _wrong(db: sqlite3.Connection, row: tuple[Any, ...], prev_hash: str) -> str:
@@ -313,12 +313,12 @@ def _number_of(db: sqlite3.Connection, hash: object) -> int:
     """Return the number of the entry with this hash, 0 where there is none."""
     if not isinstance(hash, str) or not hash.isascii():
         return 0
-    found = db.execute("SELECT number FROM entries WHERE hash = ?", (hash,)).fetchone()
-    return found[0] if found else 0
+    row = db.execute("SELECT number FROM entries WHERE hash = ?", (hash,)).fetchone()
+    return row[0] if row else 0
 
 
 def _misnamed(db: sqlite3.Connection) -> list[str]:
-    """Return which entries are not found by the ids that they hold, or by others."""
+    """Return the entries whose ids the index of ids lists wrongly."""
     held = ((number, id) for number, ids in db.execute("SELECT number, ids FROM entries ORDER BY number") for id in sorted(set(_ids(ids))))
     named = db.execute("SELECT number, id FROM named ORDER BY number, id")
     wrong = (number for (number, _), both in groupby(merge(held, named)) if len(list(both)) != 2)

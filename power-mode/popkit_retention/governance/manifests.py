@@ -1,10 +1,11 @@
 """The manifest of an archive: written, read and checked.
 
-`data/archive/ID/` holds `manifest.json` and `contents`. All contents are in one file, each found by its offset: 20,000 small ones are two
-files to sync, and no file bears a name that an archive made up. Each content has its own hashes, so damage to one spoils that one alone.
+`data/archive/ID/` has `manifest.json` and `contents`. All contents are in one file, each at its offset: 20,000 small ones are two files to
+sync, and no file has a name from inside an archive. Each content has its own hashes, so damage to one affects that one alone.
 
 The manifest is one line: `{"sha256":"…",` and then all other keys, sorted, as compact ASCII JSON. The hash is that of the JSON object of
-those other keys, so it is checked before anything in them is believed."""
+those other keys, so it is checked before anything in them is believed.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ MANIFEST, CONTENTS = "manifest.json", "contents"
 LARGEST_MANIFEST = 64 << 20
 LARGEST_CONTENT = 256 << 20
 LONGEST_NOTE = 1_000
-# An archive that is not whole yet: its id, and this before it.
+# The prefix of an unfinished archive's folder, before its id.
 UNFINISHED = ".new-"
 _ID = re.compile(rf"({'|'.join(DOMAINS)})-[0-9]{{8}}T[0-9]{{6}}Z-[a-z0-9]{{6}}")
 STORAGE = (
@@ -49,7 +50,7 @@ _HEAD, _BEHIND_HASH = b'{"sha256":"', b'",'
 @dataclass(frozen=True)
 class Item:
     """One resource in an archive: `stored_size` bytes of the contents from `offset` on, zlib's where `compressed`. `size` and `sha256` are
-    those of what comes back, `about` is what its domain needs to put it back."""
+    those of the restored content, `about` is what its domain needs to restore it."""
 
     id: str
     offset: int
@@ -63,8 +64,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`created_at` is ISO 8601, `policy` the policy's keys as they were then, `total_size_bytes` of what comes back, `stored_size_bytes` of
-    the contents. `sha256` is that of all other keys."""
+    """`created_at` is ISO 8601, `policy` the policy's keys at that time, `total_size_bytes` the size of the restored contents,
+    `stored_size_bytes` that of the file `contents`. `sha256` is that of all other keys."""
 
     archive_id: str
     domain: str
@@ -85,7 +86,7 @@ class Manifest:
 
 
 def data_of(manifest: Manifest) -> tuple[bytes, str]:
-    """Return the bytes of the manifest's file, and its hash. BadRequest where it would be too large to be read again."""
+    """Return the bytes of the manifest's file, and its hash. BadRequest where it would be too large to be read back."""
     value = {**vars(manifest), "items": [vars(item) for item in manifest.items]}
     del value["sha256"]
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -96,14 +97,14 @@ def data_of(manifest: Manifest) -> tuple[bytes, str]:
 
 
 def check_id(archive_id: object) -> str:
-    """Return an archive's id; BadRequest for what cannot be one."""
+    """Return an archive's id; BadRequest for a value that cannot be one."""
     if not isinstance(archive_id, str) or not _ID.fullmatch(archive_id):
         raise BadRequest(f"{archive_id!r:.60} is not the id of an archive (such as rag-20261122T233000Z-k3f9a2)")
     return archive_id
 
 
 def domain_of(archive_id: object) -> str:
-    """Return the domain that an archive's id names; BadRequest for what cannot be one."""
+    """Return the domain that an archive's id names; BadRequest for a value that cannot be one."""
     return check_id(archive_id).partition("-")[0]
 
 
@@ -118,14 +119,14 @@ def place(folder: Folder, archive_id: str) -> str:
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise NotThere(f"there is no archive {archive_id} in {folder.archives}. `popkit retention archives` lists those that are") from None
+        raise NotThere(f"there is no archive {archive_id} in {folder.archives}. `popkit retention archives` lists the archives") from None
     if not stat.S_ISDIR(mode):
         raise Damaged(f"{path} must be a folder, not a link or a file")
     return path
 
 
 def open_file(path: str) -> BinaryIO:
-    """Open a file of an archive; Damaged where it is missing, or is anything else than a regular file."""
+    """Open a file of an archive; Damaged where it is missing, or is not a regular file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

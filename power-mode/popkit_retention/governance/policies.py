@@ -1,5 +1,5 @@
-"""Retention policies: which of a domain's stored data may be deleted, and when; the differences of one project's policy from the user's, to
-which the user agreed for that project alone; the parameters of one call. Pure."""
+"""Retention policies: which of a domain's stored data may be deleted, and when; how one project's policy differs from the user's, as the
+user agreed for that project alone; the parameters of one call. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_CONTEXT_ID = 2**53 - 1
 
 
 class Adjusted(NamedTuple):
-    """What a policy does not keep as it was given: which key, what was given, what is kept instead, and why."""
+    """A value that a policy did not keep as it was: the key, the value that was given, the value that is kept instead, and why."""
 
     key: str
     given: object
@@ -34,9 +34,9 @@ class Adjusted(NamedTuple):
 
 @dataclass(frozen=True)
 class RetentionPolicy:
-    """The specification's RetentionPolicy. `older_than_days`: what is younger is kept · `source_types`: what else may be deleted at all ·
-    `keep_session_ids`, `keep_context_ids`: what of these is never deleted · `limit`: how much one collection takes at most · `vacuum`:
-    whether it compacts the file when it is done · `auto_gc`: whether the hourly job collects."""
+    """The specification's RetentionPolicy. `older_than_days`: younger data is kept · `source_types`: the only types that may be deleted ·
+    `keep_session_ids`, `keep_context_ids`: their data is never deleted · `limit`: the most that one collection takes · `vacuum`: whether it
+    compacts the file afterwards · `auto_gc`: whether the hourly job collects."""
 
     older_than_days: int | float = 30
     source_types: tuple[str, ...] = SOURCE_TYPES
@@ -63,8 +63,8 @@ def check_domain(domain: object) -> str:
 
 
 def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[RetentionPolicy, list[Adjusted]]:
-    """Return a new policy: what `config` says, else what `policy` said; and what of `config` was adjusted (INV-RET-3, INV-RET-4). BadPolicy
-    for an unknown key, and for a value of a type that the key cannot have."""
+    """Return a new policy with the values of `config`, else of `policy`; and the values of `config` that were adjusted (INV-RET-3,
+    INV-RET-4). BadPolicy for an unknown key, and for a value of a type that the key cannot have."""
     if not hasattr(config, "items"):
         raise BadPolicy(f"a policy is an object of {', '.join(KEYS)}, not {type(config).__name__}")
     unknown = [key for key in config if key not in KEYS]
@@ -72,16 +72,16 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
         raise BadPolicy(f"unknown key {shown(unknown[0])}. Known: {', '.join(KEYS)}")
     adjusted: list[Adjusted] = []
     values: dict[str, object] = {}
-    for key, given in config.items():
-        kept, why = _READ[key](key, given, getattr(policy, key))
-        values[key] = kept
+    for key, value in config.items():
+        adjusted_value, why = _READ[key](key, value, getattr(policy, key))
+        values[key] = adjusted_value
         if why:
-            adjusted.append(Adjusted(key, given, list(kept) if isinstance(kept, tuple) else kept, why))
+            adjusted.append(Adjusted(key, value, list(adjusted_value) if isinstance(adjusted_value, tuple) else adjusted_value, why))
     return replace(policy, **values), adjusted  # type: ignore[arg-type]  # each has been read as its field has it
 
 
 def keeps_more(before: RetentionPolicy, after: RetentionPolicy) -> bool:
-    """Return whether whatever one policy keeps, a later one keeps too, and deletes no more of it at once or by itself."""
+    """Return whether the later policy keeps everything that the earlier one keeps, and deletes no more of it at once or by itself."""
     return (
         after.older_than_days >= before.older_than_days
         and set(after.source_types) <= set(before.source_types)
@@ -108,35 +108,35 @@ def _strictly_merged(value: object) -> RetentionPolicy:
     return policy
 
 
-def _days(key: str, given: object, _before: object) -> tuple[int | float, str]:
-    number = _number(key, given)
-    kept = min(max(number, FEWEST_DAYS), MOST_DAYS)
-    whole = int(kept) if kept == int(kept) else kept
-    return whole, "" if kept == number else f"must be from {FEWEST_DAYS} to {MOST_DAYS:,}"
+def _days(key: str, value: object, _before: object) -> tuple[int | float, str]:
+    number = _number(key, value)
+    clamped = min(max(number, FEWEST_DAYS), MOST_DAYS)
+    whole = int(clamped) if clamped == int(clamped) else clamped
+    return whole, "" if clamped == number else f"must be from {FEWEST_DAYS} to {MOST_DAYS:,}"
 
 
-def _limit(key: str, given: object, _before: object) -> tuple[int, str]:
-    number = _number(key, given)
-    kept = int(min(max(number, SMALLEST_LIMIT), LARGEST_LIMIT))
-    return kept, "" if kept == number else f"must be a whole number from {SMALLEST_LIMIT} to {LARGEST_LIMIT:,}"
+def _limit(key: str, value: object, _before: object) -> tuple[int, str]:
+    number = _number(key, value)
+    clamped = int(min(max(number, SMALLEST_LIMIT), LARGEST_LIMIT))
+    return clamped, "" if clamped == number else f"must be a whole number from {SMALLEST_LIMIT} to {LARGEST_LIMIT:,}"
 
 
-def _number(key: str, given: object) -> int | float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise BadPolicy(f"{key} must be a number, not {_said(given)}")
-    if isinstance(given, float) and not math.isfinite(given):
-        raise BadPolicy(f"{key} must be a finite number, not {given}")
-    return given
+def _number(key: str, value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadPolicy(f"{key} must be a number, not {_in_words(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadPolicy(f"{key} must be a finite number, not {value}")
+    return value
 
 
-def _switch(key: str, given: object, _before: object) -> tuple[bool, str]:
-    if not isinstance(given, bool):
-        raise BadPolicy(f"{key} must be true or false, not {_said(given)}")
-    return given, ""
+def _switch(key: str, value: object, _before: object) -> tuple[bool, str]:
+    if not isinstance(value, bool):
+        raise BadPolicy(f"{key} must be true or false, not {_in_words(value)}")
+    return value, ""
 
 
-def _source_types(key: str, given: object, before: object) -> tuple[object, str]:
-    words = _listed(key, given)
+def _source_types(key: str, value: object, before: object) -> tuple[object, str]:
+    words = _listed(key, value)
     known = tuple(each for each in dict.fromkeys(word for word in words if isinstance(word, str)) if each in SOURCE_TYPES)
     if len(known) == len(words):
         return (known, "") if known else (before, "must name at least one of " + ", ".join(SOURCE_TYPES))
@@ -144,38 +144,38 @@ def _source_types(key: str, given: object, before: object) -> tuple[object, str]
     return known or before, why
 
 
-def _session_ids(key: str, given: object, _before: object) -> tuple[tuple[str, ...], str]:
-    words = _listed(key, given)
+def _session_ids(key: str, value: object, _before: object) -> tuple[tuple[str, ...], str]:
+    words = _listed(key, value)
     for word in words:
         if not isinstance(word, str) or not word or len(word) > LONGEST_ID or not word.isprintable():
             raise BadPolicy(f"{key}: {shown(word)} is not a session id (1 to {LONGEST_ID} printable characters)")
     return _once(words)
 
 
-def _context_ids(key: str, given: object, _before: object) -> tuple[tuple[int, ...], str]:
-    numbers = _listed(key, given)
+def _context_ids(key: str, value: object, _before: object) -> tuple[tuple[int, ...], str]:
+    numbers = _listed(key, value)
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= LARGEST_CONTEXT_ID:
             raise BadPolicy(f"{key}: {shown(number)} is not a context id (a whole number from 1)")
     return _once(numbers)
 
 
-def _listed(key: str, given: object) -> list:
-    if not isinstance(given, (list, tuple)):
-        raise BadPolicy(f"{key} must be a list, not {_said(given)}")
-    if len(given) > MOST_KEPT_IDS:
-        raise BadPolicy(f"{key} can hold at most {MOST_KEPT_IDS:,} entries, not {len(given):,}")
-    return list(given)
+def _listed(key: str, value: object) -> list:
+    if not isinstance(value, (list, tuple)):
+        raise BadPolicy(f"{key} must be a list, not {_in_words(value)}")
+    if len(value) > MOST_KEPT_IDS:
+        raise BadPolicy(f"{key} can hold at most {MOST_KEPT_IDS:,} entries, not {len(value):,}")
+    return list(value)
 
 
-def _once(given: Iterable) -> tuple[tuple, str]:
-    words = list(given)
-    kept = tuple(dict.fromkeys(words))
-    return kept, "" if len(kept) == len(words) else "can hold each id once"
+def _once(values: Iterable) -> tuple[tuple, str]:
+    words = list(values)
+    unique = tuple(dict.fromkeys(words))
+    return unique, "" if len(unique) == len(words) else "can hold each id once"
 
 
-def _said(given: object) -> str:
-    return shown(given) if given is None or isinstance(given, (bool, int, float, str)) else type(given).__name__
+def _in_words(value: object) -> str:
+    return shown(value) if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
 
 
 _READ = {
@@ -198,14 +198,14 @@ KEEP_LISTS = ("keep_session_ids", "keep_context_ids")
 
 @dataclass(frozen=True)
 class Own:
-    """`config`: the keys that the project has values of its own for · `released`: of each keep list among them, the ids that the user's
-    list held and the project's does not."""
+    """The differences of a project's own policy. `config`: the keys for which the project has its own values · `released`: for each keep
+    list among them, the ids that are on the user's list but not on the project's."""
 
     config: Mapping[str, object] = field(default_factory=dict)
     released: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
 
     def over(self, policy: RetentionPolicy) -> RetentionPolicy:
-        """Return the policy that holds in the project, from the user's."""
+        """Return the project's policy, from the user's."""
         values = dict(self.config)
         for key in self.released:
             added = [id for id in getattr(policy, key) if id not in self.released[key]]
@@ -213,7 +213,7 @@ class Own:
         return replace(policy, **values)  # type: ignore[arg-type]  # each has been read as its field has it
 
     def changed(self, policy: RetentionPolicy, config: Mapping[str, object]) -> Own:
-        """Return the differences with these values too, as a policy holds them; `policy` is the user's."""
+        """Return the differences with these values added, as a policy has them; `policy` is the user's."""
         left = {key: tuple(id for id in getattr(policy, key) if id not in config[key]) for key in KEEP_LISTS if key in config}  # type: ignore[operator]
         return Own({**self.config, **config}, {**self.released, **left})
 
@@ -223,7 +223,7 @@ class Own:
 
 
 def own_of(value: object) -> Own:
-    """Return a stored one, read strictly; BadPolicy for what this module did not write."""
+    """Return a stored Own, read strictly; BadPolicy for one that this module did not write."""
     if not isinstance(value, dict) or set(value) != {"config", "released"}:
         raise BadPolicy("a project's policy has the keys config, released")
     config, released = (_read(value[key]) for key in ("config", "released"))
@@ -246,14 +246,14 @@ def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class GcParams(RetentionPolicy):
-    """The specification's GcParams: the policy of one call, and the domain that it is about."""
+    """The specification's GcParams: the policy of one call, and its domain."""
 
     domain: str = ""
 
 
 def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
-    """Return what a call gave, as a policy holds it. BadRequest for an unknown name, a wrong type and for what is out of bounds: a policy
-    would be clamped, but a call must not delete something else than it names."""
+    """Return the arguments of a call, as a policy has them. BadRequest for an unknown name, a wrong type and an argument out of bounds: a
+    policy would be clamped, but a call must not delete anything other than it names."""
     try:
         policy, adjusted = merged(DEFAULT_POLICY, raw_args)
     except BadPolicy as error:
@@ -267,9 +267,8 @@ def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
 def resolve_gc_params_with_policy(
     domain: str, raw_args: Mapping[str, object], validated_args: Mapping[str, object], policy: RetentionPolicy
 ) -> GcParams:
-    """Return the parameters of a call: for each key that it named (`raw_args`) what validation made of it (`validated_args`, in which
-    defaults may stand for the others), else the policy's. What it keeps is added to what the policy keeps. BadRequest as for
-    `validated_gc_args`."""
+    """Return the parameters of a call: for each key that it named (`raw_args`) the validated value (`validated_args`, in which the other
+    keys may have defaults), else the policy's. Its keep lists are added to those of the policy. BadRequest as for `validated_gc_args`."""
     missing = [key for key in raw_args if key not in validated_args]
     if missing:
         raise BadRequest(f"{shown(missing[0])} was given, but not validated")

@@ -1,5 +1,5 @@
 """The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably. `json_of`
-reads any JSON that may be corrupt: bounded in size and depth, each key once, no number that JSON does not know."""
+reads any JSON that may be corrupt: bounded in size and depth, each key once, only numbers that JSON allows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _LARGEST_REVISION = 2**53 - 1
 
 @dataclass(frozen=True)
 class State:
-    """Both policies, how often they were changed, and when last (ISO 8601, UTC). `projects`: domain -> a project's key -> what its policy
-    says otherwise."""
+    """Both policies, how often they were changed, and when last (ISO 8601, UTC). `projects`: domain -> a project's key -> the differences
+    of its policy."""
 
     version: int = VERSION
     revision: int = 0
@@ -39,13 +39,13 @@ class State:
     projects: Mapping[str, Mapping[str, Own]] = field(default_factory=dict)
 
     def policy(self, domain: str, project: str | None = None) -> RetentionPolicy:
-        """Return the policy of a domain, as it holds in a project (None: the user's); BadPolicy for any other."""
+        """Return the policy of a domain, as it applies in a project (None: the user's); BadPolicy for any other."""
         policy: RetentionPolicy = getattr(self, check_domain(domain))
         own = None if project is None else self.own(domain).get(project)
         return policy if own is None else own.over(policy)
 
     def own(self, domain: str) -> Mapping[str, Own]:
-        """Return the projects that have a policy of their own in a domain, by their keys."""
+        """Return a domain's projects with a policy of their own, by their keys."""
         return self.projects.get(domain, {})
 
     def with_policies(self, policies: Mapping[str, RetentionPolicy]) -> State:
@@ -54,8 +54,8 @@ class State:
 
     def with_own(self, domain: str, own: Mapping[str, Own]) -> State:
         """Return the same with these projects' own policies in a domain."""
-        kept = {each: self.own(each) for each in DOMAINS if self.own(each)}
-        return replace(self, projects={each: found for each, found in {**kept, domain: own}.items() if found})
+        present = {each: self.own(each) for each in DOMAINS if self.own(each)}
+        return replace(self, projects={each: policies for each, policies in {**present, domain: own}.items() if policies})
 
     def collects(self, domain: str) -> bool:
         """Return whether the hourly job has anything to collect in a domain."""
@@ -74,8 +74,8 @@ class State:
 
 
 def read(path: str) -> State:
-    """Return the policies in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for
-    what a later PopKit has written."""
+    """Return the policies in force: the defaults, revision 0, where there is no file. Damaged for a file that no version can have written,
+    TooNew for one of a later PopKit."""
     try:
         data = files.read_bytes(path, LARGEST_BYTES + 1)
     except OSError as error:
@@ -91,26 +91,26 @@ def read(path: str) -> State:
 
 
 def write(path: str, state: State) -> None:
-    """Replace the file durably, and sweep what killed writers have left beside it. The caller holds the lock, and has logged what is
-    written: where it cannot be, a GovernanceError says so, and it is when somebody next looks."""
+    """Replace the file durably, and remove what killed writers have left beside it. The caller holds the lock, and has logged the state:
+    where it cannot be written, a GovernanceError says so, and the next command writes it."""
     try:
         storage.write_durably(path, bytes_of(state))
     except OSError as error:
         raise GovernanceError(
-            f"{path} cannot be written ({error.strerror or error}). What was to be changed is logged: see to that, and the next"
-            " `popkit retention` command makes the change"
+            f"{path} cannot be written ({error.strerror or error}). The change is logged: fix that, and the next"
+            " `popkit retention` command makes it"
         ) from None
     storage.sweep_temporary(path.rpartition("/")[0])
 
 
 def bytes_of(state: State) -> bytes:
-    """Return a state as the file has it."""
+    """Return a state as the bytes of the file."""
     return (json.dumps(state.to_json(), ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode("utf-8")
 
 
 def state_of(value: object) -> State:
-    """Return a stored state. One of the specification's form is brought up to ours: what it holds beyond the bounds is clamped, as there.
-    TooNew; ValueError, which says what is wrong, for anything else."""
+    """Return a stored state. Migrate one of the specification's form to ours: values out of bounds are clamped, as there. TooNew;
+    ValueError, which says what is wrong, for anything else."""
     if not isinstance(value, dict):
         raise ValueError("is not an object")
     version = value.get("version")
@@ -160,15 +160,15 @@ def _clamped(value: object) -> RetentionPolicy:
 def damaged(path: str, what: str) -> str:
     """Return the message for a damaged file: what is wrong with it, and what to do."""
     return (
-        f"{path} {what}. No policy is in force until it is mended. `popkit retention history` lists the policies that were set, and"
-        " `popkit retention rollback REVISION` writes those of a revision again, those of revision 0 being the defaults"
+        f"{path} {what}. No policy is in force until it is fixed. `popkit retention history` lists the revisions, and"
+        " `popkit retention rollback REVISION` restores one; revision 0 has the defaults"
     )
 
 
 # --- strict JSON --------------------------------------------------------------------------------------------------------------------------
 
 LARGEST_BYTES = 32 << 20
-# Longer ones cost more to read than they can mean.
+# Longer numbers take long to read and mean nothing.
 _MOST_DIGITS = 20
 
 
@@ -187,12 +187,12 @@ def json_of(data: bytes, most_bytes: int = LARGEST_BYTES) -> object:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"has the key {twice!r:.40} twice")
-    return found
+    return fields
 
 
 def _no_number(word: str) -> NoReturn:

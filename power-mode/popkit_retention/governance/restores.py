@@ -1,4 +1,4 @@
-"""Verification of archives, and their restoration."""
+"""Verifies and restores archives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMED = 5  # damaged items that an error names
 
 
 class Problem(NamedTuple):
-    """Something that is not as it was written: the archive (and what of it), and what is wrong."""
+    """Something that is not as it was written: the archive (and which part of it), and what is wrong."""
 
     where: str
     what: str
@@ -39,7 +39,8 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True)
 class Restored:
-    """What a restore brought back, what was there already and stayed as it was, and what is damaged in the archive and stayed away."""
+    """The result of a restore: the ids that it restored, those that existed already and were left unchanged, and those that are damaged in
+    the archive and were not restored."""
 
     archive_id: str
     domain: str
@@ -51,13 +52,13 @@ class Restored:
 def verify(
     folder: Folder, log: Log, read_data: bool = False, progress: Callable[[str, int, int], object] = lambda what, done, of: None
 ) -> list[Problem]:
-    """Return what is wrong with the archives: each manifest is held against its hash and the log, the contents against their size, and with
+    """Return the problems of the archives: check each manifest against its hash and the log, the contents against their size, and with
     `read_data` every byte of them against its hash."""
     logged = _logged(log)
     unfinished = {str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
-    found = names(folder)
+    stored = names(folder)
     problems: list[Problem] = []
-    every = sorted({*found, *logged} - unfinished)
+    every = sorted({*stored, *logged} - unfinished)
     for number, name in enumerate(every, 1):
         if name.startswith("."):  # not whole yet, or the system's own
             continue
@@ -70,9 +71,9 @@ def restore(
     folder: Folder, changing: Changing, domain: Domain, archive_id: str, now: float, by: str, sound_only: bool = False,
     progress: Callable[[str, int, int], object] = lambda what, done, of: None, most: int = BATCH,
 ) -> Restored:  # fmt: skip
-    """Bring the contents of an archive back; what is there already stays as it is. All of it is verified first: Damaged where anything is
-    not as it was written, unless `sound_only` asks for the rest. `changing` holds the lock, with what others left undone done, and gives
-    the log; it is held for `most` contents at a time."""
+    """Restore the contents of an archive; existing resources stay unchanged. All of it is verified first: Damaged where anything is not as
+    it was written, unless `sound_only` asks for the rest. `changing` takes the lock, finishes what others left undone, and yields the log;
+    it is held for `most` contents at a time."""
     manifest = manifests.read(folder, archive_id)
     if manifest.domain != domain.name:
         raise BadRequest(f"archive {archive_id} is of the domain {manifest.domain}, not {domain.name}")
@@ -96,7 +97,8 @@ def restore(
 
 
 def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Complete a logged restoration; the caller holds the lock. What the archive no longer holds is abandoned, and that is logged."""
+    """Complete a logged restoration; the caller holds the lock. Contents that the archive no longer has are abandoned, and that is
+    logged."""
     todo = entry.todo or {}
     wanted = frozenset(todo["ids"])
     try:
@@ -104,7 +106,7 @@ def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
         sound = ((item, data) for item, data in _read(folder, manifest, wanted) if data is not None)
         for batch in _batches(sound, BATCH):
             domain.put_back(batch, entry.at)
-    except GovernanceError as error:  # restoring it again goes on where this ended
+    except GovernanceError as error:  # restoring it again continues where this ended
         abandon(log, entry, str(error), now)
     else:
         log.done(entry.number)
@@ -124,7 +126,7 @@ def _put_back(domain: Domain, log: Log, archive_id: str, missing: list[Content],
 
 
 def _read(folder: Folder, manifest: Manifest, wanted: Iterable[str] | None = None) -> Iterator[tuple[Item, bytes | None]]:
-    """Return the items of an archive (those wanted) and their contents, None where these are not as they were written."""
+    """Yield the items of an archive (those wanted) and their contents, None where these are not as they were written."""
     path = os.path.join(manifests.place(folder, manifest.archive_id), CONTENTS)
     try:
         file = manifests.open_file(path)
@@ -145,7 +147,7 @@ def _content(file: BinaryIO, item: Item) -> bytes | None:
     data = stored
     if item.compressed:
         try:
-            # One byte more than it may have: what grows without end is not what was written.
+            # One byte more than it may have: a longer content is not the one that was written.
             data = zlib.decompressobj().decompress(stored, item.size + 1)
         except zlib.error:
             return None
@@ -153,7 +155,7 @@ def _content(file: BinaryIO, item: Item) -> bytes | None:
 
 
 def _batches(sound: Iterable[tuple[Item, bytes | None]], most: int) -> Iterator[list[Content]]:
-    """Yield contents in batches that a process can hold."""
+    """Yield contents in batches that fit into memory."""
     batch: list[Content] = []
     size = 0
     for item, data in sound:
@@ -179,10 +181,10 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
 
 def _logged(log: Log) -> dict[str, str]:
     """Return the archives that the log says were written, and the hashes of their manifests."""
-    given_up = {each.details.get("of") for each in log.entries(action="abandoned")}
-    gone = removed(log)
+    abandoned = {each.details.get("of") for each in log.entries(action="abandoned")}
+    deleted = removed(log)
     entries = log.entries(action="archived")
-    written = [each for each in entries if each.number not in given_up and each.details.get("archive_id") not in gone]
+    written = [each for each in entries if each.number not in abandoned and each.details.get("archive_id") not in deleted]
     return {str(entry.details.get("archive_id")): str(entry.details.get("sha256")) for entry in written}
 
 

@@ -1,9 +1,9 @@
-"""Ways in for programs: the specification's functions, and the hourly job. Each opens the controller that the command line and agents use
-too, and closes it after one operation; a program with several opens it itself. `environ` says where our folder is.
+"""Entry points for programs: the specification's functions, and the hourly job. Each opens the same controller as the command line and
+agents, and closes it after one operation; a program with several operations opens it itself. `environ` says where our folder is.
 
-The hourly job collects each domain whose policy has `auto_gc`, at most once an hour. Nobody is asked, and nothing is deleted that a
-placeholder in a transcript leads to. It also indexes what the archive has queued for that. Hooks start it when a session ends
-(`hooks.utils.state.services`), in the child that learns where there is one.
+The hourly job collects each domain whose policy has `auto_gc`, at most once an hour. It asks nobody, and deletes nothing that a placeholder
+in a transcript leads to. It also indexes the contents that the archive has queued. Hooks start it when a session ends
+(`hooks.utils.state.services`), in the child process that learns where there is one.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 def configure_retention_policy(
     domain: str, config: Mapping[str, object], environ: Mapping[str, str] = os.environ, now: Callable[[], float] = time.time
 ) -> Json:
-    """Merge `config` into the policy of a domain: {"success", "domain", "policy", "updated_at", "revision", "adjusted"}. What is out of
-    bounds is clamped and listed in `adjusted`; BadPolicy for what no policy can hold."""
+    """Merge `config` into the policy of a domain: {"success", "domain", "policy", "updated_at", "revision", "adjusted"}. Values out of
+    bounds are clamped and listed in `adjusted`; BadPolicy for values that no policy can have."""
     with Controller(environ, now=now) as controller:
         return controller.configure(domain, config)
 
 
 def get_retention_policy(domain: str, environ: Mapping[str, str] = os.environ) -> Json:
-    """Return the policy of a domain. Changing what is returned changes no policy."""
+    """Return the policy of a domain. Changing the returned value changes no policy."""
     with Controller(environ) as controller:
         return controller.get(domain)
 
@@ -66,7 +66,7 @@ def apply_retention_rules(
 def resolve_gc_params_with_policy(
     domain: str, raw_args: Mapping[str, object], validated_args: Mapping[str, object], environ: Mapping[str, str] = os.environ
 ) -> GcParams:
-    """Return the parameters of a collection: what a call gave, else what the policy of a domain has (see `params`)."""
+    """Return the parameters of a collection: the arguments of a call, else the values of a domain's policy (see `params`)."""
     with Controller(environ) as controller:
         policy = from_json(controller.get(domain))
     return policies.resolve_gc_params_with_policy(domain, raw_args, validated_args, policy)
@@ -98,12 +98,12 @@ __all__ = [
 
 # --- the hourly job -----------------------------------------------------------------------------------------------------------------------
 
-INDEX_S = 60.0  # seconds for the index of one run: what is left waits for the next, or for a search
+INDEX_S = 60.0  # seconds for the index of one run: the rest waits for the next, or for a search
 
 
 def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:
-    """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` returns it; `unindexed`: how many archived contents no
-    search finds yet. A domain that fails does not stop the others: its GovernanceError is raised at the end. `now` is asked for the time
+    """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` returns it; `unindexed`: how many archived contents
+    search cannot find yet. A domain that fails does not stop the others: its GovernanceError is raised at the end. `now` returns the time
     (seconds)."""
     now = now or (lambda: time_of_day(environ))
     ours = popkit_home(environ)

@@ -1,8 +1,8 @@
-"""Changes of the policies: each is logged before it is written, so that every earlier revision can be restored. One of an agent's that
-keeps less is a request, which waits for the user's yes, for the project alone that the agent asked from.
+"""Changes the policies: each change is logged before it is written, so that every earlier revision can be restored. An agent's change that
+keeps less is a request, which waits for the user's yes, for only the project that the agent asked from.
 
 A request is an entry of the log, and waits until another entry accepts or declines it. The caller holds the lock and has finished what
-others left.
+others left undone.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ CONFIGURE = "configure"  # the operation of the log
 
 
 def current(log: Log, path: str) -> State:
-    """Return what is in force. Damaged where the file is, or where it is missing or older than what the log says was written: without its
-    keep lists too much would be deleted."""
-    # Asked before the file is read: what is written meanwhile can only be newer.
+    """Return the policies in force. Damaged where the file is, or where it is missing or older than what the log says was written: without
+    its keep lists too much would be deleted."""
+    # Read before the file: a file that is written meanwhile can only be newer.
     written = next((each for each in log.entries(most=2, action=CONFIGURED) if each.todo is None), None)
     state = policy_file.read(path)
     if written and state.revision < _revision(written):
@@ -51,17 +51,17 @@ class Policies:
         self.now = now
 
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> tuple[State, list[Adjusted]]:
-        """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). Return the new
-        state, and what of it was adjusted. Conflict where `expect` is not the present revision."""
+        """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); leave the other domain's unchanged (INV-RET-2). Return the new
+        state, and the values that were adjusted. Conflict where `expect` is not the present revision."""
         state = current(self.log, self.path)
         if expect is not None and expect != state.revision:
-            raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
+            raise Conflict(f"the policies are now at revision {state.revision}, not {expect}. Read them again, then set what you want")
         policy, adjusted = merged(state.policy(domain), config)
         return self._write(state.with_policies({domain: policy}), domain), adjusted
 
     def configure_project(self, domain: str, project: str, config: Mapping[str, object], request: str = "") -> tuple[State, list[Adjusted]]:
-        """Merge `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as
-        they are. `request`: the id of the one that is accepted by this, "" for none."""
+        """Merge `config` into a domain's policy in one project (its key); leave the user's and those of all other projects unchanged.
+        `request`: the id of the request that this accepts, "" for none."""
         state = current(self.log, self.path)
         policy, adjusted = merged(state.policy(domain, project), config)
         before = state.own(domain)
@@ -72,7 +72,7 @@ class Policies:
         return self._write(after, domain, [request] if request else [], project=project), adjusted
 
     def unset(self, domain: str, project: str) -> State:
-        """End a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
+        """End a project's own policy of a domain, so that the user's applies there again. NotThere where it has none."""
         state = current(self.log, self.path)
         own = dict(state.own(domain))
         if own.pop(project, None) is None:
@@ -80,8 +80,8 @@ class Policies:
         return self._write(state.with_own(domain, own), domain, project=project)
 
     def rollback(self, revision: int, domains: Sequence[str]) -> tuple[State, list[str]]:
-        """Bring the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the
-        file is damaged. Return the state, and the domains that changed. NotThere for a revision that the log does not know."""
+        """Restore the policies of these domains as of a revision, those of projects too, as a new one; also where the file is damaged.
+        Return the state, and the domains that changed. NotThere for a revision that is not in the log."""
         then = at_revision(self.log, revision)
         try:
             state = current(self.log, self.path)
@@ -98,8 +98,8 @@ class Policies:
         return self._write(after, changed[0] if len(changed) == 1 else "", rolled_back_to=revision), changed
 
     def _write(self, state: State, domain: str, ids: Sequence[str] = (), **more: object) -> State:
-        """Make a state the next revision. `domain`: which one it changes, "" for both; `more`: details for the log."""
-        # A file that was moved away, or brought back from a backup, counts on from where the log is.
+        """Make a state the next revision. `domain`: the one that it changes, "" for both; `more`: details for the log."""
+        # A file that was moved away, or restored from a backup, continues from the log's revision.
         revision = max(state.revision, _last(self.log).revision) + 1
         after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(self.now))
         whole = after.to_json()
@@ -111,7 +111,7 @@ class Policies:
 
 
 def at_revision(log: Log, revision: int) -> State:
-    """Return what was in force at a revision; NotThere for one that never was."""
+    """Return the policies in force at a revision; NotThere for one that never existed."""
     if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
         raise BadRequest(f"a revision is a whole number from 0, not {revision!r:.40}")
     if revision == 0:
@@ -119,12 +119,12 @@ def at_revision(log: Log, revision: int) -> State:
     for entry in log.entries(action=CONFIGURED):
         if _revision(entry) == revision:
             return _state_of(entry)
-    raise NotThere(f"there is no revision {revision}. `popkit retention history` lists those that there are")
+    raise NotThere(f"there is no revision {revision}. `popkit retention history` lists the revisions")
 
 
 def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
     """Return every revision, newest first: {"revision", "at", "by", "domain" ("" for both), "changed": {key: [before, after]}}, and
-    `project` where it is about the policy of one alone."""
+    `project` where it is about the policy of only one."""
     rows: list[dict[str, object]] = []
     before = State()
     for entry in reversed(log.entries(action=CONFIGURED)):
@@ -141,7 +141,7 @@ def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
 
 
 def changes(before: RetentionPolicy, after: RetentionPolicy) -> dict[str, list[object]]:
-    """Return key -> [what it was, what it is] of all that differs."""
+    """Return key -> [old value, new value] for all keys that differ."""
     became = after.to_json()
     return {key: [was, became[key]] for key, was in before.to_json().items() if became[key] != was}
 
@@ -152,27 +152,27 @@ def finish(folder: Folder, log: Log, entry: Entry) -> None:
     try:
         written = policy_file.read(folder.policies).revision >= wanted.revision
     except Damaged:
-        written = False  # what is logged is whole
+        written = False  # the logged state is whole
     if not written:
         policy_file.write(folder.policies, wanted)
     log.done(entry.number)
 
 
 def differs(log: Log, path: str) -> str:
-    """Return what is wrong between the file and the log, in a sentence; "" where they agree."""
+    """Return in a sentence how the file differs from the log; "" where they agree."""
     last = next(iter(log.entries(most=1, action=CONFIGURED)), None)
     state, revision = policy_file.read(path), _revision(last) if last else 0
     if state.revision != revision:
         return f"it has revision {state.revision}, and the log's last one is {revision}"
     if last is None:
-        return ""  # the defaults, or what another program left
+        return ""  # the defaults, or another program's file
     logged = _state_of(last)
     changed = [domain for domain in DOMAINS if not _is_same(state, logged, domain)]
     if not changed:
         return ""
     return (
         f"the policy of {' and '.join(changed)} is not what was configured: somebody else has changed the file. "
-        f"`popkit retention rollback {revision}` writes what was configured"
+        f"`popkit retention rollback {revision}` restores what was configured"
     )
 
 
@@ -181,7 +181,7 @@ def _is_same(one: State, other: State, domain: str) -> bool:
 
 
 def _last(log: Log) -> State:
-    """Return the state that the log's last entry tells of; the defaults where there is none."""
+    """Return the state of the log's last entry; the defaults where there is none."""
     return next((_state_of(entry) for entry in log.entries(most=1, action=CONFIGURED)), State())
 
 
@@ -201,15 +201,15 @@ def _state_of(entry: Entry) -> State:
 # --- requests of agents ------------------------------------------------------------------------------------------------------------------
 
 REQUESTED, DECLINED = "requested", "declined"
-MOST_REQUESTS = 20  # that wait at once: an agent that goes on asking fills nothing
+MOST_REQUESTS = 20  # that wait at once, so that an agent that keeps asking cannot fill the log
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _ID_LETTERS = 6
-_LETTER = "r"  # with which the id of a request begins
+_LETTER = "r"  # the first letter of a request's id
 
 
 @dataclass(frozen=True)
 class Request:
-    """Which keys of the policy of a domain shall have which values in a project (its key), asked at a time (seconds)."""
+    """A request for values of a domain's policy in a project (its key), made at a time (seconds)."""
 
     id: str
     at: float
@@ -221,33 +221,31 @@ class Request:
 def configure_for_agent(
     policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
 ) -> tuple[State, list[Adjusted], Request | None]:
-    """Apply an agent's change at once where it only keeps more than what is in force in its project, in the project's own policy where that
-    has one, else in the user's. Anything else becomes a request as a whole, and nothing changes. Return (state, adjusted, request or
+    """Apply an agent's change at once if it only keeps more than the policy in force in its project; in the project's own policy where it
+    has one, else in the user's. Turn any other change into a request as a whole, and change nothing. Return (state, adjusted, request or
     None)."""
     state = current(policies.log, policies.path)
     before = state.policy(domain, project)
     after, adjusted = merged(before, config)
     if not keeps_more(before, after):
-        asked = {key: after.to_json()[key] for key in config}
-        return state, adjusted, ask_for(policies.log, domain, project, asked, policies.by, policies.now)
+        wanted = {key: after.to_json()[key] for key in config}
+        return state, adjusted, ask_for(policies.log, domain, project, wanted, policies.by, policies.now)
     if project in state.own(domain):
         return *policies.configure_project(domain, str(project), config), None
     return *policies.configure(domain, config), None
 
 
 def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
-    """Record a request; return it, or the pending one where the same was asked before. BadRequest where too many are pending."""
+    """Record a request; return it, or the pending one where the same was requested before. BadRequest where too many are pending."""
     if project is None:
-        raise BadRequest(
-            "this would keep less, which waits for the user's yes for one project, and there is none here. Nothing was changed"
-        )
+        raise BadRequest("this would keep less, which needs the user's yes for one project, and this is not a project. Nothing was changed")
     before = pending_requests(log)
     for each in before:
         if (each.domain, each.project, each.config) == (domain, project, config):
             return each
     if len(before) >= MOST_REQUESTS:
         raise BadRequest(
-            f"{MOST_REQUESTS} requests wait for the user's yes already, so this one was not taken, and nothing was changed. The user sees "
+            f"{MOST_REQUESTS} requests already wait for the user's yes, so this one was refused, and nothing was changed. The user sees "
             "them with `popkit retention show`"
         )
     id = _LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
@@ -256,12 +254,12 @@ def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, obj
 
 def pending_requests(log: Log) -> list[Request]:
     """Return the requests that nobody has answered, oldest first."""
-    asked = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
-    return [_request_of(each) for each in asked if not _is_answered(log, each.ids[0])]
+    requests = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
+    return [_request_of(each) for each in requests if not _is_answered(log, each.ids[0])]
 
 
 def find_request(log: Log, id: str) -> Request:
-    """Return the request of this id that waits; NotThere for none."""
+    """Return the pending request of this id; NotThere for none."""
     for each in pending_requests(log):
         if each.id == id:
             return each

@@ -37,21 +37,21 @@ HOLD, RELEASE = "hold", "release"  # operations of the log
 _LONGEST_TEXT = 500  # characters of who, why and a target
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _ID_LETTERS = 6
-_FIRST_LETTER = "h"  # with which the id of a hold begins
+_FIRST_LETTER = "h"  # of a hold's id
 _END_OF_TIME = 253_402_300_799.0  # the year 9999
 
 
 def add_hold(
     log: Log, domain: Domain, scope: str, target: str, who: str, why: str, until: float | None, by: str, now: float, project: str | None
 ) -> Hold:
-    """Add a hold on a target; return it. BadRequest for what makes no hold, NotThere for an item that the domain does not have."""
+    """Add a hold on a target; return it. BadRequest for arguments that make no hold, NotThere for an item that the domain does not have."""
     if scope not in SCOPES:
         raise BadRequest(f"unknown scope {scope!r:.40}. Known: {', '.join(SCOPES)}")
-    _check_text("a hold needs to know what it keeps", target)
-    _check_text("a hold needs to know who wants it", who)
+    _check_text("a hold needs a target", target)
+    _check_text("a hold needs a person who wants it", who)
     _check_text("a hold needs a reason", why)
     if until is not None and not now < until < _END_OF_TIME:
-        raise BadRequest("a hold ends in the future. Give a later date, or none: then it holds until it is released")
+        raise BadRequest("a hold must end in the future. Give a later date, or none to hold until it is released")
     if scope == ITEM:
         _, target = find_id([domain], target, project)
     hold = Hold(
@@ -84,17 +84,17 @@ def finish_hold(folder: Folder, domain: Domain, log: Log, entry: Entry, now: flo
 
 
 def find_hold(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, Hold]:
-    """Return the hold of this id that is in force at a time (seconds), and whose it is; NotThere for none. A domain that cannot be used
-    keeps no hold of another one from being found."""
-    kept = [(domain, _holds(domain)) for domain in domains]
-    for domain, holds in kept:
+    """Return the hold of this id that is in force at a time (seconds), with its domain; NotThere for none. A domain that cannot be used
+    does not prevent finding another one's hold."""
+    by_domain = [(domain, _holds(domain)) for domain in domains]
+    for domain, holds in by_domain:
         for hold in holds if isinstance(holds, list) else ():
             if hold.id == id and hold.in_force(now):
                 return domain, hold
-    for _, holds in kept:
+    for _, holds in by_domain:
         if isinstance(holds, DomainUnavailable):
             raise holds
-    raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists those that are")
+    raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists the holds")
 
 
 def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:
@@ -105,14 +105,14 @@ def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:
 
 
 def find_id(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
-    """Return the one id that a word means, and whose it is; NotThere for none, or several."""
+    """Return the one id that a word means, with its domain; NotThere for none, or several."""
     matches = [(domain, id) for domain in domains for id in (domain.matching_ids(word, project) if word.isprintable() else ())]
     if len(matches) == 1:
         return matches[0]
     if matches:
         raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in matches)}. Give more of the id")
     names = " or ".join(domain.name for domain in domains)
-    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit archive list` show what ids there are")
+    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit archive list` show the ids")
 
 
 def _check_text(needs: str, text: object) -> None:
@@ -124,7 +124,7 @@ def _check_text(needs: str, text: object) -> None:
 
 # --- the workspace ------------------------------------------------------------------------------------------------------------------------
 
-# What finishes each operation of the log.
+# The function that finishes each operation of the log.
 _FINISHERS: dict[str, Finisher] = {
     collection.MARK: collection.finish_mark,
     collection.UNMARK: collection.finish_unmark,
@@ -136,7 +136,7 @@ _FINISHERS: dict[str, Finisher] = {
     RELEASE: finish_hold,
 }
 _Workspace = TypeVar("_Workspace", bound="Workspace")
-# Loaded when a domain is first asked.
+# Loaded on a domain's first use.
 _KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagDomain")}
 
 
@@ -146,8 +146,8 @@ def names(domain: str | None) -> tuple[str, ...]:
 
 
 class Part(NamedTuple):
-    """What of a domain one policy rules: all of a project (None: of every one), without what is of these projects. `is_own`: it is the
-    policy that this project has of its own, among others."""
+    """The part of a domain that one policy rules: all of a project (None: of every project), without these projects. `is_own`: it is the
+    project's own policy, among others."""
 
     policy: RetentionPolicy
     project: str | None
@@ -156,13 +156,13 @@ class Part(NamedTuple):
 
     @property
     def named(self) -> dict[str, object]:
-        """Return the project that an answer is about, where there are several."""
+        """Return the project of an answer, where there are several."""
         return {"project": self.project} if self.is_own else {}
 
 
 class Workspace:
-    """One folder of ours. `by`: who asks (user, tool, job), for the log. `project`: the key of the one project whose data is read and
-    marked; None: all. `now` is asked for the time (seconds). A context manager; GovernanceError where anything fails."""
+    """One folder of ours. `by`: who asks (user, tool, job), for the log. `project`: the key of the only project whose data is read and
+    marked; None: all. `now` returns the time (seconds). A context manager; GovernanceError where anything fails."""
 
     def __init__(
         self, environ: Mapping[str, str], by: str = USER, project: str | None = None, now: Callable[[], float] = time.time
@@ -186,7 +186,7 @@ class Workspace:
         self._domains, self._log = {}, None
 
     def domain(self, name: str) -> Domain:
-        """Return a domain; its store is opened when it is first asked."""
+        """Return a domain; its store is opened on first use."""
         check_domain(name)
         if name not in self._domains:
             module, kind = _KINDS[name]
@@ -194,10 +194,12 @@ class Workspace:
         return self._domains[name]
 
     def params(self, domain: str, options: Mapping[str, object] | None, project: str | None = None) -> GcParams:
-        """Return what a call with these options amounts to under the policy of a domain, as it holds in a project (None: in ours, if there
-        is one)."""
-        given = {} if options is None else options
-        return resolve_gc_params_with_policy(check_domain(domain), given, given, self.state().policy(domain, project or self.project))
+        """Return the parameters of a call with these options under the policy of a domain, as it applies in a project (None: in ours, if
+        there is one)."""
+        arguments = {} if options is None else options
+        return resolve_gc_params_with_policy(
+            check_domain(domain), arguments, arguments, self.state().policy(domain, project or self.project)
+        )
 
     def parts(self, domain: str) -> list[Part]:
         """Return the parts of a domain by the policy that applies: the user's first, then those of projects with one of their own."""
@@ -215,16 +217,16 @@ class Workspace:
         return revisions.current(self.read(), self.folder.policies)
 
     def read(self) -> Log:
-        """Return the log, once what others left undone is done."""
+        """Return the log, after finishing what others left undone."""
         log = self.opened()
         if log.unfinished():
-            with self.folder.lock():  # who began it may be at work still
+            with self.folder.lock():  # the process that began it may still be at work
                 self._finish(log)
         return log
 
     @contextmanager
     def changing(self) -> Iterator[Log]:
-        """Open the log under the lock, once what others left undone is done."""
+        """Open the log under the lock, after finishing what others left undone."""
         with self.folder.lock():
             log = self.opened()
             self._finish(log)
@@ -254,8 +256,8 @@ class Workspace:
 
     @contextmanager
     def manual_deletion(self, domain: str, ids: Sequence[str], **details: object) -> Iterator[None]:
-        """Log which of these ids the block deletes, past all policies: before (`deleting`) and after (`deleted`), under the lock. `details`
-        say how. Ids without content are left out."""
+        """Log which of these ids the block deletes, regardless of all policies: before (`deleting`) and after (`deleted`), under the lock.
+        `details`: how. Ids without content are left out."""
         holder, now = self.domain(domain), self.now()
         with self.changing() as log:
             there = [each.id for each in holder.resources(now, ids=ids)]
@@ -268,8 +270,8 @@ class Workspace:
         self.publish_marks(holder)
 
     def publish_marks(self, domain: Domain) -> None:
-        """Write the marks that tools and the hourly job have made for hooks, which show them to the user in time; called after any mark was
-        made, taken back or deleted. That is done already, so an error here fails nothing and is logged."""
+        """Write for hooks, which show them to the user in time, the marks that tools and the hourly job have made; called after any mark
+        was made, taken back or deleted. The change itself is done by then, so an error here fails nothing and is logged."""
 
         def marks() -> Iterator[tuple[str, str, str, float]]:
             theirs = {id: mark for id, mark in domain.marked().items() if mark.by != USER}

@@ -1,5 +1,5 @@
-"""Base classes of the rules of other tools: the results of the context with their ages, marks that later results set, and questions
-about a call. Pure."""
+"""Base classes for the rules of other tools: the results in the context with their ages, marks that later results set, and helpers about a
+call. Pure."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Born(NamedTuple):
 
 
 class Rule(Policy):
-    """Tracks the results of the context (`results`, oldest first) and the ages of those that may go (`live`: not cleared before). A rule
-    defines which results it `considers`, which it `picks` before each request, and the `text` in the place of each."""
+    """Tracks the results of the context (`results`, oldest first) and the ages of those that may be cleared (`live`: not cleared before). A
+    rule defines which results it `considers`, which it `picks` before each request, and the `text` in the place of each."""
 
     placeholder = _OLD
     reason = ""
@@ -65,11 +65,11 @@ class Rule(Policy):
         return [(block, self.text(block), [self.reason]) for block in picked]
 
     def considers(self, block: Block) -> bool:
-        """Return whether a result may ever go."""
+        """Return whether a result may ever be cleared."""
         return True
 
     def picks(self, view: View) -> list[Block]:
-        """Return the Blocks of `live` that go now."""
+        """Return the Blocks of `live` that are cleared now."""
         return []
 
     def text(self, block: Block) -> str:
@@ -91,7 +91,7 @@ class Marking(Rule):
         self.forget()
 
     def forget(self) -> None:
-        """Empty the data that `mark` goes by."""
+        """Empty the data that `mark` uses."""
 
     def mark(self, block: Block) -> None:
         """Take a new result into account."""

@@ -157,8 +157,8 @@ class StaleReads(Marking):
 
 
 class CozempicAges(Rule):
-    """cozempic's tool-result-age: a stub after 40 prompts of the user, where there are at least 100 characters. What it does from
-    the 15th on (diffs and JSON written shorter) is left out."""
+    """cozempic's tool-result-age: a stub after 40 prompts of the user, where there are at least 100 characters. Its changes from the 15th
+    on (diffs and JSON written shorter) are left out."""
 
     prompts, least = 40, 100
     reason = "40 prompts old"
@@ -283,7 +283,7 @@ class Pichay(Rule):
 
 class Wet(Rule):
     """wet's automatic mode: results of Bash three requests old (`git status` two, pytest one), not errors, images or fewer than 100 tokens.
-    Its compressors are taken to leave the line of an output that tells how it went."""
+    Its compressors are assumed to leave the line of an output that shows the outcome."""
 
     least = 100
     reason = "stale"

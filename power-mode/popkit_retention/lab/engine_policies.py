@@ -1,5 +1,5 @@
-"""Policies that follow a replayed conversation with the engine, as the hooks do: the tiers of a profile, `auto`, and the door, which lets
-each result enter under any policy of what is cleared later."""
+"""Policies that follow a replayed conversation with the engine, as the hooks do: the tiers of a profile, `auto`, and the door, through
+which each result enters, whatever policy clears later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Tracked(Policy):
-    """Passes every event to a Conversation under a Ruleset; a request with what the measure knows of it."""
+    """Passes every event to a Conversation under a Ruleset; a request with everything that the measure knows of it."""
 
     def __init__(self, rules: Ruleset):
         self.rules = rules
@@ -33,7 +33,7 @@ class Tracked(Policy):
         self.calls: list[tuple[str, tuple[Any, ...], Block | None]] = []
         self.conversation = self._new()
         self.view: View
-        self.out: dict[str, int] = {}  # id -> tokens that requests would carry but for the policy
+        self.out: dict[str, int] = {}  # id -> tokens that requests would carry without the policy
 
     def _new(self) -> Conversation:
         state = ContextState()
@@ -65,15 +65,15 @@ class Tracked(Policy):
         self.out = {}
 
     def cut(self, context: list[Block]) -> None:
-        """Replay the conversation without what was rewound, but for that its requests have read the cache."""
-        calls, is_kept, is_folded, kept = [], False, False, set(context)
+        """Replay the conversation without the rewound part, except that its requests have read the cache."""
+        calls, is_in_context, is_folded, blocks = [], False, False, set(context)
         for method, arguments, block in reversed(self.calls):
             kind = arguments[0].name if method == "observe" else method
             is_folded = is_folded or kind == "compacted"
             if block is not None:
-                is_kept = block in kept
-            # A prompt, and a request, are kept where what was written next is.
-            if is_folded or is_kept or (block is None and kind not in ("sent", "prompted")):
+                is_in_context = block in blocks
+            # A prompt, and a request, are kept where the next written block is.
+            if is_folded or is_in_context or (block is None and kind not in ("sent", "prompted")):
                 calls.append((method, arguments, block))
             elif kind == "sent":
                 calls.append(("went_on", (arguments[0].until,), None))
@@ -88,13 +88,13 @@ class Tracked(Policy):
         return []
 
     def answered(self, request: Request) -> None:
-        """Pass on the request as its usage would be had the policy been at work: without what it has cleared."""
+        """Pass on the request with the usage that it would have had under the policy: without the cleared results."""
         view, usage = self.view, request.usage
         prompt = view.base + sum(view.sizes) if usage is None else max(1, usage.tokens - sum(self.out.values()))
         self._call("sent", Usage(prompt, request.answered_at, view.prices.model, view.prices.ttl_s))
 
     def why(self, result: Result) -> str:
-        """Return why a result would go now, in a few words."""
+        """Return why a result would be cleared now, in a few words."""
         return why(result, self.state.quiet_age(result))
 
     def notice(self, block: Block, result: Result) -> str:
@@ -102,13 +102,13 @@ class Tracked(Policy):
         return with_outline(placeholder(result.label, self.why(result), block.handle), beside(result, block.text, self.rules))
 
     def result(self, block: Block) -> Result | None:
-        """Return the engine's Result of a Block; None for a block that is none or is no longer known."""
+        """Return the engine's Result of a Block; None for a block that is not a result or is no longer known."""
         return self.state.live.get(block.id) or self.state.expired.get(block.id) if block.id else None
 
 
 class Tiers(Tracked):
-    """Clears results that have expired under a Ruleset; with `only_cold` right before requests that write the whole prompt anyway. A
-    result that came back is kept, and one that is no longer than its placeholder is left alone."""
+    """Clears results that have expired under a Ruleset; with `only_cold`, only right before requests that write the whole prompt anyway.
+    Keep a result that came back, and one that is no longer than its placeholder."""
 
     def __init__(self, rules: Ruleset, only_cold: bool = False):
         super().__init__(rules)
@@ -167,7 +167,7 @@ class AutoPolicy(Tracked):
         self._call("returned", {block.id})
 
     def at(self, now: float) -> Conversation:
-        """Return a copy of the conversation in which time has ended what it ends by now."""
+        """Return a copy of the conversation at a time: everything that is due by then has expired."""
         conversation = copy(self.conversation)
         conversation.state = deepcopy(self.state)
         engine.observe(conversation.state, Tick(now), self.rules)
@@ -222,7 +222,7 @@ DOOR_NAMES = tuple(value for values in DOOR_SWITCHES.values() for value in value
 
 def door_settings_of(name: str) -> door.Settings:
     """Return the settings of a door's name: values joined by + (`any+safe`), with all else off. Raise ValueError for a value that switches
-    no rule."""
+    no rule on."""
     parts = name.split("+")
     if not {*DOOR_NAMES, door.OFF}.issuperset(parts):
         raise ValueError(f"{name}: parts joined by +, of {', '.join(DOOR_NAMES)}")
@@ -230,7 +230,7 @@ def door_settings_of(name: str) -> door.Settings:
 
 
 class Door(Policy):
-    """Lets results in once and without noise. The policy `then` clears no result that a reference in the context leans on."""
+    """Lets results in once and without noise. The policy `then` clears no result on which a reference in the context depends."""
 
     def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED_DOOR) -> None:
         self.then = then or Policy()
@@ -251,7 +251,7 @@ class Door(Policy):
         self.then.add(block)
 
     def arrival_of(self, block: Block) -> door.Arrival | None:
-        """Return a result as it comes to the door; None for another block."""
+        """Return a result as it comes to the door; None for any other block."""
         result = self.tracked.result(block)
         if result is None:
             return None
@@ -299,9 +299,9 @@ class Door(Policy):
 
     def _keep(self, ids: Iterable[str]) -> None:
         """Forget all results but these."""
-        kept = set(ids)
-        self.shown.keep(kept | {"call " + id for id in kept})
-        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in kept}
+        remaining = set(ids)
+        self.shown.keep(remaining | {"call " + id for id in remaining})
+        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in remaining}
         self.before = ()
 
     def decide(self, view: View) -> list[Choice]:
@@ -313,7 +313,7 @@ class Door(Policy):
         return [choice for choice in choices if choice[0].id in going]
 
     def _free(self, going: set[str]) -> set[str]:
-        """Return those of some ids on which no result that stays leans, directly or over others."""
+        """Return those ids on which no result that stays depends, directly or indirectly."""
         while held := going & {leant for id, some in self.leans_on.items() if id not in going for leant in some}:
             going = going - held
         return going

@@ -2,8 +2,8 @@
 
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
-written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, what it
-thought behind the first change is thought again.
+written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, its thinking
+after the first change is thought again.
 
 A recorded compaction empties the context, and its summary enters next. That is free unless the policy asks for it to be charged
 (SUMMARISED); under a policy that compacts by itself (STANDS) it does not take place.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Called for every request with its Choices, and [(Block, text)] of the results before it that enter with another text.
 OnRequest = Callable[[Request, list[Choice], list[tuple[Block, str]]], object]
 
-# A session that costs so many times what it costs with nothing cleared became dearer.
+# A session that costs this many times its cost with nothing cleared became dearer.
 DEARER = 1.0001
 
 
@@ -64,7 +64,7 @@ def score(session: Session, policy: Policy, prices: Prices, on_request: OnReques
     replay = _Replay(session, policy, prices, on_request)
     for kind, *arguments in session.steps:
         getattr(replay, kind)(*arguments)
-    replay.keep_warm(float("inf"))  # no record says that nothing follows
+    replay.keep_warm(float("inf"))  # no record says how long the session is idle after its end
     return replay.total
 
 
@@ -107,13 +107,13 @@ class _Replay:
     def event(self, event: Event) -> None:
         self.policy.event(event)
 
-    def cut(self, kept: int, stays: list[Block]) -> None:
+    def cut(self, length: int, stays: list[Block]) -> None:
         view = self.view
-        self.carried = self.carried if kept else 0  # an empty context carries nothing
-        kept += self.carried
-        view.context = view.context[:kept] + stays
-        view.sizes = view.sizes[:kept] + list(map(view.size, stays))
-        view.sent = min(view.sent, kept)
+        self.carried = self.carried if length else 0  # an empty context carries nothing
+        length += self.carried
+        view.context = view.context[:length] + stays
+        view.sizes = view.sizes[:length] + list(map(view.size, stays))
+        view.sent = min(view.sent, length)
         self.policy.cut(view.context)
 
     def compact(self, event: Compacted) -> None:
@@ -146,7 +146,7 @@ class _Replay:
         view.last_at = view.used_at = at
 
     def _put_back(self, request: Request) -> None:
-        """Add to the summary's size the files that the host put back beside it, by the recorded usage."""
+        """Add to the summary's size the files that the host put back with it, by the recorded usage."""
         view = self.view
         at = next((at for at, block in enumerate(view.context) if block.is_summary), None)
         if at is not None and request.usage is not None:
@@ -189,7 +189,7 @@ class _Replay:
         self.warmed = 0
 
     def _read(self) -> int:
-        """Return the tokens that the request reads from the cache: what an earlier one ended with and is unchanged."""
+        """Return the tokens that the request reads from the cache: those that an earlier request ended with and that are unchanged."""
         view = self.view
         if view.cold:
             view.ends = []

@@ -1,7 +1,7 @@
 """Policies that know the rest of the session: bounds of what any policy can reach. Pure.
 
-The session tells what every answer needs. Of several results that hold a string only one is needed; from the last request to the first, it
-is the one whose longer stay weighs least (tokens times requests), so both bounds are near the best, not the best.
+The session shows what every answer needs. Of several results with the same string only one is needed; from the last request to the first,
+it is the one whose longer stay costs least (tokens times requests), so both bounds are near the best, not the best.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ PLACEHOLDER = "[cleared]"
 _LEFT = tokens_of(len(PLACEHOLDER))
 # Smaller results are not worth the trouble.
 LEAST = 20
-# Times at which something became free that a plan looks back upon; what became free earlier is cleared by places chosen later.
+# The times a plan looks back upon at which a result became free; earlier ones are cleared at places chosen later.
 _LOOK_BACK = 150
 
 
 class Future:
-    """What a session needs of each block, and when.
+    """The needs of a session for each block, and their times.
 
     `born`, `free`, `last`: Block -> number of the first request that has it in its context, of the first from which on nothing needs it, of
     the last that has it. `segments`: [first, last] request, from one that writes everything to the next. `sent`: request -> where the part
-    ends that was sent before, `offset`: Block -> where it begins (tokens; a block that is never needed counts as cleared)."""
+    ends that was sent before, `offset`: Block -> where it begins (tokens; a block that is never needed counts as cleared).
+    """
 
     def __init__(self, session: Session, ttl_s: float):
         self.born: dict[Block, int] = {}
@@ -130,13 +131,14 @@ class Needs(Policy):
 
 
 class Oracle(Needs):
-    """Knows needs and the cache. Everything free goes when the cache is cold, and what was not sent yet at any time.
+    """Knows needs and the cache. Everything free is cleared when the cache is cold, and unsent results at any time.
 
-    In between a clear rewrites what is behind it: the requests at which to do so are chosen by dynamic programming over all requests until
-    the next cold one, with the true number of requests that each result would still be carried; the place from which on by trying every
-    one. What such a clear leaves behind is not planned for again, only taken along where it pays; in small sessions where every choice can
-    be tried this came to 99.9 % of what could be saved (77 % at worst). Not tried: to clear what a later request needs, and fetch it again
-    then."""
+    In between, a clear rewrites everything behind it: the requests at which to clear are chosen by dynamic programming over all requests
+    until the next cold one, with the true number of requests that each result would still be carried; the place to begin by trying every
+    one. Results that such a clear leaves behind are not planned for again, only taken along where it pays; in small sessions where every
+    choice can be tried this came to 99.9 % of what could be saved (77 % at worst). Not tried: to clear a result that a later request needs,
+    and fetch it again then.
+    """
 
     def __init__(self, session: Session, prices: Prices):
         super().__init__(session, prices)
@@ -150,18 +152,18 @@ class Oracle(Needs):
         for first, last in self.future.segments:
             self.until.update(dict.fromkeys(range(first, last + 1), last))
             planned = self._plan(first, last)
-            # The plan does not cover what comes after its last time: there every clear that pays by itself is made.
+            # The plan ends at its last time: after that every clear that pays by itself is made.
             self.planned |= planned | set(range(max(planned, default=first) + 1, last + 1))
 
     def gain(self, block: Block, number: int) -> float:
-        """Return what a result that leaves at a request saves until everything is written anyway, or it would have left by itself."""
+        """Return what clearing a result at a request saves until everything is written anyway, or it would have left by itself."""
         stays = min(self.until[number], self.future.last.get(block, 0)) - number + 1
         return self.read * (block.tokens - _LEFT) * max(0, stays)
 
     def _plan(self, first: int, last: int) -> set[int]:
         """Return the requests of a segment at which to clear."""
         times = [number for number in range(first + 1, last + 1) if number in self.came]
-        best = dict.fromkeys((first, *times), 0.0)  # what the times after one are worth
+        best = dict.fromkeys((first, *times), 0.0)  # the gain of the times after one
         then: dict[int, int] = {}
         for place in range(len(times) - 1, -1, -1):
             for since, worth in self._values(first, times, place):
@@ -195,13 +197,13 @@ class Oracle(Needs):
         known = [
             block for number in (*numbers, *times) for block in self.came[number] if future.born[block] <= at <= future.last.get(block, 0)
         ]
-        costs, gone = {}, 0
+        costs, cleared = {}, 0
         for block in sorted(known, key=lambda block: -future.offset[block]):
             born = future.born[block]
-            kept = future.sent[born] if first < born and at - born <= LOOK_BACK_REQUESTS else 0
-            behind = future.sent[at] - kept - block.tokens - gone
+            cached = future.sent[born] if first < born and at - born <= LOOK_BACK_REQUESTS else 0
+            behind = future.sent[at] - cached - block.tokens - cleared
             costs[block] = self.dearer * (max(0, behind) + _LEFT)
-            gone += block.tokens - _LEFT
+            cleared += block.tokens - _LEFT
         return costs
 
     def decide(self, view: View) -> list[Choice]:
@@ -225,8 +227,8 @@ class Oracle(Needs):
             free.append(block)
             total += self.gain(block, view.number)
             behind += _LEFT
-            kept = max((end for end in view.ends if end <= place), default=0)
-            net = total - self.dearer * (behind + before[place] - before[kept])
+            cached = max((end for end in view.ends if end <= place), default=0)
+            net = total - self.dearer * (behind + before[place] - before[cached])
             if net > best:
                 best, begin = net, len(free)
         return free[:begin] if begin else []

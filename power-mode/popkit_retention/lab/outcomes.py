@@ -69,8 +69,8 @@ def outcome_of(session: Session, policy: Policy, prices: Prices, on_request: OnR
 
 
 def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outcome:
-    """Return the outcome of PopKit under these rules: the door as it is configured, and, where the host lets a past be edited
-    (`may_clear`), a clear whenever `auto` finds that it pays, with a cache that lives as long as the session's requests show."""
+    """Return the outcome of PopKit under these rules: the door as it is configured, and, where the host lets the past be edited
+    (`may_clear`), a clear whenever `auto` finds that it pays, with a cache lifetime as the session's requests show it."""
     ttl_s = max((request.usage.cache_ttl_s for request in session.requests if request.usage is not None), default=300)
     prices = prices_for(session, ttl_s)
     clears = AutoPolicy(prices, shipped.need_model(), rules) if may_clear else Policy()
@@ -82,8 +82,7 @@ def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outco
 
 
 class KeepWarm(Policy):
-    """Clears nothing; sends `number` requests after each answer while the user is to speak, as many as a session does where none is
-    given."""
+    """Clears nothing; sends `number` requests after each answer while waiting for the user, by default as many as a session does."""
 
     def __init__(self, prices: Prices, number: int | None = None) -> None:
         self.number = warming.most(prices, KEEP_WARM_REQUESTS) if number is None else number
@@ -93,24 +92,24 @@ class KeepWarm(Policy):
 
 
 def keeping_warm(
-    found: Sequence[Source],
+    sources: Sequence[Source],
     ttl_s: int,
     model: str = "",
     progress: Progress | None = None,
     where: Where = Where(1),  # noqa: B008  a value
 ) -> dict[str, Any]:
     """Return {`sessions`, `requests`, `sent` (requests that only kept the cache), `cost`, `without` (units), `dearer` (sessions)}. Files
-    that cannot be read are passed over."""
+    that cannot be read are skipped."""
     sums = {"sessions": 0, "requests": 0, "sent": 0, "cost": 0.0, "without": 0.0, "dearer": 0}
-    for number, (_, added, _) in enumerate(results(partial(_kept_warm, ttl_s=ttl_s, model=model), found, where), 1):
+    for number, (_, added, _) in enumerate(results(partial(_sums_of, ttl_s=ttl_s, model=model), sources, where), 1):
         if added is not None:
             sums = {name: value + more for (name, value), more in zip(sums.items(), added)}
         if progress:
-            progress(number, len(found))
+            progress(number, len(sources))
     return sums
 
 
-def _kept_warm(path: str, ttl_s: int, model: str) -> tuple[float, ...]:
+def _sums_of(path: str, ttl_s: int, model: str) -> tuple[float, ...]:
     """Return what a session adds to the sums; Skipped where it has too few requests."""
     session = sessions.read(path, with_needs=False)
     if len(session.requests) < LEAST_REQUESTS:
@@ -168,5 +167,5 @@ def native_fits(past: Sequence[Session], ttl_s: int, model: str = "", progress: 
 
 
 def best_of(fits: Sequence[NativeFit]) -> NativeFit | None:
-    """Return the cheapest that pays without many results being needed again; None for none."""
+    """Return the cheapest fit that pays without many results being needed again; None for none."""
     return next((fit for fit in fits if fit.cost < 1 and fit.misses <= MOST_MISSES), None)

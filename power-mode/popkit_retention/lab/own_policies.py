@@ -1,9 +1,10 @@
-"""Anybody's policy: found by its name (`module:Class`, or `path/to/file.py:Class`), and ended where it raises or does what no policy may.
+"""Users' own policies: finds one by its name (`module:Class`, or `path/to/file.py:Class`), and ends it where it raises or does what no
+policy may.
 
-A worker process gets nothing but the name, so each looks it up again. A policy is the user's own code and runs as such; its output goes to
+A worker process receives only the name, so each looks it up again. A policy is the user's own code and runs as such; its output goes to
 standard error.
 
-A policy shares its arguments with the replay and with the policies that are played after it, so it must change none of them: the past
+A policy shares its arguments with the replay and with the policies that are replayed after it, so it must change none of them: the past
 changes only by its answers.
 """
 
@@ -33,11 +34,11 @@ _METHODS = [name for name, value in vars(Policy).items() if inspect.isfunction(v
 
 
 class Unusable(Exception):
-    """There is no such policy, or it cannot be used; the message says why and what to do."""
+    """The policy does not exist or cannot be used; the message says why and what to do."""
 
 
 class Loaded(NamedTuple):
-    """Anybody's policy: its class, what it does in a line, and the first half of its file's SHA-256, "" where it has none."""
+    """A user's own policy: its class, its description in a line, and the first half of its file's SHA-256, "" where it has none."""
 
     make: type[Policy]
     described: str
@@ -45,7 +46,7 @@ class Loaded(NamedTuple):
 
 
 def is_own(name: str) -> bool:
-    """Return whether a name has the form of somebody's own policy."""
+    """Return whether a name has the form of a user's own policy."""
     return ":" in name
 
 
@@ -59,7 +60,7 @@ def load(name: str) -> Loaded:
     """Return the policy of that name; Unusable."""
     where, _, called = name.rpartition(":")
     if not where or not called.isidentifier():
-        raise Unusable(f"{name} is no name of a policy. Write module:Class, or path/to/file.py:Class")
+        raise Unusable(f"{name} is not the name of a policy. Write module:Class, or path/to/file.py:Class")
     with printing_to_stderr():
         module = _file(where) if where.endswith(_SUFFIX) or os.sep in where else _module(where)
     make = getattr(module, called, None)
@@ -121,41 +122,41 @@ def _look_in(folder: str) -> None:
 
 
 def _instead(module: ModuleType) -> str:
-    """Return which policies a module has, in words."""
+    """Return, in words, the policies that a module has."""
     own = [name for name, value in vars(module).items() if inspect.isclass(value) and issubclass(value, Policy) and value is not Policy]
     return f" It has: {', '.join(sorted(own))}" if own else f" It has no class derived from {Policy.__module__}.Policy"
 
 
 def _check(make: object, called: str, where: str) -> None:
-    """Refuse what cannot be a policy, before any session is read."""
+    """Refuse a class that cannot be a policy, before any session is read."""
     if not inspect.isclass(make) or not issubclass(make, Policy):
         raise Unusable(f"{called} of {where} is not a policy: derive the class from {Policy.__module__}.Policy")
     own = [name for name in _METHODS if getattr(make, name) is not getattr(Policy, name)]
     if not own:
         raise Unusable(f"{called} has none of the methods of a policy: {', '.join(_METHODS)}")
     for name in own:
-        asked = inspect.signature(getattr(Policy, name))
+        signature = inspect.signature(getattr(Policy, name))
         try:
-            inspect.signature(getattr(make, name)).bind(*asked.parameters)
+            inspect.signature(getattr(make, name)).bind(*signature.parameters)
         except TypeError:
-            raise Unusable(f"{called}.{name} has to take ({', '.join(asked.parameters)})") from None
+            raise Unusable(f"{called}.{name} has to take ({', '.join(signature.parameters)})") from None
         if inspect.iscoroutinefunction(getattr(make, name)):
             raise Unusable(f"{called}.{name} must not be `async`")
     try:
         inspect.signature(make).bind()
     except TypeError as error:
-        raise Unusable(f"{called}() is made without arguments: {error}. Give it a default") from None
+        raise Unusable(f"{called}() must need no arguments: {error}. Give each a default") from None
 
 
 def error_in_words(error: BaseException, own: str = "") -> str:
-    """Return an error in a line: its kind, what it says, and where it was raised, in the file `own` where it came through that."""
-    said = " ".join(str(error).split())
+    """Return an error in a line: its kind, its message, and where it was raised, in the file `own` where it came through that."""
+    message = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({os.path.basename(error.filename or '')}, line {error.lineno})"
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     at = [frame for frame in frames if frame[0] == own] or frames
     place = f" ({os.path.basename(at[-1][0])}, line {at[-1][1]})" if at else ""
-    return f"{type(error).__name__}{': ' if said else ''}{said}{place}"
+    return f"{type(error).__name__}{': ' if message else ''}{message}{place}"
 
 
 def _digest(path: str | None) -> str:
@@ -168,21 +169,21 @@ def _digest(path: str | None) -> str:
 
 # --- held to the interface ----------------------------------------------------------------------------------------------------------------
 
-# What of a block and of a request a policy must leave as it is; a block that is no result has no `call`.
+# The fields of a block and of a request that a policy must leave unchanged; a block that is not a result has no `call`.
 _FIELDS: dict[type, tuple[str, ...]] = {
     Block: tuple(name for name in Block.__slots__ if name != "call"), Request: tuple(Request.__slots__),
 }  # fmt: skip
 
 
 class Failed(Exception):
-    """A policy raised, or answered or did what none may; the message says in which method and what."""
+    """A policy raised, or did or returned something that no policy may; the message says in which method and what."""
 
 
 class Checked(Policy):
-    """Somebody's policy behind the interface of all policies; Failed where it does not hold to it."""
+    """A user's own policy behind the interface of all policies; Failed where it violates the interface."""
 
     def __init__(self, make: type[Policy]) -> None:
-        self.given: dict[Block | Request, list[Any]] = {}
+        self.originals: dict[Block | Request, list[Any]] = {}
         self.make = make
         self.policy: Policy
         self.policy = self._call("__init__", make)
@@ -194,11 +195,11 @@ class Checked(Policy):
         except Exception as error:  # noqa: BLE001  somebody's code
             raise Failed(f"{name} raised {error_in_words(error, inspect.getsourcefile(self.make) or '')}") from None
 
-    def _note(self, given: Block | Request) -> None:
-        self.given.setdefault(given, [getattr(given, name) for name in _FIELDS[type(given)]])
+    def _note(self, value: Block | Request) -> None:
+        self.originals.setdefault(value, [getattr(value, name) for name in _FIELDS[type(value)]])
 
     def _watched(self, name: str, view: View, *arguments: Any) -> Any:
-        """Return what a method that sees the context answers; Failed where it changes the context."""
+        """Return the answer of a method that sees the context; Failed where it changes the context."""
         before, prices = _copy(view), view.prices.to_json()
         answer = self._call(name, getattr(self.policy, name), *arguments)
         changed = [field for field in vars(before) if field != "prices" and getattr(before, field) != getattr(view, field)]
@@ -247,9 +248,9 @@ class Checked(Policy):
         for choice in choices:
             block = _block_of(choice)
             if block not in there:
-                raise Failed("decide clears what the context does not hold")
+                raise Failed("decide clears a block outside of the context")
             if not block.id and not block.asks:
-                raise Failed("decide clears what is neither a result nor a call: a text of the user's, an answer or thinking")
+                raise Failed("decide clears a block that is neither a result nor a call: a text of the user's, an answer or thinking")
             if block in chosen:
                 raise Failed("decide clears a result twice at once")
             chosen.add(block)
@@ -270,15 +271,15 @@ class Checked(Policy):
         self._call("answered", self.policy.answered, request)
 
     def end(self) -> None:
-        """Put right what the policy changed of what it was given; Failed where that was anything."""
+        """Restore the arguments that the policy changed; Failed where it changed any."""
         changed = set()
-        for given, values in self.given.items():
-            for name, value in zip(_FIELDS[type(given)], values):
-                if getattr(given, name) != value:
-                    setattr(given, name, value)
-                    changed.add(f"{type(given).__name__}.{name}")
+        for watched, values in self.originals.items():
+            for name, value in zip(_FIELDS[type(watched)], values):
+                if getattr(watched, name) != value:
+                    setattr(watched, name, value)
+                    changed.add(f"{type(watched).__name__}.{name}")
         if changed:
-            raise Failed(f"it changed what it was given: {', '.join(sorted(changed))}")
+            raise Failed(f"it changed its arguments: {', '.join(sorted(changed))}")
 
 
 def _copy(view: View) -> View:

@@ -1,6 +1,6 @@
-"""Policies that compact (the host's own compactions, with what they cost, and those that PopKit answers without a model); all policies
-that a session can be replayed under, by name, with the prices at which it is; and the card of a survey: of which code, prices and
-sessions its figures come, as digests, which is what two people need to compare their runs."""
+"""Policies that compact (the host's own compactions, with their cost, and those that PopKit answers without a model); all policies that a
+session can be replayed under, by name, with its prices; and the card of a survey: the code, prices and sessions behind its figures, as
+digests, so that two people can compare their runs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Reques
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 
-# A conversation that has come to so much of the prompt at which the recorded one was compacted by itself is compacted there too.
+# The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too.
 _AS_LARGE = 0.98
 
 
 class Summaries(Policy):
-    """Clears nothing. The host's compactions are counted with what they cost: the summariser reads the whole prompt and writes the recorded
-    summary, and what the host put back into the context beside it is there."""
+    """Clears nothing. The host's compactions count with their cost: the summariser reads the whole prompt and writes the recorded summary,
+    and whatever the host put back into the context with it is there."""
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         return SUMMARISED
@@ -79,8 +79,8 @@ class Compact(AutoPolicy):
 
     def cut(self, context: list[Block]) -> None:
         super().cut(context)
-        kept = set(context)
-        self.recorded = [block for block in self.recorded if block in kept]
+        blocks = set(context)
+        self.recorded = [block for block in self.recorded if block in blocks]
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         if not self.recorded:
@@ -100,7 +100,7 @@ class Compact(AutoPolicy):
 
     def answered(self, request: Request) -> None:
         self.is_turn = False
-        if self.passed:  # the recorded usage is of a conversation that was folded
+        if self.passed:  # the recorded usage is that of a compacted conversation
             prices = self.view.prices
             self._call("sent", Usage(self.view.base + sum(self.view.sizes), request.answered_at, prices.model, prices.ttl_s))
         else:
@@ -116,12 +116,12 @@ class Compact(AutoPolicy):
             return self._compacted(view, self.at(view.now), self.target)
         if self.cold and self.is_turn and self.is_cold(view.now):
             conversation = self.at(view.now)
-            found = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
-            return self._compacted(view, conversation, self.cold_target, found.least) if found.pays else []
+            cold = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
+            return self._compacted(view, conversation, self.cold_target, cold.least) if cold.pays else []
         return []
 
     def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
-        """Return what a compaction down to this share does; nothing where fewer tokens than `least_gain` leave."""
+        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
         after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS)
         if after.before - after.after < least_gain:
@@ -139,8 +139,8 @@ class Compact(AutoPolicy):
 
 
 def messages_of(view: View) -> list[Message]:
-    """Return the context as the messages that a compaction is made of, without calls whose result has not come, and those that are only
-    listed on a line. Of other texts only the length is known, which is all that a compaction needs: they stay."""
+    """Return the context as the messages of a compaction, without calls whose result has not come, and those that are only listed on a
+    line. Only the length of other texts is known, which is all that a compaction needs: they stay."""
     asking = {block.asks: block for block in view.context if block.asks}
     messages: list[Message] = []
     for block in view.context:
@@ -158,8 +158,8 @@ def messages_of(view: View) -> list[Message]:
 
 
 def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted) -> list[Choice]:
-    """Return what a compaction puts in the places of blocks: placeholders, stubs as JSON, and where calls are only listed, the line in the
-    place of the first result and nothing in those of the others."""
+    """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, and where calls are only listed, the
+    line in the place of the first result and nothing in those of the others."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
     whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
@@ -192,7 +192,7 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
 
 Factory = Callable[[Session, Prices], Policy]
 
-# Where prices decide nothing.
+# For policies that prices do not affect.
 ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)
 
 
@@ -231,19 +231,19 @@ _COZEMPIC = "[stale read - file was later edited, trimmed by cozempic]"
 # name -> (factory, description).
 POLICIES: dict[str, tuple[Factory, str]] = {
     "nothing": (_rule(Policy), "clears nothing"),
-    "spec": (_tiers("spec", False), "what has expired by the tiers, at once"),
-    "spec-cold": (_tiers("spec", True), "what has expired by the tiers, when the cache is cold"),
+    "spec": (_tiers("spec", False), "results that have expired by the tiers, at once"),
+    "spec-cold": (_tiers("spec", True), "results that have expired by the tiers, when the cache is cold"),
     "conservative": (_tiers("conservative", False), "tiers that live twice as long, at once"),
     "conservative-cold": (_tiers("conservative", True), "tiers that live twice as long, when the cache is cold"),
     "aggressive": (_tiers("aggressive", False), "tiers that live half as long, at once"),
     "aggressive-cold": (_tiers("aggressive", True), "tiers that live half as long, when the cache is cold"),
-    "auto": (_auto, "what is worth more gone than kept, by its chance of being needed again and the cache"),
+    "auto": (_auto, "results that are worth more cleared than kept, by the chance of needing them again and the cache"),
     "host-compaction": (_rule(Summaries), "clears nothing; recorded compactions count, with the summariser and the files put back"),
     "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
-    "compact-cold": (_compact(True), "the same, and by itself where a prompt finds the cache cold and it pays"),
-    "door": (_door("any+safe"), "clears nothing; results enter without noise, and say what is new to the context"),
-    "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files read again say what is new"),
-    "door-strong": (_door("any+strong"), "clears nothing; the same, and of long outputs only what says something enters"),
+    "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
+    "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
+    "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files that are read again only with what is new"),
+    "door-strong": (_door("any+strong"), "clears nothing; the same, and only the informative lines of long outputs enter"),
     "context-editing": (_rule(baselines.ContextEditing), "Anthropic clear_tool_uses: above 100,000 tokens, all but the last 3"),
     "context-editing-20k": (_rule(baselines.ContextEditing, 100_000, 3, 20_000), "the same, if that is at least 20,000 tokens"),
     "opencode-prune": (_rule(baselines.OpencodePrune), "opencode: beyond the newest 40,000 tokens, if over 20,000"),
@@ -262,7 +262,7 @@ POLICIES: dict[str, tuple[Factory, str]] = {
 
 
 def described(name: str) -> str:
-    """Return what a policy does, in a line; own_policies.Unusable for an unknown name."""
+    """Return a policy's description in a line; own_policies.Unusable for an unknown name."""
     if own_policies.is_own(name):
         return own_policies.load(name).described
     if name in POLICIES:
@@ -278,7 +278,7 @@ def policy_of(name: str, session: Session, prices: Prices) -> Policy:
 
 
 def score(name: str, session: Session, prices: Prices) -> measure.Score:
-    """Return the score of a session under a policy of `described`; Failed where somebody's own policy failed."""
+    """Return the score of a session under a policy of `described`; Failed where a user's own policy failed."""
     with own_policies.printing_to_stderr():
         policy = policy_of(name, session, prices)
         try:
@@ -291,13 +291,13 @@ def score(name: str, session: Session, prices: Prices) -> measure.Score:
 # --- the card -----------------------------------------------------------------------------------------------------------------------------
 
 DIGEST_CHARS = 12  # characters of a digest
-# What decides the figures: the engine with its model of need, the readers of transcripts, the lab, and the shipped settings and prices.
+# The code and data behind the figures: the engine with its model of need, readers of transcripts, the lab, shipped settings and prices.
 _SOURCES = ("hooks/utils/policy", "hooks/utils/archive", "hooks/utils/hosts", "hooks/utils/state", "hooks/utils/data")
 _CHUNK = 1 << 20
 
 
 def digest_of(path: str) -> str:
-    """Return the SHA-256 of a file's content, and of a session in a host's own storage of its translation; OSError."""
+    """Return the SHA-256 of a file's content, and for a session in a host's own storage that of its translation; OSError."""
     digest = hashlib.sha256()
     for line in (stored := entries.stored(path)) or ():
         digest.update(line)
@@ -327,7 +327,7 @@ def _all_of(lines: Iterable[str]) -> str:
 
 
 def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
-    """Return the card of a survey by this version of PopKit. `policies`: of somebody's own ones the digests of their files."""
+    """Return the card of a survey by this version of PopKit. `policies`: for users' own ones the digests of their files."""
     lifetimes = {ttl_s: {own_policies.shown(name): one for name, one in policies.items()} for ttl_s, policies in survey["ttls"].items()}
     return {
         "popkit": version,

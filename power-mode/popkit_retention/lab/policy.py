@@ -1,8 +1,8 @@
-"""The interface of a policy, which anybody may implement: what it learns of a session, what it may decide, and when; and a recorded
-session as data, its requests and the blocks that its context grew by. Pure.
+"""The interface of a policy, which anybody may implement: what it learns of a session, what it may decide, and when; and a recorded session
+as data, its requests and the blocks that were added to its context. Pure.
 
-Each session gets a new policy, which follows it in order. Right before each request it may clear results, and right after a result
-came it may have another text enter in its place. docs/policies.md shows how to write one.
+Each session gets a new policy, which follows it in order. Right before each request it may clear results, and right after a result came it
+may replace its text. docs/policies.md shows how to write one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHORTEST_LINE, _LONGEST_LINE = 20, 400
 
 
 def tokens_of(chars: int) -> int:
-    """Return the tokens of so many characters, by the lab's measure."""
+    """Return the tokens of a number of characters, by the lab's measure."""
     return round(chars / CHARS_PER_TOKEN)
 
 
@@ -198,31 +198,31 @@ class Policy:
         """Begin a session in a folder, "" where that is not known."""
 
     def add(self, block: Block) -> None:
-        """Handle a Block that the conversation grew by."""
+        """Handle a Block that was added to the conversation."""
 
     def enter(self, block: Block) -> str | None:
         """Return the text that enters in the place of a result's own, right after it was added; None for its own."""
         return None
 
     def event(self, event: Event) -> None:
-        """Handle another event of the engine: the user spoke."""
+        """Handle another event of the engine: the user's prompt."""
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         """Return the effect of a recorded compaction: FOLDED, SUMMARISED, STANDS."""
         return FOLDED
 
     def compact(self, event: Event) -> None:
-        """Handle that the context was emptied."""
+        """Handle a compaction: the context was emptied."""
 
     def cut(self, context: list[Block]) -> None:
-        """Handle that the conversation was rewound to this context."""
+        """Handle a rewind of the conversation to this context."""
 
     def decide(self, view: View) -> list[Choice]:
-        """Return the results that are cleared right before a request, and the calls whose input is."""
+        """Return the results to clear right before a request, and the calls whose input to clear."""
         return []
 
     def warm(self, request: Request, prompt: int) -> int:
-        """Return how many requests in a row keep the cache of a prompt of so many tokens warm after an answer."""
+        """Return how many requests in a row keep the cache of a prompt of this many tokens warm after an answer."""
         return 0
 
     def missed(self, block: Block) -> None:

@@ -20,7 +20,7 @@ LIFETIMES = {"300": "5 minutes", "3600": "1 hour"}
 BLUE, ORANGE, GREEN, GREY = "#3b82d6", "#d97a1e", "#2e9e6b", "#8a8f98"
 _GRID = "rgba(128,128,128,0.22)"
 _WIDTH, _TALL = 1000, 600  # pixels of the trade-off plot
-_WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.6), (0.8, -0.6), (-0.8, 0.6), (-0.8, -0.6))  # where a label may stand
+_WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.6), (0.8, -0.6), (-0.8, 0.6), (-0.8, -0.6))  # where a label may be placed
 _MOST = 8  # sessions in each of the two lists
 _NO_NETWORK = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 
@@ -70,13 +70,13 @@ def page(survey: dict) -> str:
 # --- plots -----------------------------------------------------------------------------------------------------------------------
 
 _TRADE_OFF = (
-    "Down and to the left is better: cheaper, and less is cleared that is needed again. The line joins the policies than which none is both"
-    " cheaper and safer. Diamonds are oracles, which know the future; the dotted line is the cheapest of them."
+    "Down and to the left is better: cheaper, and less is cleared that is needed again. The line joins the policies that no other beats in"
+    " both cost and misses. Diamonds are oracles, which know the future; the dotted line is the cheapest of them."
 )
 
 
 def trade_off(policies: dict) -> go.Figure:
-    """Return the plot of cost against misses: one mark for each policy, and the frontier of those without an oracle."""
+    """Return the plot of cost against misses: one mark for each policy, and the frontier of those other than oracles."""
     figure = _figure("misses per 100 requests", "cost, relative to clearing nothing", height=_TALL)
     for name, one in policies.items():
         role = "auto" if name == "auto" else "oracle" if name.startswith("oracle") else "nothing" if name == "nothing" else "other"
@@ -103,7 +103,7 @@ def trade_off(policies: dict) -> go.Figure:
     if bounds:
         figure.add_hline(y=min(bounds), line={"color": GREEN, "dash": "dot", "width": 1.5})
     figure.add_hline(y=1, line={"color": GREY, "dash": "dash", "width": 1})
-    first = sorted(policies, key=lambda name: name != "auto" and not name.startswith("oracle"))  # their labels stand nearest
+    first = sorted(policies, key=lambda name: name != "auto" and not name.startswith("oracle"))  # their labels are placed nearest
     marks = {name: (policies[name]["misses_per_100"], policies[name]["cost"]) for name in first}
     right = 1.12 * max(1.0, *(x for x, _ in marks.values()))
     low, high = min(y for _, y in marks.values()), max(y for _, y in marks.values())
@@ -116,7 +116,7 @@ def trade_off(policies: dict) -> go.Figure:
 
 
 def _frontier(policies: dict) -> list:
-    """Return [(misses, cost)] of the policies, oracles apart, than which none is both cheaper and safer."""
+    """Return [(misses, cost)] of the policies, oracles excepted, than which none is both cheaper and safer."""
     points = sorted((one["misses_per_100"], one["cost"]) for name, one in policies.items() if not name.startswith("oracle"))
     return [(x, y) for at, (x, y) in enumerate(points) if all(y < cost for _, cost in points[:at])]
 
@@ -125,7 +125,7 @@ def _labels(marks: dict, across: tuple, up: tuple) -> list:
     """Return annotations that name marks (name -> (x, y)), each as near to its own as it is clear of the others; `across` and `up` are the
     ends of the axes."""
     scale_x, scale_y = _WIDTH / (across[1] - across[0]), (_TALL - 100) / (up[1] - up[0])
-    taken = [((x - across[0]) * scale_x - 8, (y - up[0]) * scale_y - 8, 16, 16) for x, y in marks.values()]
+    boxes = [((x - across[0]) * scale_x - 8, (y - up[0]) * scale_y - 8, 16, 16) for x, y in marks.values()]
     labels = []
     for name, (x, y) in marks.items():
         wide, high = 7 * len(name) + 4, 15
@@ -134,9 +134,9 @@ def _labels(marks: dict, across: tuple, up: tuple) -> list:
             for way_x, way_y in _WAYS if far == 14 else _WAYS[2:]:  # a long way aside, it would seem another's
                 middle_x = (x - across[0]) * scale_x + way_x * far + (way_x > 0.3) * wide / 2 - (way_x < -0.3) * wide / 2
                 box = (middle_x - wide / 2, (y - up[0]) * scale_y + way_y * far - high / 2, wide, high)
-                places.append((sum(_overlap(box, other) for other in taken) + max(0, -box[0]) * high, far, way_x, way_y, box))
+                places.append((sum(_overlap(box, other) for other in boxes) + max(0, -box[0]) * high, far, way_x, way_y, box))
         _, far, way_x, way_y, box = min(places, key=lambda place: place[:2])
-        taken.append(box)
+        boxes.append(box)
         anchor = "left" if way_x > 0.3 else "right" if way_x < -0.3 else "center"
         text = f"<b>{name}</b>" if name == "auto" else html.escape(name)
         line = {"showarrow": True, "arrowhead": 0, "arrowwidth": 0.8, "arrowcolor": GREY if far > 14 else "rgba(0,0,0,0)"}
@@ -228,7 +228,7 @@ def _table(heads: list, rows: list) -> str:
 
 
 def _extremes(survey: dict) -> str:
-    """Return the sessions that gained and lost most under the policy that is drawn."""
+    """Return the sessions that gained and lost most under the plotted policy."""
     if not survey["curve"]:
         return ""
     policy, ttl_s = survey["curve"]["policy"], str(survey["curve"]["ttl"])
@@ -253,12 +253,12 @@ def _why(one: list, lifetime: dict) -> str:
     cost, _, cleared, tokens, missed = one
     text = f"cleared {cleared:,} of {lifetime['results']:,} results ({tokens:,} tokens)"
     if missed:
-        return f"{text}, of which {missed:,} came back: each costs a request more"
+        return f"{text}, of which {missed:,} came back: each costs one more request"
     return text + (", none was missed; the rewritten prompt cost more than the rest saved" if cost > 1 else ", none was missed")
 
 
 def _failed(survey: dict) -> str:
-    """Return where somebody's own policies failed, and why."""
+    """Return where users' own policies failed, and why."""
     rows = [
         f'<tr><th scope="row" class="text">{html.escape(_named(name))}</th>'
         f'<td>{count:,}</td><td class="text wide">{html.escape(why)}</td></tr>'
@@ -267,8 +267,8 @@ def _failed(survey: dict) -> str:
     ]
     if not rows:
         return ""
-    said = "These sessions count as if the policy had cleared nothing there."
-    return f"<section><h2>Failed</h2><p>{said}</p>" + _table([("policy", True), ("sessions", False), ("why", True)], rows) + "</section>"
+    note = "These sessions count as if the policy had cleared nothing there."
+    return f"<section><h2>Failed</h2><p>{note}</p>" + _table([("policy", True), ("sessions", False), ("why", True)], rows) + "</section>"
 
 
 def _skipped(survey: dict) -> str:
@@ -286,7 +286,7 @@ def _named(path: str, most: int = 48) -> str:
 
 
 def main() -> int:
-    """Make the page from standard input, or check that it could."""
+    """Make the page from standard input, or check that it could be made."""
     if sys.argv[1:] != ["--check"]:
         sys.stdout.buffer.write(page(json.load(sys.stdin)).encode("utf-8", "replace"))
     return 0

@@ -29,7 +29,7 @@ _SUFFIX, _AGENT = ".jsonl", "agent-"
 
 
 def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Session:
-    """Return the session of a transcript; OSError when it cannot be read. Lines that are not understood are left out."""
+    """Return the session of a transcript; OSError when it cannot be read. Lines that cannot be parsed are left out."""
     index = transcript.index(path)
     reading = _Reading(Session(path, size=index.size), with_needs, transcript.Reader(index), with_texts)
     reading.session.is_translated = bool(index.translated)
@@ -76,8 +76,8 @@ class _Reading:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entries.is_compaction(entry):
-                kept = self.reader.index.carried.get(entry["uuid"], ())
-                self.session.steps.append(("compact", Compacted(at, kept, compacted_at(entry))))
+                ids = self.reader.index.carried.get(entry["uuid"], ())
+                self.session.steps.append(("compact", Compacted(at, ids, compacted_at(entry))))
                 self._empty()
             elif kind == "user":
                 self._user(entry, at)
@@ -93,16 +93,16 @@ class _Reading:
 
     def _follow(self, entry: dict) -> None:
         """Cut the context back to the parent of an entry, which begins a new branch where that is not the end. Behind the parent only
-        results of calls that stay are kept, for those of parallel calls hang off the branch. An entry without a parent that is not written
-        a second time begins with an empty context."""
+        results of calls that stay are kept, because results of parallel calls hang off the branch. An entry without a parent that is not
+        written a second time begins with an empty context."""
         parent = entries.parent_of(entry)
         is_first = parent is None and entry["uuid"] not in self.ends
-        kept = 0 if is_first else self.ends.get(parent, len(self.blocks))
-        rest = self.blocks[kept:]
-        stays = [block for block in rest if block.id and self.ends.get(self.calls.get(block.id), len(self.blocks)) <= kept]
+        length = 0 if is_first else self.ends.get(parent, len(self.blocks))
+        rest = self.blocks[length:]
+        stays = [block for block in rest if block.id and self.ends.get(self.calls.get(block.id), len(self.blocks)) <= length]
         if len(stays) < len(rest):
-            self.session.steps.append(("cut", kept, stays))
-            self.blocks = self.blocks[:kept] + stays
+            self.session.steps.append(("cut", length, stays))
+            self.blocks = self.blocks[:length] + stays
 
     def _add(self, tokens: int, id: str = "", text: str = "", call: Call | None = None) -> Block:
         self.count += 1
@@ -183,8 +183,8 @@ class _Reading:
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (str(block.get("name") or ""), tool_input)
                     self.calls[block["id"]] = entry["uuid"]
-                asked = self._answer(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
-                asked.asks = block["id"] if isinstance(block.get("id"), str) else ""
+                call = self._answer(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
+                call.asks = block["id"] if isinstance(block.get("id"), str) else ""
 
     def _begin(self, entry: dict, name: str, at: float) -> None:
         self._follow(entry)
@@ -201,7 +201,7 @@ class _Reading:
         session.steps.append(("request", self.current))
 
     def _answer(self, block: dict, text: str, texts: list[str]) -> Block:
-        """Add a block that the assistant wrote. `texts`: those that it needed results for."""
+        """Add a block that the assistant wrote. `texts`: those for which it needed results."""
         answer = self._add(tokens_of(len(text)))
         answer.estimate = entries.text_tokens(block)
         self.current.output += answer.tokens
@@ -229,8 +229,9 @@ class _Reading:
 def name_handles(session: Session) -> None:
     """Give every result of a session the handle under which a live clear would archive it; OSError when its transcript cannot be read.
 
-    A result in a line that a live clear would refuse keeps its stand-in. This reads the transcript a second time, so only those who show
-    placeholders call it."""
+    A result in a line that a live clear would refuse keeps its temporary handle. This reads the transcript a second time, so only callers
+    that show placeholders use it.
+    """
     chain, handles = plain(chain_of(session.path)), {}
     for _, line in entries.lines(session.path, session.size):
         if b'"tool_result"' in line:

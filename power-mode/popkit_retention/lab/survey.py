@@ -1,10 +1,10 @@
-"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only; its rows can go into a Parquet
-file while they come.
+"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only; its rows can be written to a
+Parquet file as they come.
 
-A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept of it. The sums are means over
+A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept. The sums are means over
 repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a
-unit that a row holds. The same code on the same sessions at the same prices gives the same figures, whatever the machine, the paths or the
-number of processes.
+unit in a row. The same code on the same sessions at the same prices gives the same figures, whatever the machine, the paths or the number
+of processes.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ SCHEMA = 1
 LEAST_REQUESTS = 5
 CURVE_POINTS = 400  # at most, of the session whose curve is drawn
 COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens")
-_PARTS = 1_000_000  # of a unit: a cost is added as so many
+_PARTS = 1_000_000  # of a unit, in which costs are added
 _FILES_NAMED = 50  # at most, of those that were left out
 
 
 class Table(Protocol):
-    """Where each row goes beside the sums."""
+    """A table for the rows beside the sums."""
 
     def take(self, row: dict[str, Any]) -> object:
         """Add a session, as `row_of` returns it."""
 
     def skip(self, path: str, reason: str) -> object:
-        """Add one that was left out."""
+        """Add a file that was left out."""
 
 
 # --- one session -----------------------------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def repository_of(path: str) -> str:
 
 def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> dict[str, Any]:
     """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
-    `curves` the prompt tokens of each request under two of them, for the first lifetime, `failed` {policy of somebody's own: why it failed
+    `curves` the prompt tokens of each request under two of them, for the first lifetime, `failed` {a user's own policy: why it failed
     here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to count; OSError when it cannot be read."""
     session = sessions.read(path)
     if not session.requests:
@@ -98,8 +98,8 @@ def survey(
     Unusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
-    prices, "" for the one that answered each session · `scheduler`: address of that of a Dask cluster, which works in place of processes ·
-    `table` is given every row, and what was left out.
+    prices, "" for the one that answered each session · `scheduler`: address of a Dask cluster's, which works in place of processes ·
+    `table` receives every row, and the files that were left out.
     """
     names = ["nothing", *[name for name in (POLICIES if policies is None else policies) if name != "nothing"]]
     descriptions = {name: described(name) for name in names}
@@ -110,11 +110,11 @@ def survey(
         if table is not None:
             table.skip(path, reason)
 
-    found = find(paths, skip)
-    whole, done = sum(source.size for source in found), 0
+    sources = find(paths, skip)
+    whole, done = sum(source.size for source in sources), 0
     begun = time.monotonic()
     task = partial(row_of, names=names, ttls=total.ttls, model=model)
-    for source, row, reason in results(task, found, Where(jobs, scheduler)):
+    for source, row, reason in results(task, sources, Where(jobs, scheduler)):
         if row is None:
             skip(source.address, reason)
         else:
@@ -140,7 +140,7 @@ def survey(
 
 
 def drawn(names: list[str]) -> str:
-    """Return the policy whose curve is drawn: the one that matters most."""
+    """Return the policy whose curve is plotted: the one that matters most."""
     return "auto" if "auto" in names else names[-1]
 
 
@@ -244,7 +244,7 @@ def _share(part: float, whole: float) -> float:
 
 # --- a Parquet file -----------------------------------------------------------------------------------------------------------------------
 
-# Their types are pyarrow's. What a session that was left out does not have is null.
+# Their types are pyarrow's. A session that was left out has null in the other columns.
 COLUMNS = {
     "session": "string", "repository": "string", "model": "string", "requests": "int64", "bytes": "int64", "bad_lines": "int64",
     "cache_ttl_s": "double", "policy": "string", "cost": "double", "cost_share": "double", "carried": "int64", "carried_share": "double",
@@ -255,7 +255,7 @@ _OF_SESSION = ("repository", "model", "requests", "bytes", "bad_lines")
 
 
 class Parquet:
-    """A file that is there, whole, at the end of the `with`, and not at all if that ends with an error."""
+    """A file that exists, whole, at the end of the `with`, and not at all if that ends with an error."""
 
     def __init__(self, path: str) -> None:
         import tempfile

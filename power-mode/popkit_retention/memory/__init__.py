@@ -1,12 +1,12 @@
-"""Long-term memory: what sessions teach survives them, bounded and forgettable.
+"""Long-term memory: what sessions teach outlives them, within bounds, until it is forgotten.
 
     from popkit_retention.memory import Memory
 
     memory = Memory.of(os.environ, folder)                      # of a repository, as the user has configured it
     with Memory(SqliteStore("/path/of/a.sqlite"), "agent", job="hourly") as memory: ...  # of an agent of your own
 
-`Memory` is the door to all of it; the names of the specification (`ValueClassification`, `MemoryTierManager`, …) are here too. Each is
-loaded when it is asked for.
+`Memory` is the interface to all of it; the names of the specification (`ValueClassification`, `MemoryTierManager`, …) are here too. Each is
+loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Compression: the levels of a text (full, summary, keywords, embedding), when an item goes from one to the next, as the specification has
-it, and which sentences stay within a budget of tokens. Pure, but for a summariser of the user's own: a command that reads a text and prints
-its summary. Nothing but this command sees the text.
+"""Compresses texts: the levels (full, summary, keywords, embedding), when an item goes from one to the next, as the specification has it,
+and which sentences stay within a budget of tokens. Pure, except for the user's own summariser: a command that reads a text and prints its
+summary. Only this command sees the text.
 
-No level is longer than the one before. A text that is no longer than a level's target stays as it is, and is of that level all the same.
+No level is longer than the one before. A text that is no longer than a level's target stays unchanged and still counts as being at that
+level.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from .terms import EVERYDAY, STOP_WORDS, terms_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# What a text of a level has at most (tokens).
+# The most tokens of a text at each level.
 TOKENS = {SUMMARY: 150, KEYWORDS: 20}
-# What a tokenizer never joins: words, digits, signs. Code, logs and paths are so full of these that characters say too little.
+# A tokenizer never joins words, digits and signs. Code, logs and paths are so full of these that counting characters says too little.
 _PIECE = re.compile(r"[^\W\d_]+|\d|[^\w\s]|_")
 TOKENS_PER_PIECE = 1.25
 
@@ -38,7 +39,7 @@ _CUT = " …"
 
 
 class CompressionPolicy:
-    """When an item is compressed to the next level: old enough, and neither valued nor asked for (the specification, 3.2)."""
+    """When an item is compressed to the next level: old enough, and neither valuable nor asked for (the specification, 3.2)."""
 
     COMPRESSION_TRIGGERS: dict[str, dict[str, float]] = {  # noqa: RUF012  the specification's name and form
         "full_to_summary": {"age_hours": 24, "composite_score_max": 0.6, "access_count_max": 3},
@@ -64,24 +65,24 @@ POLICY = CompressionPolicy()
 
 
 def tokens_of(text: str) -> float:
-    """Estimate tokens by length, without rounding, so that those of parts add up to those of the whole."""
+    """Estimate tokens by length, without rounding, so that the tokens of parts add up to those of the whole."""
     wide = wide_chars(text)
     return (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
 
 
 def most_tokens(text: str) -> float:
-    """Estimate the tokens that a text has at the most, whatever it holds; those of parts are no fewer than those of the whole."""
+    """Estimate an upper bound of a text's tokens, whatever it contains; the bounds of parts add up to at least that of the whole."""
     return max(tokens_of(text), TOKENS_PER_PIECE * len(_PIECE.findall(text)))
 
 
 def fits(text: str, tokens: float) -> bool:
-    """Return whether a text has no more than so many tokens."""
+    """Return whether a text has at most this many tokens."""
     return most_tokens(text) <= tokens
 
 
 def at_level(text: str, level: str, summarise: Callable[[str], str] | None = None) -> str:
-    """Return the text at a level; "" as an embedding. `summarise`: a summariser of the user's own, which is asked only for texts that
-    are too long; a long answer is shortened as any text is."""
+    """Return the text at a level; "" as an embedding. `summarise`: the user's own summariser, called only for texts that are too long; a
+    long answer is shortened like any text."""
     if level == SUMMARY:
         return summary(summarise(text) if summarise and not fits(text, TOKENS[SUMMARY]) else text)
     if level == KEYWORDS:
@@ -90,7 +91,7 @@ def at_level(text: str, level: str, summarise: Callable[[str], str] | None = Non
 
 
 def embedding_of(text: str, embed: Callable[[Sequence[str]], Sequence[Sequence[float]]]) -> list[float]:
-    """Return the vector of a text, as an embedder makes it. Raise BadItem for one that no item may have."""
+    """Return the vector that an embedder makes of a text. Raise BadItem for a vector that no item may have."""
     vector = list(embed([text])[0])
     check_embedding(vector)
     return vector
@@ -98,33 +99,35 @@ def embedding_of(text: str, embed: Callable[[Sequence[str]], Sequence[Sequence[f
 
 def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = None) -> str:
     """Return the most informative sentences, in their order. Where they leave more than half of the tokens unused because the others are
-    too long, the best of these is cut."""
+    too long, cut the best of these."""
     if fits(text, tokens):
         return text
     room = tokens * tokens_of(text) / most_tokens(text)
     while not fits(short := _shortened(text, room, corpus), tokens):
-        room *= 0.9  # what says most is denser than the rest
+        room *= 0.9  # the most informative sentences are denser than the rest
     return short
 
 
 def _shortened(text: str, tokens: float, corpus: Corpus | None) -> str:
     every = [Kept(0, sentence) for sentence in split(text)]
-    kept = keep([text], tokens, corpus=corpus)
-    left = tokens - sum(tokens_of(each.sentence.text + " ") for each in kept)
+    sentences = keep([text], tokens, corpus=corpus)
+    left = tokens - sum(tokens_of(each.sentence.text + " ") for each in sentences)
     if left > tokens / 2:
         known = corpus or Corpus(each.sentence.text for each in every)
-        rest = [each for each in every if tokens_of(each.sentence.text + " ") > left and each not in kept]
+        rest = [each for each in every if tokens_of(each.sentence.text + " ") > left and each not in sentences]
         # For each token: only the beginning will be left.
         best = max(rest, key=lambda each: information(each.sentence.text, known) / tokens_of(each.sentence.text), default=None)
-        kept = sorted([*kept, *([best] if best else [])], key=lambda each: each.sentence.start)
-        return _joined(text, [(each, cut(each.sentence.text, left, tokens_of) if each is best else each.sentence.text) for each in kept])
-    return _joined(text, [(each, each.sentence.text) for each in kept])
+        sentences = sorted([*sentences, *([best] if best else [])], key=lambda each: each.sentence.start)
+        return _joined(
+            text, [(each, cut(each.sentence.text, left, tokens_of) if each is best else each.sentence.text) for each in sentences]
+        )
+    return _joined(text, [(each, each.sentence.text) for each in sentences])
 
 
-def _joined(text: str, kept: list[tuple[Kept, str]]) -> str:
+def _joined(text: str, sentences: list[tuple[Kept, str]]) -> str:
     """Join sentences in one line, or in lines of their own where they were in the text."""
     joined, end = "", 0
-    for each, shown in kept:
+    for each, shown in sentences:
         if joined:
             joined += "\n" if "\n" in text[end : each.sentence.start] else " "
         joined += shown
@@ -133,7 +136,7 @@ def _joined(text: str, kept: list[tuple[Kept, str]]) -> str:
 
 
 def cut(text: str, tokens: float, size: Callable[[str], float] = most_tokens) -> str:
-    """Return the beginning of a text, at most so long by its `size`, to the end of a word where one is near."""
+    """Return the beginning of a text, at most this long by its `size`, up to the end of a word where one is near."""
     if size(text) <= tokens:
         return text
     low, high = 0, min(len(text), int(tokens * CHARS_PER_TOKEN["dialogue"]) + 1)
@@ -146,13 +149,13 @@ def cut(text: str, tokens: float, size: Callable[[str], float] = most_tokens) ->
 
 
 def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = None) -> str:
-    """Return the words that stand for a text, in the order in which they occur: frequent ones, ones that are rare in the corpus (where
-    one is given), names before others. Names and paths stay whole."""
+    """Return the words that represent a text, in the order in which they occur: frequent words, words that are rare in the corpus (if one
+    is passed), names before others. Names and paths stay whole."""
     if fits(text, tokens):
         return text
     worth: dict[str, float] = {}
     shown: dict[str, str] = {}
-    inside = False  # of a sentence: only there does a capital say something
+    inside = False  # of a sentence: only there does a capital tell anything
     end = 0
     for match in _WORD.finditer(text):
         word = match[0]
@@ -178,7 +181,7 @@ def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = 
 
 
 def _weight(word: str, terms: Sequence[str], inside: bool, corpus: Corpus | None) -> float:
-    """Return what one mention of a word adds. Without a corpus longer words are taken for rarer ones."""
+    """Return what one mention of a word adds. Without a corpus, longer words count as rarer ones."""
     rarity = max(map(corpus.idf, terms)) if corpus else min(len(word), 10) / 5
     if EVERYDAY.issuperset(terms) or COURTESIES.issuperset(terms):
         return rarity / 4
@@ -189,17 +192,17 @@ def _weight(word: str, terms: Sequence[str], inside: bool, corpus: Corpus | None
 
 @dataclass(frozen=True)
 class Kept:
-    """A sentence that stays, of the text at this `place` in the list that was given."""
+    """A sentence that stays, from the text at this `place` in the list of texts."""
 
     place: int
     sentence: Sentence
 
 
 def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (), corpus: Corpus | None = None) -> list[Kept]:
-    """Return the sentences of texts that stay within a budget, in their order: the most informative for each token, none of them twice.
+    """Return the sentences of texts that stay within a budget, in their order: the most informative per token, none of them twice.
 
-    `speakers`: who says each text; a name counts once for each text of which something is kept, as in `as_text` · `corpus`: that of the
-    sentences themselves where none is given. Raise ValueError where there is not one speaker for each text.
+    `speakers`: the speaker of each text; a name counts once for each text of which something stays, as in `as_text` · `corpus`: by default
+    that of the sentences themselves. Raise ValueError unless there is one speaker for each text.
     """
     if speakers and len(speakers) != len(texts):
         raise ValueError(f"{len(texts)} texts have {len(speakers)} speakers")
@@ -214,23 +217,23 @@ def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (
     left = float(budget_tokens)
     chosen: set[int] = set()
     begun: set[int] = set()
-    taken: set[tuple[str, ...]] = set()
+    added: set[tuple[str, ...]] = set()
     for at in by_worth:
         place = every[at].place
         cost = sizes[at] + (0.0 if place in begun else labels[place])
         terms = tuple(terms_of(every[at].sentence.text)) or (every[at].sentence.text,)
-        if cost <= left and terms not in taken:
+        if cost <= left and terms not in added:
             left -= cost
             chosen.add(at)
             begun.add(place)
-            taken.add(terms)
+            added.add(terms)
     return [each for at, each in enumerate(every) if at in chosen]
 
 
-def as_text(kept: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
-    """Return kept sentences as a text, a line for each text that they are from, its speaker before it."""
+def as_text(selected: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
+    """Return the sentences that stay as a text: a line for each text that they come from, its speaker in front."""
     lines: dict[int, list[str]] = {}
-    for each in kept:
+    for each in selected:
         lines.setdefault(each.place, []).append(each.sentence.text)
     return "\n".join((_label(speakers[place]) if speakers else "") + " ".join(sentences) for place, sentences in lines.items())
 
@@ -241,31 +244,31 @@ def _label(speaker: str) -> str:
 
 # --- the user's own summariser ------------------------------------------------------------------------------------------------------------
 
-PATIENCE_S = 60.0  # so long it has
-LONGEST_ANSWER = 1_000_000  # bytes: one that prints more is ended
+PATIENCE_S = 60.0  # the summariser's time
+LONGEST_ANSWER = 1_000_000  # bytes: a summariser that prints more is killed
 LONGEST_COMPLAINT = 10_000  # bytes of its errors are kept
 
 
 class SummariserFailed(RuntimeError):
-    """The user's own summariser gave no summary; the message says which one, and why."""
+    """The user's own summariser returned no summary; the message says which summariser, and why."""
 
 
 class SummariserLate(SummariserFailed):
-    """It took too long."""
+    """The summariser took too long."""
 
 
 def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = PATIENCE_S) -> str:
-    """Return what the user's own summariser prints for a text that it reads from stdin. It is started without a shell (`command` as one
-    would type it, or as a list), and killed with all that it has started when its time is over. Raise SummariserFailed where it prints
-    nothing, fails, or takes too long."""
+    """Return what the user's own summariser prints for a text that it reads from stdin. Start it without a shell (`command` as typed, or as
+    a list), and kill it with all its children when its time is over. Raise SummariserFailed where it prints nothing, fails, or takes too
+    long."""
     words = _words(command)
     name = words[0]
-    with tempfile.TemporaryFile() as given:
-        given.write(text.encode("utf-8", "replace"))
-        given.seek(0)
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(text.encode("utf-8", "replace"))
+        stdin.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603  the user's own command, never a shell's
-                words, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+                words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
             )
         except (OSError, ValueError) as error:
             raise SummariserFailed(f"{name} cannot be started: {error}") from error
@@ -288,15 +291,14 @@ def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = P
 
 
 def _read(pipe: IO[bytes] | None, most: int, too_much: Callable[[], None] = lambda: None) -> bytes:
-    """Return the first bytes that come through a pipe, one more than `most` at the most; the rest is discarded, once `too_much` was
-    called."""
-    kept = bytearray()
+    """Return the first bytes that come through a pipe, at most one more than `most`; call `too_much` once and discard the rest."""
+    data = bytearray()
     while pipe is not None and (chunk := os.read(pipe.fileno(), 65_536)):
-        if len(kept) <= most:
-            kept += chunk[: most + 1 - len(kept)]
-            if len(kept) > most:
+        if len(data) <= most:
+            data += chunk[: most + 1 - len(data)]
+            if len(data) > most:
                 too_much()
-    return bytes(kept)
+    return bytes(data)
 
 
 def _answer(name: str, output: bytes, complaint: bytes, status: int, late: str) -> str:
@@ -324,7 +326,7 @@ def _words(command: str | Sequence[str]) -> list[str]:
 
 
 def _end(process: subprocess.Popen[Any], late: threading.Event) -> None:
-    """Kill a process with all that it has started."""
+    """Kill a process with all its children."""
     late.set()
     try:
         os.killpg(process.pid, signal.SIGKILL)

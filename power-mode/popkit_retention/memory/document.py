@@ -1,8 +1,8 @@
-"""MEMORY.md: what a new session begins with, under a budget. Pure.
+"""Builds MEMORY.md, which a new session begins with, within a budget. Pure.
 
-Commands that work come first, then where things are, what broke and what fixed it, what the user asked for, and names. What is pinned
-stands in it whatever it costs; how the others share the room is in `draft`. Every part is in an order of its own, not by worth: a session
-that teaches little changes little of the text, and the prompt cache of the next one keeps the rest.
+Commands that work come first, then where things are, what broke and what fixed it, what the user asked for, and names. A pinned item is
+always in it, whatever it costs; `draft` shares the room among the others. Every part has an order of its own, not by worth: a session that
+teaches little changes little of the text, and the prompt cache of the next session keeps the rest.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from .items import Item
 
-# An error is listed once its fix was seen in so many sessions, or was a command; a name once so many have looked for it; a command
-# beside a better one for the same purpose once so many have run it, and so a program of the project, unless there have been fewer.
+# The number of sessions from which on an error is listed (unless its fix was a command), a name that they looked for, a program of the
+# project that they ran, and a command beside a better one for the same purpose. Fewer are enough where there have been fewer sessions.
 ERROR_SESSIONS = NAME_SESSIONS = 2
 COMMAND_SESSIONS = 3
-# How much what is used more often and was used later is worth more: a power of the sessions that used it, in how many.
+# An item's worth rises with the number of sessions that used it (to this power) and with how recently they did.
 WORTH = 0.5
-# What the most similar episode adds to what its items are worth.
+# The most that a similar episode adds to the worth of its items.
 SIMILARITY = 1.0
 LONGEST_NOTE = 400  # characters
 
@@ -44,12 +44,12 @@ SELDOM = "run in too few sessions so far"
 NOT_DEFINED = "not known to be defined in the project"
 EARLIER = "learnt by an earlier version of PopKit, and not seen in a session since"
 NO_MORE = "no longer there, or no longer works"
-THEIRS = "Claude Code's own memory says it"
+THEIRS = "Claude Code's own memory already has it"
 
 
 @dataclass
 class Document:
-    """`text`, of so many estimated `tokens`, rendered from `entries`; `items`: ids of those that stand in it, `left_out`: (id, why) of all
+    """`text`, of an estimated number of `tokens`, rendered from `entries`; `items`: the ids of those in it, `left_out`: (id, why) of all
     others."""
 
     text: str
@@ -66,21 +66,25 @@ def build(
     verdicts: Mapping[Fact, Verdict] | None = None,
     says: Callable[[str], bool] = lambda text: False,
 ) -> Document:
-    """Return MEMORY.md of a project's items in at most so many tokens, and never more than the host reads; an empty text where nothing
-    fits. `similar`: how much items (by id) are about a prompt, 0 to 1, where there is one: see `search.similarities` · `verdicts`: what
-    became of the facts (`facts_of`) in the checkout at hand, None for a memory that is of no checkout, whose items are all believed ·
-    `says`: whether the host's own memory says a text."""
+    """Return MEMORY.md of a project's items in at most this many tokens, and never more than the host reads; an empty text where nothing
+    fits. `similar`: by id, how much an item is about a prompt, 0 to 1, if there is one: see `search.similarities` · `verdicts`: what the
+    checkout at hand says of the facts (`facts_of`); None for a memory without a checkout, whose items are all believed · `says`: whether
+    the host's own memory says a text."""
     draft = Draft(min(tokens, MOST_TOKENS))
     entries = _entries(sorted(items, key=lambda item: item.id), draft, similar, verdicts, says)
     draft.fill(entries)
     text = draft.fitted()
     return Document(
-        text, estimate_tokens(text, CONTENT), sorted(id for entry in draft.kept for id in entry.ids), sorted(draft.left_out), draft.kept
+        text,
+        estimate_tokens(text, CONTENT),
+        sorted(id for entry in draft.entries for id in entry.ids),
+        sorted(draft.left_out),
+        draft.entries,
     )
 
 
 def facts_of(item: Item) -> list[Fact]:
-    """Return what has to be so for an item to be listed."""
+    """Return the facts that must hold for an item to be listed."""
     commit, blob = str(item.details.get("commit") or ""), str(item.details.get("blob") or "")
     if item.kind == PATH:
         return [Fact(item.text, "", commit, blob)]
@@ -143,7 +147,7 @@ def _hindrance(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
 
 
 def _doubt(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
-    """Return why what a session taught is not listed yet; "" where it may be."""
+    """Return why an item that a session taught is not listed yet; "" where it may be."""
     if item.kind == ERROR and item.sessions < ERROR_SESSIONS and not str(item.details.get("fix")).startswith("run "):
         return SEEN_ONCE
     if verdicts is None:

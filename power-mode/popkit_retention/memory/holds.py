@@ -1,14 +1,14 @@
-"""Holds, marks and erasure: what must stay as it is, whatever anybody's rules say, what others than the user have marked for deletion, and
-what leaves no copy once it is deleted.
+"""Holds, marks and erasure: which items must stay unchanged whatever the policies say, which ones somebody other than the user has marked
+for deletion, and which leave no copy once they are deleted.
 
-Holds and marks are in the store, beside the items. `popkit retention hold` makes and ends holds. Whoever marks, deletes or shortens reads
-them first, and writes only where they are still those that were read (`Batch.given`), and where nobody has made a mark or taken one back
+Holds and marks are in the store, beside the items. `popkit retention hold` makes and ends holds. Code that marks, deletes or shortens items
+reads the holds first, and writes only where they are still the same (`Batch.expected`), and where nobody has made a mark or taken one back
 since.
 
-What the user or an agent's tool wants forgotten is not learnt again, and leaves no copy in backups, in what sessions were given, or in what
-the store's file has freed. The ids that are forgotten are kept for each project beside its items. The job calls `prepare_erasure` before it
-deletes and `finish_erasure` behind it. A note in the store says what remains to do, so that the next run takes over from one that was
-killed or met a store in use.
+An item that the user or an agent's tool wants forgotten is not learnt again, and leaves no copy in backups, in the text that sessions
+received, or in freed space of the store's file. The forgotten ids are kept for each project beside its items. The job calls
+`prepare_erasure` before it deletes and `finish_erasure` after it. A note in the store says what remains to be done, so that the next run
+takes over from one that was killed or found the store in use.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
     from .stores import Batch, Store
 
 KEY = "holds"  # of the value in the store: a list of objects, oldest first
-MARKS_KEY = "marks"  # of the value that is another one whenever somebody makes a mark or takes one back
+MARKS_KEY = "marks"  # of the value that changes whenever somebody makes a mark or takes one back
 
 
 class OnHold(Exception):
-    """A hold forbids it; the message names the hold, and says what to do. Nothing was changed. `what`: which hold, without what to do."""
+    """A hold forbids the change; the message names the hold, and says what to do. Nothing was changed. `what`: which hold, without what to
+    do."""
 
     def __init__(self, what: str, hold_id: str) -> None:
         super().__init__(f"{what}. Release it first: popkit retention hold release {hold_id}")
@@ -54,8 +55,8 @@ class OnHold(Exception):
 
 @dataclass
 class Holds:
-    """The holds of a store that are in force at a time, by the id of an item, a session's id, a project's key. `value` is what they were
-    read from, `marks` which state the marks were in."""
+    """The holds of a store that are in force at a time, by the id of an item, a session's id, a project's key. `value`: the stored value
+    that they were read from; `marks`: the state of the marks then."""
 
     value: object
     marks: object
@@ -71,14 +72,14 @@ class Holds:
         """Return the hold that keeps an item of this id, whether or not it is in the store."""
         return self.items.get(id) or self.projects.get(project)
 
-    def given(self) -> dict[str, object]:
-        """Return values for `Batch.given`: the batch is written only if the holds are still these and nobody has touched a mark."""
+    def expected(self) -> dict[str, object]:
+        """Return values for `Batch.expected`: the batch is written only if the holds are still these and nobody has touched a mark."""
         return {KEY: self.value, MARKS_KEY: self.marks}
 
 
 def read(store: Store, now: float) -> Holds:
-    """Return the holds that are in force (seconds), those on all that a held session has taught included. Read them before the items
-    that they are about."""
+    """Return the holds that are in force at a time (seconds), including those on everything that a held session has taught. Read them
+    before the items that they are about."""
     held = Holds(store.value(KEY), store.value(MARKS_KEY))
     by_scope = {PROJECT: held.projects, SESSION: held.sessions}
     for hold in map(Hold.of, entries(held.value)):
@@ -93,13 +94,13 @@ def read(store: Store, now: float) -> Holds:
 
 
 def touch_marks(batch: Batch) -> None:
-    """Let a batch that makes a mark or takes one back say so: anyone who has decided by the marks before then decides again."""
+    """Record in a batch that it makes or takes back a mark, so that decisions by the earlier marks are made again."""
     if any("marked_at" in change.to for change in batch.change):
         batch.values[MARKS_KEY] = secrets.token_hex(8)
 
 
 def entries(value: object) -> list[Mapping[str, object]]:
-    """Return all holds that ever were, as the store has them."""
+    """Return all holds, past and present, as the store has them."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
@@ -118,7 +119,7 @@ def refuse(items: Iterable[Item], held: Holds) -> None:
 
 
 def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:
-    """Remove all that a batch would do to these items; return the audit entries that went with it."""
+    """Remove from a batch all that it would do to these items; return the audit entries that were removed."""
     batch.change = [change for change in batch.change if change.id not in ids]
     batch.remove = [id for id in batch.remove if id not in ids]
     for id in ids:
@@ -128,16 +129,16 @@ def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:
     return dropped
 
 
-ACTORS_KEY = "governed"  # of the value in the store: id -> who let a policy mark it
+ACTORS_KEY = "governed"  # of the value in the store: id -> who had a policy mark it
 
 
 def actors(store: Store) -> Mapping[str, object]:
-    """Return who let a retention policy mark the items that it has marked, by id."""
+    """Return who had a retention policy mark each marked item, by id."""
     return mapping(store.value(ACTORS_KEY))
 
 
 def notices(store: Store, project: str | None = None) -> dict[str, list[services.Marked]]:
-    """Return the marks of a project (None: of all) that the user has not made and is notified of: rows of `hooks.utils.state.services`, by
+    """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of `hooks.utils.state.services`, by
     its parts."""
     known = actors(store)
     by_part: dict[str, list[tuple[str, str, str, float]]] = {services.FORGOTTEN: [], services.MEMORY: []}
@@ -150,7 +151,7 @@ def notices(store: Store, project: str | None = None) -> dict[str, list[services
 
 
 def publish_marks(popkit_home: str, store: Store) -> None:
-    """Write for hooks what others than the user have marked, of all projects."""
+    """Write for hooks the items that somebody other than the user has marked, in all projects."""
     for part in (services.FORGOTTEN, services.MEMORY):
         services.replace_marked(popkit_home, part, partial(_rows, store, part))
 
@@ -169,12 +170,12 @@ FORGOTTEN_KEY = "forgotten:"  # and a project
 
 
 def forgotten_ids(store: Store, project: str) -> Mapping[str, object]:
-    """Return the ids that a project is not to learn again, as keys."""
+    """Return, as keys, the ids that a project must not learn again."""
     return mapping(store.value(FORGOTTEN_KEY + project))
 
 
 def note_forgotten(batch: Batch, store: Store, items: Sequence[Item], forgotten: bool) -> None:
-    """Let a batch note that these items are forgotten, or no longer."""
+    """Record in a batch that these items are forgotten, or no longer so."""
     for project in {item.project for item in items}:
         before = set(forgotten_ids(store, project))
         mine = {item.id for item in items if item.project == project}
@@ -197,17 +198,17 @@ _LARGEST = 64 << 20  # bytes of a journal
 
 
 def prepare_erasure(store: Store, folder: Folder | None, now: float) -> None:
-    """Strike the words of items that are about to be deleted out of the journals of sessions: afterwards nobody knows them."""
+    """Blank the words of items that are about to be deleted out of sessions' journals: afterwards nobody knows them."""
     going = [item for item in store.scan(marked=True, bare=True) if _goes(item, now)]
     if not going:
         return
     store.set_value(UNWIPED_KEY, True)
     if folder is not None:
-        strike(folder.home, (text for item in going for text in _texts(store, item)))
+        blank_out(folder.home, (text for item in going for text in _texts(store, item)))
 
 
 def finish_erasure(store: Store, folder: Folder | None, now: float) -> None:
-    """Remove deleted items from the backups, and have the store's file rewritten without them."""
+    """Remove deleted items from the backups, and rewrite the store's file without them."""
     if folder is not None:
         exchange.erase_from_backups(folder.backups, _erased_ids(store, read(store, now)))
     if store.value(UNWIPED_KEY) is not None and store.compact():
@@ -228,20 +229,20 @@ def _texts(store: Store, item: Item) -> Iterator[str]:
 # --- the journals of sessions ----------------------------------------------------------------------------------------------------
 
 
-def strike(popkit_home: str, texts: Iterable[str]) -> int:
-    """Strike what sessions were given of these texts; return out of how many journals. What is no journal of ours is passed over.
+def blank_out(popkit_home: str, texts: Iterable[str]) -> int:
+    """Blank these texts out of what sessions received; return in how many journals. Skip files that are not journals of ours.
 
-    A journal keeps the MEMORY.md that its session began with, to reckon later what it spared. Hooks append to it at any time and without a
-    lock, so it is never replaced: blanks are written over the text, in place. A text is struck whole where it holds the longest word of any
-    item, because MEMORY.md cuts and groups what it says; that loses no more than an estimate.
+    A journal keeps the MEMORY.md that its session began with, so that its savings can be computed later. Hooks append to it at any time and
+    without a lock, so it is never replaced: blanks are written over the text, in place. Because MEMORY.md cuts and groups what it says, a
+    whole text is blanked where it has the longest word of any item; this costs no more than an estimate.
     """
     words = {max(matches, key=len).casefold() for text in texts if (matches := _WORD.findall(text))}
     if not words:
         return 0
-    return sum(_strike_in(path, words) for path in sorted(Path(popkit_home, "sessions").glob(_JOURNALS)))
+    return sum(_blank_out_in(path, words) for path in sorted(Path(popkit_home, "sessions").glob(_JOURNALS)))
 
 
-def _strike_in(path: Path, words: set[str]) -> bool:
+def _blank_out_in(path: Path, words: set[str]) -> bool:
     if path.parent.is_symlink():
         return False
     try:
@@ -258,7 +259,7 @@ def _strike_in(path: Path, words: set[str]) -> bool:
 
 
 def _spans(data: bytes, words: set[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the texts that hold one of these words begin and end in a journal."""
+    """Yield where the texts with one of these words begin and end in a journal."""
     at = 0
     for line in data.splitlines(keepends=True):
         begin = line.find(_SAID) if _EVENT in line else -1
@@ -266,14 +267,14 @@ def _spans(data: bytes, words: set[str]) -> Iterator[tuple[int, int]]:
             begin += len(_SAID)
             match = _STRING.match(line, begin)
             end = match.end() if match else begin
-            given = _given_text(line).casefold()
-            if any(word in given for word in words):
+            text = _injected_text(line).casefold()
+            if any(word in text for word in words):
                 yield at + begin, at + end
         at += len(line)
 
 
-def _given_text(line: bytes) -> str:
-    """Return the text that a line says was given; the whole line where it is no entry (one that was cut short)."""
+def _injected_text(line: bytes) -> str:
+    """Return the text that a journal line says the session received; the whole line where it is not an entry (it was cut short)."""
     try:
         entry = loads(files.text_of(line))
     except ValueError:

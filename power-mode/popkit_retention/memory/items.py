@@ -1,4 +1,4 @@
-"""Items: what memory keeps, how values from outside become items, and what a session teaches before it is merged into them. Pure."""
+"""Items: what memory keeps, how external values become items, and the lesson of a session before it is merged into them. Pure."""
 
 from __future__ import annotations
 
@@ -12,44 +12,44 @@ from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH
 
 HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
 FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "embedding")
-# What extraction makes; an author's own agent may keep items of any other kind.
+# The kinds that extraction makes; an author's own agent may keep items of any other kind.
 KINDS = (PATH, NAME, COMMAND, ERROR, NOTE)
 CODE, PROSE, SPEC = PROFILES = ("code", "prose", "spec")
-# Who says so. What an agent has added waits for the user's yes; the yes makes it ACCEPTED, so that it stays known who said it.
+# Who says so. An item that an agent has added waits to be accepted by the user; then it is ACCEPTED, so that its source stays known.
 SESSION, USER, AGENT, ACCEPTED, IMPORT = SOURCES = ("session", "user", "agent", "accepted", "import")
-# Who wants an item deleted. What a retention policy has marked, governance alone deletes.
+# Who wants an item deleted. Only governance deletes items that a retention policy has marked.
 BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy")
 
 DIMENSIONS = 384  # of an embedding
 LONGEST_TEXT = 1_000_000  # characters
 LONGEST_NAME = 200  # of a kind, a project, an episode, a speaker
 ACCESSES_KEPT = 32  # times of the newest accesses, and of the newest reinforcements
-# A clock may be wrong by this much before a time is called one of the future (seconds).
+# A clock may be wrong by this much before a time counts as being in the future (seconds).
 CLOCK_SLACK_S = 300.0
 _LARGEST = sys.float_info.max  # a whole number may be larger than any float
 
 
 class BadItem(ValueError):
-    """Something that cannot be kept; the message says what is wrong, and with which item."""
+    """A value that cannot be kept; the message says what is wrong, and with which item."""
 
 
 @dataclass
 class Item:
-    """One thing that is remembered. All times are seconds since the epoch.
+    """One remembered thing. All times are seconds since the epoch.
 
-    - `text`: what of it is known at its `level`, "" for an embedding. `original`: whether the full text is kept apart.
-    - `project`: whose it is, "" for no one's. `profile`: by which formula it is valued. `source`: who said so, with this `confidence`,
-      0 to 1.
-    - `episode`, `place`, `speaker`: in which conversation it was said, as which turn, by whom ("" and 0 where that does not matter).
+    - `text`: the text at the item's `level`, "" for an embedding. `original`: whether the full text is kept apart.
+    - `project`: the project's key, "" for none. `profile`: the formula that values it. `source`: who said so, with this `confidence`, 0 to
+      1.
+    - `episode`, `place`, `speaker`: the conversation in which it was said, as which turn, by whom ("" and 0 where that does not matter).
     - `writes`: how often it was written, in how many `sessions`. `reinforcements`: how many sessions after its first made use of it;
       `reinforced`: the newest times of that, oldest first.
-    - `access_count`, `accesses`: how often it was asked for, and the newest times, oldest first. `last_accessed`: the last of them; when it
-      was made, until somebody asks for it. `session`: the number of the session, counted by project, that last wrote it or asked for it.
+    - `access_count`, `accesses`: how often it was asked for, and the newest times, oldest first. `last_accessed`: the last of them; until
+      the first access, when it was made. `session`: the number of the session, counted by project, that last wrote it or asked for it.
     - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
-    - `uniqueness`, `score`, `retention` (a probability): as last reckoned, 0 to 1.
-    - `held`: the user keeps it where it is; `was_held`: has done so once. `key`: a decision that is kept for good (see `for_good`).
-    - `marked_at`: since when it is forgotten; `marked_by`: by the user, an agent's tool, the job or a retention policy. It is deleted when
-      its grace is over.
+    - `uniqueness`, `score`, `retention` (a probability): as last computed, 0 to 1.
+    - `held`: the user keeps it where it is; `was_held`: did so once. `key`: a decision that is kept for good (see `for_good`).
+    - `marked_at`: since when it is forgotten; `marked_by`: the user, an agent's tool, the job or a retention policy. It is deleted at the
+      end of its grace period.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Item:
 
     @property
     def for_good(self) -> bool:
-        """Return whether it is a key decision, and not one that only an agent calls so."""
+        """Return whether it is a key decision that does not rest on an agent's word alone."""
         return self.key and not self.waits
 
     def to_json(self) -> dict[str, object]:
@@ -108,13 +108,13 @@ class Item:
 
 
 def id_of(project: str, kind: str, text: str) -> str:
-    """Return the id of something learnt: the same thing of the same project is one item, whichever session taught it."""
+    """Return the id of a learnt item: the same thing of the same project is one item, whichever session taught it."""
     named = f"{project}\0{kind}\0{text}".encode("utf-8", "surrogatepass")
     return "m" + hashlib.sha256(named).hexdigest()[:11]
 
 
 def from_json(value: object, now: float) -> Item:
-    """Return an Item from outside, checked; omitted fields have their defaults. Raise BadItem, which says what is wrong with it."""
+    """Return an Item from an external value, checked; omitted fields have their defaults. Raise BadItem, which says what is wrong."""
     if not isinstance(value, dict):
         raise BadItem(f"an item is an object, not {type(value).__name__}")
     unknown = sorted(set(value) - _NAMES)
@@ -128,11 +128,11 @@ def from_json(value: object, now: float) -> Item:
 
 
 def check(item: Item, now: float) -> None:
-    """Raise BadItem for what no store may hold: a type, a number or a time that makes no sense."""
+    """Raise BadItem for a type, a number or a time that no store may hold."""
     for name, kind in _TYPES.items():
         value = getattr(item, name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise BadItem(f"{item.id!r:.40}: {name} is not {_SAID[kind]}")
+            raise BadItem(f"{item.id!r:.40}: {name} is not {_TYPE_NAMES[kind]}")
     _check_texts(item)
     _check_numbers(item, now)
     if item.embedding is not None:
@@ -197,7 +197,7 @@ def _check_numbers(item: Item, now: float) -> None:
         if not isinstance(at, (int, float)) or isinstance(at, bool) or not 0 <= at < math.inf:  # NaN is not either
             raise BadItem(f"{shown}: {at!r:.40} is not a time (seconds since 1970)")
         if at > now + CLOCK_SLACK_S:
-            raise BadItem(f"{shown}: a time is in the future ({at!r:.40}; it is {now:.0f}). Check the clock")
+            raise BadItem(f"{shown}: a time is in the future ({at!r:.40}; now is {now:.0f}). Check the clock")
 
 
 def check_embedding(embedding: object, id: str = "") -> None:
@@ -213,7 +213,7 @@ _NAMES = frozenset(each.name for each in fields(Item))
 _KNOWN = {
     "tier": TIERS, "previous_tier": ("", *TIERS), "level": LEVELS, "profile": PROFILES, "source": SOURCES, "marked_by": ("", *MARKERS),
 }  # fmt: skip
-_SAID: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
+_TYPE_NAMES: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
 _TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker"), str),
     **dict.fromkeys(("tier", "previous_tier", "level", "marked_by"), str),
@@ -227,8 +227,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Observed:
     """Something that the assistant opened, ran or looked for, or that the user said to remember: `text` as an Item's, of this `kind`,
-    `writes` times in the session, the last time `at` (seconds). `details`: what else there is to know, as JSON knows it: an error's fix, a
-    command's purpose, the file that it is about with its blob, the commit that the checkout was at."""
+    `writes` times in the session, the last time `at` (seconds). `details`: anything else that is known, as JSON: an error's fix, a
+    command's purpose, the file that it is about with its blob, the commit of the checkout."""
 
     kind: str
     text: str
@@ -247,12 +247,12 @@ class Shown:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one session taught. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
-    one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session held
-    them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of `lookup_tokens`
-    tokens together · `root`: the checkout that it was held in, "" where that is not known · `shown`: what memory showed it · `written`:
-    (kind, text) of what was merely written: it is an access of what is known, and nothing new · `gone`: (kind, text) of files that it
-    found to be no more, and of commands that there are none of any more."""
+    """The lesson of one session. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
+    one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session
+    contained them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of
+    `lookup_tokens` tokens together · `root`: the checkout that it worked in, "" where that is not known · `shown`: what memory showed it ·
+    `written`: (kind, text) of names that were merely written: an access of known items, and nothing new · `missing`: (kind, text) of files
+    that it found missing, and of commands that no longer exist."""
 
     session: str
     project: str
@@ -265,4 +265,4 @@ class Lesson:
     root: str = ""
     shown: tuple[Shown, ...] = ()
     written: tuple[tuple[str, str], ...] = ()
-    gone: tuple[tuple[str, str], ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()

@@ -1,5 +1,5 @@
-"""The job: every item is valued, moved, compressed, marked or deleted, as it is due. It can be stopped anywhere and run again; run twice it
-changes nothing the second time. `HourlyJob` runs that of an agent's own memory, on a thread of its own: `Memory(…, job="hourly")`."""
+"""The job: values, moves, compresses, marks or deletes every item, as each is due. It can be stopped anywhere and run again; a second run
+changes nothing. `HourlyJob` runs it for an agent's own memory, on a thread of its own: `Memory(…, job="hourly")`."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ ALERT_S = 3 * DAY_S
 ALERT_SCORE = 0.5
 MOST_ALERTS = 1_000
 MOST_FAILURES = 10
-# A summariser that is late so often is not asked again in a run, which would hold the lock for hours.
+# A summariser that was late this often is not called again in a run, which would hold the lock for hours.
 MOST_LATE = 3
-# Of the audit so many entries stay, the newest: some 10 MB, years of a busy project.
+# The newest entries of the audit that are kept: some 10 MB, years of a busy project.
 LOGGED = 50_000
-# A score or a chance that has moved by less is not written again.
+# A score or a chance that has changed by less is not written.
 _NOTICEABLE = 0.005
 
 
 @dataclass
 class Report:
-    """What a run did. `items`: looked at · `moved`: "HOT to WARM" -> how many · `compressed`: level -> how many · `marked`, `deleted` ·
-    `failed`: left as they were, for these `failures` · `alerts`: items of value that are deleted within three days, unless
-    the user said so (id, project, text, when)."""
+    """The report of a run. `items`: how many it looked at · `moved`: "HOT to WARM" -> how many · `compressed`: level -> how many ·
+    `marked`, `deleted` · `failed`: how many it left unchanged, for these `failures` · `alerts`: valuable items that are deleted within
+    three days, unless at the user's request (id, project, text, when)."""
 
     items: int = 0
     moved: dict[str, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Report:
 
 
 def due(store: Store, now: float) -> bool:
-    """Return whether an hour has passed since the last run began; also when the clock has leapt back behind it."""
+    """Return whether an hour has passed since the last run began; also when the clock was set back behind it."""
     last = store.value(KEY)
     at = last.get("at") if isinstance(last, dict) else None
     return not isinstance(at, (int, float)) or not 0 <= now - at < EVERY_S
@@ -72,12 +72,12 @@ def run(
     summarise: Callable[[str], str] | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Report:
-    """Run the job over all projects of a store. `embedder` makes embeddings, `summarise` a summary in place of ours; `progress` is
-    called with the number of items done."""
+    """Run the job over all projects of a store. `embedder` makes embeddings, `summarise` replaces our summaries; `progress` is called with
+    the number of items done."""
     report = Report()
     work = _Work(store, now, embedder, summarise, report)
     for item in store.scan():
-        work.see(item)
+        work.consider(item)
         if report.items % BATCH == 0:
             work.write()
             progress(report.items)
@@ -94,12 +94,12 @@ class _Work:
         self.late = 0  # how often the user's summariser took too long
         self.held = holds.read(store, now)
         self.batch = Batch()
-        self.moments: dict[str, tuple[Moment, Moment]] = {}  # of a project, for items that are not and that are among its newest
+        self.moments: dict[str, tuple[Moment, Moment]] = {}  # of a project, for items that are not among its newest, and for those that are
         self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
-        self.waiting: dict[str, Item] = {}  # they stay where they are if they turn out to be among the newest
+        self.waiting: dict[str, Item] = {}  # items that stay where they are if they turn out to be among the newest
 
-    def see(self, item: Item) -> None:
-        """Decide about one item, as far as that is possible before all are seen."""
+    def consider(self, item: Item) -> None:
+        """Decide about one item, as far as that is possible before all are known."""
         self.report.items += 1
         may_be_newest = self._count_newest(item)
         if item.marked_at is not None:
@@ -117,10 +117,10 @@ class _Work:
         self.write()
 
     def write(self) -> None:
-        """Write the batch, without items that were put on hold, marked or restored since it was decided about them."""
+        """Write the batch, without items that were put on hold, marked or restored since the decision."""
         holds.touch_marks(self.batch)
         try:
-            self.store.write(replace(self.batch, given=self.held.given()))
+            self.store.write(replace(self.batch, expected=self.held.expected()))
         except Outdated:
             self._drop_what_was_touched()
             self.write()
@@ -170,14 +170,14 @@ class _Work:
             self._alert(item, marked_at + GRACE_S)
 
     def _is_due(self, item: Item) -> bool:
-        """Return whether we delete an item now. What a policy has marked governance deletes."""
+        """Return whether to delete an item now. Items that a policy has marked are governance's to delete."""
         return item.marked_at is not None and item.marked_by != BY_POLICY and self.now - item.marked_at >= GRACE_S
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
         return transitions.standing_of(item, self._moment(item, newest), valuation.score(item, self.now))
 
     def _settle(self, item: Item, newest: bool = False) -> None:
-        """Take an item as far as the rules lead at this moment, so that another run has nothing left to do."""
+        """Take an item as far as the rules lead now, so that another run has nothing left to do."""
         before, held = dict(vars(item)), self.held.on(item) is not None
         while True:
             standing = self._standing(item, newest)
@@ -199,8 +199,8 @@ class _Work:
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
-        """Compress an item by one level, if that is due and its tier has it; return whether it did. `score`: what it is worth, by the
-        chance that it is still remembered. Paths and commands have nothing to compress: they stay as they are."""
+        """Compress an item by one level, if that is due and its tier has that level; return whether it did. `score`: its worth, by the
+        chance that it is still remembered. Paths and commands cannot be compressed."""
         age_hours = max(0.0, self.now - item.created_at) / HOUR_S
         due, level = compression.POLICY.should_compress(item.level, age_hours, score, item.access_count)
         if not due or level not in levels_of(item.tier):
@@ -231,7 +231,7 @@ class _Work:
         return True
 
     def _full_text(self, item: Item) -> str:
-        """Return the text that the next level is made of: words are lost once, not level by level."""
+        """Return the text that the next level is made from, so that words are lost once, not level by level."""
         if item.level == FULL:
             return item.text
         return self.batch.originals.get(item.id) or self.store.original(item.id) or item.text
@@ -241,7 +241,7 @@ class _Work:
         self._log(name, item, reasons)
 
     def _uncount(self, action: str) -> None:
-        """Take logged actions out of the report."""
+        """Remove logged actions from the report."""
         if action in ("marked", "deleted"):
             setattr(self.report, action, getattr(self.report, action) - 1)
             return
@@ -253,7 +253,7 @@ class _Work:
             del counts[action]
 
     def _foresee(self, item: Item) -> None:
-        """Add an alert where an item of value is to be deleted soon."""
+        """Add an alert where a valuable item is to be deleted soon."""
         if item.marked_at is not None:
             self._alert(item, item.marked_at + GRACE_S)
             return
@@ -275,24 +275,24 @@ class _Work:
 
 
 def _is_of_value(item: Item) -> bool:
-    """Return whether somebody would miss an item: no session would teach it again, or it was pinned, of use, or is worth something."""
+    """Return whether somebody would miss an item: no session would teach it again, or it was pinned, was of use, or has a high score."""
     return item.source != SESSION or item.was_held or bool(item.reinforcements) or item.score >= ALERT_SCORE
 
 
 def last_run(store: Store) -> dict[str, object] | None:
-    """Return the report of the last run, with `at`; None where it never ran."""
+    """Return the report of the last run, with `at`; None before the first."""
     last = store.value(KEY)
     return last if isinstance(last, dict) else None
 
 
 # --- every hour, on a thread --------------------------------------------------------------------------------------------------------------
 
-PATIENCE_S = 10.0  # that a job gets to end; it may be stopped anywhere
+PATIENCE_S = 10.0  # for a job to end; it may be stopped anywhere
 
 
 class HourlyJob:
-    """Runs the job of a memory at once and then at every interval, if it is due, until `close`. `opened()` opens that memory in the thread;
-    `failure` is what went wrong in the last run, None where nothing did."""
+    """Runs a memory's job at once and then at every interval, if it is due, until `close`. `opened()` opens that memory in the thread;
+    `failure`: the error of the last run, None for none."""
 
     def __init__(self, opened: Callable[[], Memory], every_s: float = EVERY_S) -> None:
         self.failure: Exception | None = None
@@ -313,7 +313,7 @@ class HourlyJob:
                 try:
                     memory.run()
                 finally:
-                    if isinstance(memory.store, SqliteStore):  # another is the owner's
+                    if isinstance(memory.store, SqliteStore):  # any other store is the owner's
                         memory.close()
                 self.failure = None
             except Exception as error:  # noqa: BLE001  the next run tries again

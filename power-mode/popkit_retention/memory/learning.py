@@ -1,12 +1,12 @@
-"""What a session taught becomes items, and strengthens those that are there.
+"""Merges the lesson of a session into the store: new items are added, known ones strengthened.
 
-A session may teach twice: before a compaction, and at its end. The store keeps what each session gave beside the items, so that it is
-counted once, however often it is learnt; both are written as one.
+A session may teach twice: before a compaction, and at its end. The store keeps each session's contribution beside the items, so that it
+counts once, however often it is learnt; both are written together.
 
 An item that was of use is reinforced, at most once in a session. It was of use where somebody opened or restored it, and where a session
-followed it: memory showed it, and the assistant wrote its name soon after. The name of a path is its file's, that of a command the whole of
-it; any other text has the names in it that look like code. A text without such a name cannot be seen to be followed: only opening or
-restoring it shows that it was of use.
+followed it: memory showed it, and the assistant wrote its name soon after. The name of a path is its file's, that of a command the whole
+command; the names of any other text are its words that look like code. A text without such a name cannot be seen to be followed: only
+opening or restoring it shows that it was of use.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from .transitions import ACTIVE_HOURS, HOUR_S
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .extraction import Returned
+    from .extraction import CallResult
     from .items import Lesson, Observed
     from .stores import Store
 
-# What the assistant alone has written of it is believed so far.
+# The confidence in an item that only the assistant has written.
 CONFIDENCE = {SESSION: 0.8, USER: 1.0}
-# In an item's details: a session found that it is no more.
+# In an item's details: a session found that it no longer exists.
 GONE = "gone"
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What came of a lesson: how many items are new, how many earlier ones the session used again, how many of these it can only have known
-    from memory; and the number of the session."""
+    """The result of learning a lesson: how many items are new, how many earlier ones the session used again, how many of these it can only
+    have known from memory; and the number of the session."""
 
     added: int
     strengthened: int
@@ -84,8 +84,8 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     unwanted = holds.forgotten_ids(store, lesson.project)
     seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
     written = {id_of(lesson.project, kind, text) for kind, text in lesson.written} - {*seen, *unwanted}
-    gone = {id_of(lesson.project, kind, text) for kind, text in lesson.gone} - {*seen}
-    known = {item.id: item for item in store.get(sorted({*seen, *counted, *written, *gone}))}
+    missing = {id_of(lesson.project, kind, text) for kind, text in lesson.missing} - {*seen}
+    known = {item.id: item for item in store.get(sorted({*seen, *counted, *written, *missing}))}
 
     new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
     again = [id for id in seen if id in known and id not in counted]
@@ -96,7 +96,9 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
     changes += followed
     changes += [Change(id, by={"writes": -counted[id], "sessions": -1}) for id in counted if id not in seen and id in known]
-    changes += [Change(id, to={"details": {**known[id].details, GONE: True}}) for id in sorted(gone) if id in known and id not in counted]
+    changes += [
+        Change(id, to={"details": {**known[id].details, GONE: True}}) for id in sorted(missing) if id in known and id not in counted
+    ]
     unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
     used = [id for id in (*seen, *sorted(written)) if id in known and id in unaided]
     again += [id for id in sorted(written) if id in known and id not in listed(before.get("written"))]
@@ -109,7 +111,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     batch = Batch(
         add=_placed(new, store, now),
         change=changes,
-        access=[(asked, at, number)] if (asked := [*again, *(change.id for change in followed)]) else [],
+        access=[(accessed, at, number)] if (accessed := [*again, *(change.id for change in followed)]) else [],
         values={
             key: value,
             "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))},
@@ -127,21 +129,21 @@ def session_number(store: Store, project: str) -> int:
     return _whole(mapping(store.value("sessions:" + project)).get("count"))
 
 
-def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
-    """Return what each session gave, by its id: `number`, `began`, `ended`, `writes` (id -> times), `followed` and `used` (ids), `lookups`,
-    `lookup_tokens`."""
+def lessons_of(store: Store, project: str) -> dict[str, Mapping[str, object]]:
+    """Return each session's contribution, by its id: `number`, `began`, `ended`, `writes` (id -> times), `followed` and `used` (ids),
+    `lookups`, `lookup_tokens`."""
     prefix = _key(project, "")
     return {key[len(prefix) :]: mapping(value) for key, value in store.values(prefix).items()}
 
 
-def taught_in(store: Store, item: Item) -> list[str]:
-    """Return the checkouts whose sessions have taught an item, as far as that is known."""
-    lessons = taught(store, item.project).values()
+def checkouts_of(store: Store, item: Item) -> list[str]:
+    """Return the checkouts whose sessions have taught an item, as far as they are known."""
+    lessons = lessons_of(store, item.project).values()
     return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in mapping(lesson.get("writes"))})
 
 
-class Taught:
-    """What sessions have taught, read once for each project that is asked for."""
+class Origins:
+    """The sessions that items come from, read once for each project."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -149,7 +151,7 @@ class Taught:
 
     def of(self, item: Item) -> tuple[tuple[str, ...], float | None]:
         """Return the sessions that an item is from, and when (seconds) it was last written or asked for, None where that is unknown. A
-        session that goes on after it has taught books no access, so the end of the last one that wrote it counts."""
+        session that continues after it has taught records no access, so the end of the last one that wrote the item counts."""
         project = self._projects.get(item.project)
         if project is None:
             project = self._projects[item.project] = self._read(item.project)
@@ -162,15 +164,15 @@ class Taught:
         return (item.episode, *sessions), max(times)
 
     def _read(self, project: str) -> dict[str, tuple[list[str], float]]:
-        found: dict[str, tuple[list[str], float]] = {}
-        for session, lesson in taught(self._store, project).items():
+        sessions_of: dict[str, tuple[list[str], float]] = {}
+        for session, lesson in lessons_of(self._store, project).items():
             writes, ended = lesson.get("writes"), lesson.get("ended")
             at = float(ended) if isinstance(ended, (int, float)) else 0.0
             for id in writes if isinstance(writes, dict) else ():
-                sessions, latest = found.get(id, ([], 0.0))
+                sessions, latest = sessions_of.get(id, ([], 0.0))
                 sessions.append(session)
-                found[id] = sessions, max(latest, at)
-        return found
+                sessions_of[id] = sessions, max(latest, at)
+        return sessions_of
 
 
 def _key(project: str, session: str) -> str:
@@ -197,7 +199,7 @@ def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
 
 
 def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> list[Change]:
-    """Return the changes of items that a session followed, besides those that are counted already and those that it has made."""
+    """Return the changes of items that a session followed, except those that are counted already and those that it made itself."""
     if not lesson.shown:
         return []
     items = {item.id: item for item in store.scan(lesson.project, marked=False, bare=True) if item.id not in counted}
@@ -206,8 +208,8 @@ def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> lis
 
 
 def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
-    """Return the change of an item that a session has written. `counted`: how often it wrote it by what it taught before, None where it
-    has taught nothing of it; `reinforced`: whether this session has reinforced it already."""
+    """Return the change of an item that a session has written. `counted`: how often it wrote it according to what it taught before, None
+    where it taught nothing of it; `reinforced`: whether this session has reinforced it already."""
     change = Change(item.id) if reinforced or counted is not None else reinforcement(item, at)
     change.by["writes"] = one.writes - (counted or 0)
     if counted is None:
@@ -218,7 +220,7 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at:
         change.to["details"] = details
     if item.waits:  # the user has now said the same, or a session has shown it
         change.to["source"] = ACCEPTED if one.kind == NOTE else SESSION
-    if item.marked_by in (BY_JOB, BY_POLICY):  # it is of use after all
+    if item.marked_by in (BY_JOB, BY_POLICY):  # it has proved useful after all
         change.to.update(marked_at=None, marked_by="")
     return change
 
@@ -227,10 +229,10 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-# --- what was followed --------------------------------------------------------------------------------------------------------------------
+# --- followed items ----------------------------------------------------------------------------------------------------------------------
 
-REQUESTS = 10  # so soon after it was shown an item is followed, if at all
-APART_S = ACTIVE_HOURS * HOUR_S  # where nobody says which session it is, uses so close together are of one
+REQUESTS = 10  # within which an item is followed after it was shown
+APART_S = ACTIVE_HOURS * HOUR_S  # where no session is named, uses this close together count as one session
 
 _CHARS = 20_000  # of one request's text
 _TITLE = HEAD.partition("\n")[0]
@@ -239,7 +241,7 @@ _TOOL = "memory_search"
 _WORD = re.compile(r"[\w.@~/-][\w./:@~-]*")
 _AROUND = ".:-/@~"
 _LINES = re.compile(r":\d.*")
-# Part of a word that is code rather than prose.
+# A part of a word that shows it to be code rather than prose.
 _CODE = re.compile(r"[/_]|\w\.\w{2}|[a-z][A-Z]|^--\w|[A-Za-z]\d|\d[A-Za-z]")
 _LEAST = 4  # characters of a name: shorter ones are written by chance
 _BEGINNING = 60  # characters of a text by which it is recognised
@@ -252,24 +254,24 @@ class Showings:
         self._texts: list[tuple[int, str]] = []  # with the number of requests that there were before
         self._wrote: list[str] = []  # by request
 
-    def give(self, text: str) -> None:
-        """Take in what a hook gave the assistant."""
+    def add_hook_text(self, text: str) -> None:
+        """Add a text that a hook added to the conversation."""
         if _TITLE in text:
             self._texts.append((len(self._wrote), text))
 
-    def see(self, returned: Returned) -> None:
-        """Take in a completed call."""
+    def observe(self, returned: CallResult) -> None:
+        """Observe a completed call."""
         command = returned.call.tool_input.get("command")
         if returned.call.tool.endswith(_TOOL) or (isinstance(command, str) and _COMMAND.search(command)):
             self._texts.append((len(self._wrote), returned.text))
 
-    def write(self, request: int, text: str) -> None:
-        """Take in a text that the assistant wrote in a request (numbered from 1)."""
+    def observe_written(self, request: int, text: str) -> None:
+        """Observe a text that the assistant wrote in a request (numbered from 1)."""
         self._wrote += [""] * (request - len(self._wrote))
         self._wrote[request - 1] = "\n".join(filter(None, (self._wrote[request - 1], text)))[:_CHARS]
 
     def all(self) -> tuple[Shown, ...]:
-        """Return what was shown, in order, each with what was written in the requests after it."""
+        """Return everything that was shown, in order, each with what was written in the requests after it."""
         return tuple(Shown(text, "\n".join(self._wrote[at : at + REQUESTS])) for at, text in self._texts)
 
 
@@ -327,7 +329,7 @@ def reinforcement(item: Item, at: float) -> Change:
 
 
 def reinforce(store: Store, items: Sequence[Item], session: str, at: float) -> None:
-    """Reinforce items that were of use in a session ("": in none that is known), except those that it has made or reinforced already."""
+    """Reinforce items that were of use in a session ("": in no known one), except those that it has made or reinforced already."""
     for item in items:
         known = opened_in(store, item.project, session) if session else set()
         lesson = mapping(store.value(_key(item.project, session))) if session else {}
@@ -344,5 +346,5 @@ def opened_in(store: Store, project: str, session: str) -> set[str]:
 
 
 def key_of(project: str, session: str) -> str:
-    """Return the key of what was reinforced during a session that is not learnt yet."""
+    """Return the key of the items that were reinforced during a session that is not learnt yet."""
     return f"opened:{project}:{session}"

@@ -1,4 +1,4 @@
-"""Memory of one project over a store: the one interface for commands, hooks' children and authors of other agents."""
+"""Memory of one project over a store: the one interface for commands, hooks' child processes and authors of other agents."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     Found = list[tuple[Item, float]]
     Losses = list[Loss]
 
-# So many items get the embeddings of a model in one run of the job; the others follow.
+# The most items that get a model's embeddings in one run of the job; the others follow.
 EMBEDDED = 2_000
 
 
 class NotThere(LookupError):
-    """No item of that id, or several; the message says which, and how to find one."""
+    """No item has that id, or several could be meant; the message says which, and how to find one."""
 
 
 class Busy(RuntimeError):
@@ -55,20 +55,20 @@ class Busy(RuntimeError):
 
 
 class _Kind(NamedTuple):
-    """A kind of change: why it is made, and whether items shall be learnt again no more (True), or may be (False)."""
+    """A kind of change: its reason, and whether the items must not be learnt again (True), or may be (False)."""
 
     reason: str
     forgets: bool | None = None
 
 
-_CHANGE = _Kind("you said so")
-_REMEMBER = _Kind("you said so", False)
-_FORGET = {BY_USER: _Kind("you said so", True), BY_TOOL: _Kind("an agent's tool said so", True)}
+_CHANGE = _Kind("you asked for it")
+_REMEMBER = _Kind("you asked for it", False)
+_FORGET = {BY_USER: _Kind("you asked for it", True), BY_TOOL: _Kind("an agent's tool asked for it", True)}
 
 
 class Memory:
-    """The memory of one project over a store: lists, searches and MEMORY.md are this project's; the job is for all. `now` is asked for
-    the time (seconds). Every change is logged with its reasons. StoreUnavailable where the store cannot be used."""
+    """The memory of one project over a store: lists, searches and MEMORY.md are this project's; the job is for all. `now` returns the time
+    (seconds). Every change is logged with its reasons. StoreUnavailable where the store cannot be used."""
 
     def __init__(
         self,
@@ -83,11 +83,11 @@ class Memory:
         root: str | None = None,
         theirs: OwnMemory | None = None,
     ) -> None:
-        """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
-        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most. `job`:
-        "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout in which it is looked up whether an
-        item is still so, "" where that is gone, None for a memory that is of none. `theirs`: what the host itself remembers, which
-        MEMORY.md does not repeat. Raise ValueError for any other job."""
+        """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one, none are. `embedder` and
+        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item at most once. `job`:
+        "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout against which items are checked, ""
+        where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers, which MEMORY.md does not repeat.
+        Raise ValueError for any other job."""
         self.store = store
         self.project = project
         self.now = now
@@ -112,7 +112,7 @@ class Memory:
 
     @property
     def embedder(self) -> Embedder:
-        """Return the embedder that was given, else the best there is: loading a model takes a moment, which most commands need not wait
+        """Return the embedder that was passed, else the best there is: loading a model takes a moment, which most commands need not wait
         for."""
         if self._embedder is None:
             self._embedder = embeddings.best()
@@ -120,8 +120,8 @@ class Memory:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], folder: str, create: bool = True) -> Memory:
-        """Open the memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an
-        empty one stands for a file that nobody has made yet. Raise NoHome, StoreUnavailable and NotJoined."""
+        """Open the memory of the repository that contains a folder, as the user has configured it. Without `create`, open an empty memory
+        where the file does not exist yet. Raise NoHome, StoreUnavailable and NotJoined."""
         ours = home.popkit_home(environ)
         project = project_of(ours, folder)
         project.check_joined()
@@ -138,10 +138,10 @@ class Memory:
             theirs=projects.own_memory(environ, project.repository.root),
         )
 
-    # --- asking --------------------------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------------------------
 
     def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
-        """Return items, the most valuable first; at most so many (None: all)."""
+        """Return at most this many items (None: all), the most valuable first."""
         items = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
         return items[:most]
 
@@ -153,7 +153,7 @@ class Memory:
         return results
 
     def show(self, id: str) -> Item:
-        """Return an item by its id, or by the beginning of one that is no other's; count an access, and a use."""
+        """Return an item by its id, or by the beginning of only one id; count an access, and a use."""
         item = self.find(id)
         self._access([item.id])
         return self.reinforce([item.id])[0]
@@ -170,7 +170,7 @@ class Memory:
             raise NotThere(
                 f"{len(matches):,} memories begin with {id!r:.40}: {', '.join(item.id for item in matches[:5])}. Give more of the id"
             )
-        raise NotThere(f"there is no memory {id!r:.40}: list and search show what ids there are")
+        raise NotThere(f"there is no memory {id!r:.40}. popkit memory list shows the ids")
 
     def why(self, id: str) -> dict[str, object]:
         """Explain an item: see `reports.why`."""
@@ -178,8 +178,8 @@ class Memory:
         return {**reports.why(self.store, item, self._moment(item)), "learnt_at": self._learnt_at(item)}
 
     def _learnt_at(self, item: Item) -> dict[str, object]:
-        """Return the `commit` that an item was learnt at, and of each of its `files` the `file`, its `state` now (SAME, CHANGED, RENAMED or
-        GONE; "" where no checkout is at hand) and its `path`."""
+        """Return the `commit` that an item was learnt at, and of each of its `files` the `file`, its present `state` (SAME, CHANGED,
+        RENAMED or GONE; "" where no checkout is at hand) and its `path`."""
         facts = document.facts_of(item)
         verdicts = memory_checks.check(self.root, facts) if self.root else {}
         rows = [(fact, verdicts.get(fact, memory_checks.Verdict("", fact.file))) for fact in facts]
@@ -189,43 +189,45 @@ class Memory:
         }
 
     def status(self) -> dict[str, object]:
-        """Return what there is of the project: see `reports.status`."""
+        """Return the status of the project's memory: see `reports.status`."""
         return reports.status(self.store, self.project, self.now())
 
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
-        """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
+        """Return MEMORY.md of the project in at most this many tokens. With a prompt, items of sessions about the same subject come
         first."""
-        items = [self._as_said(item) for item in self.store.scan(self.project)]
+        items = [self._in_own_words(item) for item in self.store.scan(self.project)]
         verdicts = (
             memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
         )
         if not prompt:
             return document.build(items, tokens, {}, verdicts, self.theirs.contains)
-        episodes = {session: list(mapping(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
+        episodes = {
+            session: list(mapping(lesson.get("writes"))) for session, lesson in learning.lessons_of(self.store, self.project).items()
+        }
         similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
         return document.build(items, tokens, similar, verdicts, self.theirs.contains)
 
-    def told(self, tokens: int = MEMORY_TOKENS) -> Document:
-        """Return the MEMORY.md that sessions are given: `document`, with an audit entry of what is left out, and why items that were in
-        the one before are no longer."""
+    def audited_document(self, tokens: int = MEMORY_TOKENS) -> Document:
+        """Return the MEMORY.md that sessions receive: `document`, with an audit entry of what is left out, and of why items of the previous
+        one are no longer in it."""
         made, key = self.document(tokens), "document:" + self.project
         before = self.store.value(key)
         if before != made.items:
             reasons = dict(made.left_out)
-            gone = [id for id in listed(before) if id not in made.items]
+            removed = [id for id in listed(before) if id not in made.items]
             entry = audited(
                 self.now(), "document", self.project, tokens=made.tokens, items=len(made.items), left_out=Counter(reasons.values()),
-                gone={id: reasons.get(id, "deleted") for id in gone},
+                gone={id: reasons.get(id, "deleted") for id in removed},
             )  # fmt: skip
             self.store.write(Batch(values={key: made.items}, log=[entry]))
         return made
 
     def loss(self, most: int = reports.SAMPLES) -> Losses:
-        """Return what the levels lose, measured on the project's own longer texts, at most so many of them."""
+        """Return what the levels lose, measured on at most this many of the project's own longer texts."""
         return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
 
     def reinforce(self, ids: Sequence[str]) -> Items:
-        """Say that items were of use, as an agent that acted on them does: each is reinforced, at most once a session. Return them."""
+        """Reinforce items that were of use, as an agent that acted on them does: each at most once a session. Return them."""
         items = [self.find(id) for id in dict.fromkeys(ids)]
         learning.reinforce(self.store, items, self.session, self.now())
         return self.store.get([item.id for item in items])
@@ -233,11 +235,11 @@ class Memory:
     # --- changing ------------------------------------------------------------------------------------------------------------------
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
-        """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; an id that is not given comes
-        from the text. An item that an agent has added and the user now adds is accepted. Raise BadItem for an item that cannot be kept,
-        DuplicateId where it is in the store already."""
+        """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; a missing id is made from the
+        text. An item that an agent has added and the user now adds is accepted. Raise BadItem for an item that cannot be kept, DuplicateId
+        where it is in the store already."""
         if not isinstance(text, str):
-            raise BadItem(f"a text is text, not {type(text).__name__}")
+            raise BadItem(f"the text must be a string, not {type(text).__name__}")
         now = self.now()
         text = mask(text)
         plain = {
@@ -266,15 +268,16 @@ class Memory:
         return self._change(ids, "unpinned", lambda item: {"held": False})
 
     def promote(self, ids: Sequence[str]) -> Items:
-        """Move items one tier up: from COLD over WARM and HOT to ARCHIVE."""
+        """Move items one tier up: from COLD by way of WARM and HOT to ARCHIVE."""
         return self._change(ids, "promoted", lambda item: transitions.moved(item, 1, self.now()))
 
     def demote(self, ids: Sequence[str]) -> Items:
-        """Move items one tier down; one that leaves ARCHIVE is no longer a key decision."""
+        """Move items one tier down; an item that leaves ARCHIVE is no longer a key decision."""
         return self._change(ids, "demoted", lambda item: transitions.moved(item, -1, self.now()))
 
     def mark_key(self, ids: Sequence[str]) -> Items:
-        """Make items key decisions, which the ARCHIVE tier keeps for good. One that waits for the user goes there when it is accepted."""
+        """Make items key decisions, which the ARCHIVE tier keeps for good. An item that waits for the user goes there when it is
+        accepted."""
         return self._change(ids, "key decision", lambda item: transitions.as_key(item, self.now()))
 
     def waiting(self) -> Items:
@@ -283,16 +286,16 @@ class Memory:
         return sorted(items, key=lambda item: (item.created_at, item.id))
 
     def accept(self, ids: Sequence[str]) -> Items:
-        """Accept items that an agent has added. Raise BadItem for one that does not wait for it."""
+        """Accept items that an agent has added. Raise BadItem for one that is not waiting for it."""
         return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
-        """Restore the full text of items, from any level; that is a use of them. Raise NotThere where it is not kept."""
+        """Restore the full text of items, from any level; this counts as a use of them. Raise NotThere where it is not kept."""
         restored = self._change(ids, "restored", self._full)
         return self.reinforce([item.id for item in restored])
 
     def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
-        """Mark items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
+        """Mark items for deletion; they are deleted after 24 hours, and not learnt again. `by`: who wants it, the user or an agent's tool.
         Raise OnHold where one of them is on hold."""
         now = self.now()
         return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": by, "held": False}, _FORGET[by])
@@ -310,12 +313,12 @@ class Memory:
     # --- learning and keeping house ---------------------------------------------------------------------------------------------------
 
     def learn(self, lesson: Lesson) -> learning.Learnt:
-        """Merge the lesson of a session. Taught twice it counts once."""
+        """Merge the lesson of a session. A lesson that is learnt twice counts once."""
         return learning.learn(self.store, lesson, self.now())
 
     def run(self, force: bool = False, progress: Callable[[int], None] = lambda done: None) -> job.Report | None:
         """Run the job over all projects; return None where the last run is less than an hour ago, unless it is forced. Raise Busy where
-        another runs."""
+        another process runs it."""
         now = self.now()
         if not force and not job.due(self.store, now):
             return None
@@ -326,7 +329,7 @@ class Memory:
             with files.Lock(self.folder.lock):
                 return self._run(now, progress)
         except files.LockTimeout:
-            raise Busy("another process runs the job of the memory. Try again when it is done") from None
+            raise Busy("another process is running memory's job. Try again when it has finished") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
         holds.prepare_erasure(self.store, self.folder, now)
@@ -334,7 +337,7 @@ class Memory:
         if self.embedder.name != embeddings.HashedEmbedder.name:
             embeddings.embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
-            self._tell()
+            self._publish_marks()
             self.folder.set_alerts(report.alerts, now)
         holds.finish_erasure(self.store, self.folder, now)
         if self.folder is not None:
@@ -345,10 +348,10 @@ class Memory:
         """Return JSON lines of the project's items, or of those of all projects: see `exchange`."""
         return exchange.lines_of(self.store, None if everything else self.project, self.now())
 
-    def take_in(self, lines: Iterable[str], missing: bool = False) -> int:
+    def import_lines(self, lines: Iterable[str], missing: bool = False) -> int:
         """Import JSON lines, all or nothing; return how many items. `missing`: only those whose id is not in the store. Raise BadItem,
-        which names the line, and DuplicateId where an id is in the store already."""
-        return exchange.take_in(self.store, lines, self.project, self.now(), missing)
+        which names the line, and DuplicateId where an id is already in the store."""
+        return exchange.import_lines(self.store, lines, self.project, self.now(), missing)
 
     def close(self) -> None:
         """End the hourly job, and release the store."""
@@ -356,7 +359,7 @@ class Memory:
             self.hourly.close()
         self.store.close()
 
-    # --- how -------------------------------------------------------------------------------------------------------------------------
+    # --- helpers ---------------------------------------------------------------------------------------------------------------------
 
     def _access(self, ids: Sequence[str]) -> None:
         if ids:
@@ -372,7 +375,7 @@ class Memory:
             if kind.forgets:
                 held = holds.read(self.store, self.now())
                 holds.refuse(items, held)
-                batch.given = held.given()
+                batch.expected = held.expected()
             if kind.forgets is not None:
                 holds.note_forgotten(batch, self.store, items, kind.forgets)
             holds.touch_marks(batch)
@@ -381,25 +384,25 @@ class Memory:
             except Outdated:  # somebody has just put something on hold
                 continue
             if holds.MARKS_KEY in batch.values:
-                self._tell()
+                self._publish_marks()
             return self.store.get([item.id for item in items])
 
-    def _tell(self) -> None:
-        """Write for hooks what others than the user have marked."""
+    def _publish_marks(self) -> None:
+        """Write for hooks the items that somebody other than the user has marked."""
         if self.folder is not None:
             holds.publish_marks(self.folder.home, self.store)
 
-    def _as_said(self, item: Item) -> Item:
-        """Return an item in the user's own words where it is theirs: as keywords "never push" may read as its opposite."""
-        said = self.store.original(item.id) if item.level != FULL and item.source in (USER, ACCEPTED) else None
-        return item if said is None else replace(item, text=said, level=FULL)
+    def _in_own_words(self, item: Item) -> Item:
+        """Return an item with its full text where the words are the user's own: as keywords, "never push" may read as its opposite."""
+        original = self.store.original(item.id) if item.level != FULL and item.source in (USER, ACCEPTED) else None
+        return item if original is None else replace(item, text=original, level=FULL)
 
     def _full(self, item: Item) -> dict[str, object]:
         if item.level == FULL:
             return {}
         text = self.store.original(item.id)
         if text is None:
-            raise NotThere(f"the full text of {item.id} is not there any more")
+            raise NotThere(f"the full text of {item.id} is no longer stored")
         return {"level": FULL, "text": text}
 
     def _moment(self, item: Item) -> Moment:

@@ -1,5 +1,5 @@
-"""Reports on a memory: why an item is where it is, what there is of a project, the specification's four queries over a store of any kind
-(6.3; `tier_manager` has them as Cypher), and what compression loses (its metrics, 3.3)."""
+"""Reports on a memory: why an item is where it is, the status of a project, the specification's four queries over a store of any kind (6.3;
+`tier_manager` has them as Cypher), and what compression loses (its metrics, 3.3)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
     Find = Callable[[Mapping[str, str]], Callable[[str], Sequence[str]]]
 
-# The loss report asks every text for every other: more take minutes.
+# The loss report searches every text for every other: more take minutes.
 SAMPLES = 100
 
 
 def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
-    """Explain an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision` (what is due:
-    tier, action, marks, reasons), `next` (the same with `at`, None where nothing comes), `hold` (who wants it kept, "" for nobody),
-    `log`, and `taught_in`: the checkouts whose sessions taught it."""
+    """Explain an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision` (the change that is
+    due: tier, action, marks, reasons), `next` (the next one, with `at`; None where nothing comes), `hold` (who wants it kept, "" for
+    nobody), `log`, and `taught_in`: the checkouts whose sessions taught it."""
     score = valuation.score(item, moment.now)
     decision = transitions.decide(transitions.standing_of(item, moment, score))
     following = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
@@ -53,26 +53,26 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
         "next": {**_decision(following.decision), "at": following.at} if following else None,
         "hold": holds.in_words(hold) if hold else "",
         "log": store.logged(item.id, 20),
-        "taught_in": learning.taught_in(store, item),
+        "taught_in": learning.checkouts_of(store, item),
     }
 
 
 def status(store: Store, project: str, now: float) -> dict[str, object]:
-    """Return what there is of a project. `tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and those marks
-    of which the user is `told`: see `holds.notices` · `waiting`: how many an agent has added that are not accepted yet · `asked`:
-    accesses of the last 7 days · `sessions`: how many have taught something, and in how many of them something was `used` from memory ·
-    `run`: the job's last, None before the first · `alerts`: those of this project."""
+    """Return the status of a project. `tiers` and `levels`: name -> items and tokens · `items`, `tokens`, `marked`, and `told`, the marks
+    that the user is notified of: see `holds.notices` · `waiting`: how many an agent has added that are not accepted yet · `asked`: accesses
+    of the last 7 days · `sessions`: how many have taught something, and in how many of them something was `used` from memory · `run`: the
+    job's last, None before the first · `alerts`: those of this project."""
     totals = store.totals(project)
-    marked = asked = waiting = 0
+    marked = accesses = waiting = 0
     week = now - 7 * DAY_S
     for item in store.scan(project):
         marked += item.marked_at is not None
         waiting += item.waits and item.marked_at is None
-        asked += sum(at >= week for at in item.accesses)
+        accesses += sum(at >= week for at in item.accesses)
     run = job.last_run(store)
     alerts = run.get("alerts") if run else None
     known = [alert for alert in alerts if isinstance(alert, dict)] if isinstance(alerts, list) else []
-    taught = learning.taught(store, project).values()
+    taught = learning.lessons_of(store, project).values()
     return {
         "project": project,
         "tiers": {tier: _sum(total for total in totals if total.tier == tier) for tier in TIERS},
@@ -81,7 +81,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
         "marked": marked,
         "waiting": waiting,
         "told": holds.notices(store, project),
-        "asked": asked,
+        "asked": accesses,
         "sessions": len(taught),
         "used": sum(bool(lesson.get("used")) for lesson in taught),
         "run": run,
@@ -96,7 +96,7 @@ def loss_of(
     summarise: Callable[[str], str] | None = None,
     most: int = SAMPLES,
 ) -> list[Loss]:
-    """Return what the levels lose, measured on the longer texts of a project, at most so many of them."""
+    """Return what the levels lose, measured on at most this many of a project's longer texts."""
     texts: dict[str, str] = {}
     for item in store.scan(project, marked=False):
         full = (store.original(item.id) or item.text) if item.original else item.text
@@ -124,11 +124,11 @@ def _sum(totals: Iterable[Total]) -> dict[str, int]:
 
 
 RESULTS = 10  # of a query are compared
-QUERY_TOKENS = 10  # of keywords ask for an item
+QUERY_TOKENS = 10  # of the keywords of a query for an item
 
 
 class InformationLossMetrics:
-    """The specification's metrics, to its fourth decimal. ValueError says what of the input makes no sense."""
+    """The specification's metrics, to its fourth decimal. ValueError says what is wrong with the input."""
 
     def calculate_semantic_preservation(self, original_embedding: Sequence[float], compressed_embedding: Sequence[float]) -> float:
         """Return the cosine of two embeddings; 0.0 where one of them is all zeros."""
@@ -138,7 +138,7 @@ class InformationLossMetrics:
         return round(sum(a * b for a, b in zip(original, compressed)), 4)
 
     def calculate_token_efficiency(self, original_tokens: int, compressed_tokens: int, semantic_preservation: float) -> float:
-        """Return how many times shorter a text has become, times what is preserved of its meaning. No tokens count as one."""
+        """Return how many times shorter a text has become, times the share of its meaning that is preserved. No tokens count as one."""
         if original_tokens < 0 or compressed_tokens < 0:
             raise ValueError(f"{min(original_tokens, compressed_tokens)} is not a number of tokens")
         return round(original_tokens / max(1, compressed_tokens) * semantic_preservation, 4)
@@ -147,7 +147,7 @@ class InformationLossMetrics:
         self, test_queries: Sequence[str], original_results: Sequence[Sequence[str]], compressed_results: Sequence[Sequence[str]]
     ) -> dict[str, float]:
         """Return the mean precision and recall of queries' results after compression against those before, and the F1 of these means.
-        Where nothing was found precision is 0, where nothing was to be found recall is 1; of no queries everything is 0."""
+        Without results after it precision is 0, without results before it recall is 1; without queries everything is 0."""
         if not len(test_queries) == len(original_results) == len(compressed_results):
             counts = f"{len(original_results)} results before and {len(compressed_results)} after"
             raise ValueError(f"{len(test_queries)} queries have {counts} compression; there must be one of each for every query")
@@ -174,8 +174,8 @@ def _of_unit_length(vector: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Loss:
-    """What a level does to `items` texts: their tokens before and at the level, means of semantic preservation and token efficiency, and
-    how the results of queries compare with those on the full texts."""
+    """The loss of a level over `items` texts: their tokens before and at the level, means of semantic preservation and token efficiency,
+    and how the results of queries compare with those on the full texts."""
 
     level: str
     items: int
@@ -189,25 +189,25 @@ class Loss:
 
 
 def report(samples: Mapping[str, str], embed: Embed, find: Find, summarise: Callable[[str], str] | None = None) -> list[Loss]:
-    """Return a Loss for each level below full, over full texts by id; none where there are no samples. Every text is queried by its own
-    keywords: the best ten of the full corpus are compared with the best ten of the compressed one. As an embedding a text is found by
-    the likeness of its vector, which is that of the full text, so that only its words are lost."""
+    """Return a Loss for each level below full, over full texts by id; none without samples. Query every text by its own keywords: the best
+    ten of the full corpus are compared with the best ten of the compressed one. Find a text at the embedding level by the likeness of its
+    vector, which is that of the full text, so that only its words are lost."""
     if not samples:
         return []
     ids, texts = list(samples), list(samples.values())
     corpus = Corpus(texts)
     queries = [keywords(text, QUERY_TOKENS, corpus) for text in texts]
     vectors = [list(vector) for vector in embed(texts)]
-    before = _asked(find(samples), queries)
+    before = _results_of(find(samples), queries)
     losses = []
     for level in (SUMMARY, KEYWORDS, EMBEDDING):
         compressed = [at_level(text, level, summarise) for text in texts]
         if level == EMBEDDING:
-            kept, after = vectors, _nearest(ids, vectors, embed(queries))
+            shortened, after = vectors, _nearest(ids, vectors, embed(queries))
         else:
-            kept = [list(vector) for vector in embed(compressed)]
-            after = _asked(find(dict(zip(ids, compressed))), queries)
-        losses.append(_loss(level, texts, compressed, vectors, kept, METRICS.estimate_query_accuracy(queries, before, after)))
+            shortened = [list(vector) for vector in embed(compressed)]
+            after = _results_of(find(dict(zip(ids, compressed))), queries)
+        losses.append(_loss(level, texts, compressed, vectors, shortened, METRICS.estimate_query_accuracy(queries, before, after)))
     return losses
 
 
@@ -219,11 +219,11 @@ def _loss(
     texts: Sequence[str],
     compressed: Sequence[str],
     vectors: Sequence[Sequence[float]],
-    kept: Sequence[Sequence[float]],
+    shortened: Sequence[Sequence[float]],
     accuracy: Mapping[str, float],
 ) -> Loss:
     sizes = [(estimate_tokens(text), estimate_tokens(short)) for text, short in zip(texts, compressed)]
-    preserved = [METRICS.calculate_semantic_preservation(vector, short) for vector, short in zip(vectors, kept)]
+    preserved = [METRICS.calculate_semantic_preservation(vector, short) for vector, short in zip(vectors, shortened)]
     efficiency = [METRICS.calculate_token_efficiency(*size, each) for size, each in zip(sizes, preserved)]
     return Loss(
         level=level,
@@ -236,7 +236,7 @@ def _loss(
     )
 
 
-def _asked(ask: Callable[[str], Sequence[str]], queries: Sequence[str]) -> list[list[str]]:
+def _results_of(ask: Callable[[str], Sequence[str]], queries: Sequence[str]) -> list[list[str]]:
     return [list(ask(query))[:RESULTS] for query in queries]
 
 
@@ -258,7 +258,7 @@ PREVIEW = 100  # characters
 
 @dataclass(frozen=True)
 class Compressed:
-    """How compression works at one level: so many items, their mean tokens and score."""
+    """The state of one level: its number of items, their mean tokens and score."""
 
     level: str
     items: int
@@ -268,8 +268,8 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """Items by tier, the fullest first; the levels below full; and candidates: HOT items for demotion (older than 24 hours and worth less
-    than 0.6), WARM ones for ARCHIVE (worth at least 0.8, asked for five times)."""
+    """Items by tier, the fullest first; the levels below full; and candidates: HOT items for demotion (older than 24 hours with a score
+    below 0.6), WARM ones for ARCHIVE (a score of at least 0.8, asked for five times)."""
 
     tiers: dict[str, int]
     levels: list[Compressed]
@@ -289,7 +289,7 @@ def _listed(items: list[Item]) -> list[dict[str, object]]:
 
 
 def monitor(store: Store, now: float, project: str | None = None) -> Monitoring:
-    """Return the answers to the four queries, with scores as the last run of the job has left them."""
+    """Return the answers to the four queries, with scores as of the last run of the job."""
     tiers: Counter[str] = Counter()
     tokens: dict[str, list[int]] = defaultdict(list)
     scores: dict[str, list[float]] = defaultdict(list)

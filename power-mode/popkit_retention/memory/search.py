@@ -1,5 +1,5 @@
-"""Search: which items answer a question best, by terms and neighbours, who spoke and when, and likeness where there are embeddings; and
-which episodes a prompt is about. Pure, but for what `search` asks of a store."""
+"""Searches items: which ones answer a question best, by terms and neighbours, speaker and time, and likeness where there are embeddings;
+and which episodes a prompt is about. Pure, except for what `search` asks of a store."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 # BM25 (Robertson and Zaragoza, 2009).
 K1, B = 1.5, 0.3
-# What turns lend to those one and two places away. A turn mostly answers the one before: the turns before lend more.
+# The share of its score that a turn lends to turns one and two places away. A turn mostly answers the one before, which lends more.
 NEIGHBOURS = {-1: 0.45, -2: 0.225, 1: 0.3, 2: 0.15}
 CANDIDATES = 100  # items that are ranked; twice as many where likeness may bring up one that shares few terms
-LENDERS = 25  # of the best items the neighbours are looked up
+LENDERS = 25  # the best items, whose neighbours are looked up
 NAMED = 1.5  # for an item whose speaker or project the question names
 DATED = 1.5  # for one of the time that the question names
 ASKING = 0.8  # for a question: it is seldom an answer
-LIKENESS = 0.5  # how much the most alike item gets, where the one with the best terms gets 1
-ALIKE = 0.3  # the likeness from which on an item that shares no term may answer
+LIKENESS = 0.5  # the score of the most alike item, where the one with the best terms gets 1
+ALIKE = 0.3  # the least likeness at which an item that shares no term may answer
 _MONTHS = "january february march april may june july august september october november december".split()
 # Two months are words too.
 _MONTH = re.compile(
@@ -42,20 +42,19 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 def search(
     store: Store, words: str, project: str | None = None, most: int = 10, embedder: Embedder | None = None
 ) -> list[tuple[Item, float]]:
-    """Return the items of a store that answer best, and how well: comparable within one answer alone. Items whose `details` say that
-    their embedding is of the same `embedder` are compared by it too; embed them as `embeddings.context` says. Where terms find too few,
-    those that are merely alike stand last: an item that has faded to an embedding holds no terms, and a model knows other words for the
-    same."""
-    # Hashing knows of a text what its terms say, a model more.
+    """Return the items of a store that answer best, with a score that is comparable only within one answer. Items whose `details` name the
+    same `embedder` are compared by their embeddings too; embed them as `embeddings.context` says. Where terms find too few, items that are
+    merely alike come last: an item that has faded to an embedding has no terms, and a model knows synonyms."""
+    # Hashing knows no more of a text than its terms, a model does.
     by_model = embedder is not None and embedder.name != HashedEmbedder.name
     candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if by_model else 1))
     if embedder is None:
         return rank(words, candidates, store.around)[:most]
-    (asked,) = embedder.embed([words])
+    (query,) = embedder.embed([words])
     name = embedder.name
 
     def alike(items: Sequence[Item]) -> dict[str, float]:
-        return likeness(asked, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
+        return likeness(query, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
 
     results = rank(words, candidates, store.around, alike)[:most]
     if len(results) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(project))):
@@ -76,14 +75,14 @@ def rank(
     """Return the items that answer a query, the best first, ties by id. `around`: see `Store.around` · `alike`: the likeness of items to
     the query, by id.
 
-    An item scores by the terms it holds (BM25) and by those that its neighbours in the episode hold; likeness is added; then it is
-    multiplied by factors for who spoke, when, and whether it asks.
+    An item scores by its own terms (BM25) and by those of its neighbours in the episode; likeness is added; then the score is multiplied by
+    factors for the speaker, the time, and whether the item is a question.
     """
-    asked = dict.fromkeys(terms_of(query))
+    query_terms = dict.fromkeys(terms_of(query))
     items = [item for item in candidates.items if item.marked_at is None]
-    # Speakers say little of themselves by name, but are called so by the others.
+    # Speakers seldom use their own names; the others call them by them.
     of_speakers = {term for speaker in {item.speaker for item in items} for term in terms_of(speaker)}
-    weights = _weights([term for term in asked if term not in of_speakers] or list(asked), candidates)
+    weights = _weights([term for term in query_terms if term not in of_speakers] or list(query_terms), candidates)
     own = {item.id: _bm25(item, weights, candidates.mean_length) for item in items}
     best = sorted(items, key=lambda item: (-own[item.id], item.id))[:LENDERS]
     held = {(item.episode, item.place) for item in items}
@@ -96,27 +95,27 @@ def rank(
     for item in items:
         by_place[item.episode, item.place] = max(own[item.id], by_place.get((item.episode, item.place), 0.0))
     scores = _fused({item.id: own[item.id] + _lent(item, by_place) for item in items}, alike(items))
-    named = {name for name in {name for item in items for name in (item.speaker, item.project)} if _names(asked, name)}
+    named = {name for name in {name for item in items for name in (item.speaker, item.project)} if _names(query_terms, name)}
     times = _Times(query)
     listed = [(item, scores[item.id] * _worth(item, named, times)) for item in items if scores[item.id] > 0]
     return sorted(listed, key=lambda each: (-each[1], each[0].id))
 
 
-def _names(asked: Container[str], name: str) -> bool:
+def _names(wanted: Container[str], name: str) -> bool:
     """Return whether a question names a speaker, or a project by the end of its name."""
     terms = terms_of(name.rpartition("/")[2])
-    return bool(terms) and all(term in asked for term in terms)
+    return bool(terms) and all(term in wanted for term in terms)
 
 
 def _weights(terms: Sequence[str], candidates: Candidates) -> dict[str, float]:
-    """Return the weight of each term: the fewer items hold it, the more. Never below 0."""
+    """Return the weight of each term: the fewer items have it, the more. Never below 0."""
     total = candidates.total
     return {term: rarity(total, min(candidates.holding.get(term, 0), total)) for term in terms}
 
 
 def bm25(counts: Mapping[str, int], length: int, weights: Mapping[str, float], mean_length: float) -> float:
-    """Return how well a text of so many terms answers a question. `counts`: how often it holds each; `weights`: the weights of those
-    asked for."""
+    """Return how well a text of this many terms answers a question. `counts`: how often it has each; `weights`: the weights of the
+    question's terms."""
     penalty = K1 * (1 - B + B * length / (mean_length or 1.0))
     held = ((weight, counts[term]) for term, weight in weights.items() if term in counts)
     return sum(weight * count * (K1 + 1) / (count + penalty) for weight, count in held)
@@ -130,7 +129,7 @@ def _bm25(item: Item, weights: Mapping[str, float], mean_length: float) -> float
 
 
 def _lent(item: Item, by_place: Mapping[tuple[str, int], float]) -> float:
-    """Return what the turns around an item lend it; the items of one turn (its sentences, say) lend together as the best of them."""
+    """Return what the turns around an item lend it; the items of one turn (its sentences, say) lend as much as the best of them."""
     if not item.episode:
         return 0.0
     return sum(share * by_place.get((item.episode, item.place + step), 0.0) for step, share in NEIGHBOURS.items())
@@ -164,7 +163,7 @@ class _Times:
             self.months.add(int(month))
 
     def fit(self, at: float) -> bool:
-        """Return whether a time (seconds; 0 is none) is one of them."""
+        """Return whether a time (seconds; 0 for none) is one of them."""
         if not (self.months or self.years) or not at:
             return False
         day = datetime.fromtimestamp(at, timezone.utc)
@@ -172,14 +171,14 @@ class _Times:
 
 
 def similarities(prompt: str, episodes: Mapping[str, Sequence[str]], texts: Mapping[str, str]) -> dict[str, float]:
-    """Return, by id, how much the most alike of the episodes that wrote an item is about a prompt, 0 to 1 for the best: BM25 over the
+    """Return, by id, how much the most similar of the episodes that wrote an item is about a prompt, 0 to 1 for the best: BM25 over the
     items of each. `episodes`: episode -> ids, `texts`: id -> text. Only ids above 0."""
-    asked = set(terms_of(prompt))
+    wanted = set(terms_of(prompt))
     counted = {name: Counter(term for id in ids for term in terms_of(texts.get(id, ""))) for name, ids in episodes.items()}
-    if not asked or not counted:
+    if not wanted or not counted:
         return {}
     mean = sum(sum(terms.values()) for terms in counted.values()) / len(counted) or 1.0
-    holding = Counter(term for terms in counted.values() for term in asked & terms.keys())
+    holding = Counter(term for terms in counted.values() for term in wanted & terms.keys())
     weights = {term: rarity(len(counted), held) for term, held in holding.items()}
     scores = {name: bm25(terms, sum(terms.values()), weights, mean) for name, terms in counted.items()}
     best = max(scores.values())

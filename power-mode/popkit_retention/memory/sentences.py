@@ -1,11 +1,11 @@
-"""Sentences: how chat turns, notes and Markdown split into them, and how much each says. Pure; the second is made for English.
+"""Splits chat turns, notes and Markdown into sentences, and measures how much each says. Pure; the second is made for English.
 
-A text is first read as lines, as Markdown has them: a heading, a list item, a quoted line, a row of a table and a fenced block of code
-stand for themselves; other lines run on where the text was wrapped. Blocks are then cut where a sentence ends. Code and rows of tables are
-never cut.
+A text is first read as lines, as Markdown has them: a heading, a list item, a quoted line, a row of a table and a fenced block of code are
+blocks of their own; other lines are joined where the text was wrapped. Blocks are then cut where a sentence ends. Code and rows of tables
+are never cut.
 
-A sentence says the more, the rarer its words are (their squared idf) and the more it has of what people ask for later: who, when, what was
-done. Questions, courtesies, maxims and what is said about the other are hardly ever asked for. Form and constants were chosen on
+A sentence says more, the rarer its words are (their squared idf) and the more of what people ask for later it has: who, when, what was
+done. Questions, courtesies, maxims and remarks about the other speaker are hardly ever asked for. Form and constants were chosen on
 conversations 1 to 3 of LoCoMo (Maharana et al., 2024); `benchmarks/memory.py kept` measures them on the others.
 """
 
@@ -22,7 +22,7 @@ from .terms import EVERYDAY, stem, terms_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A line of so many characters was wrapped, and the next one continues it.
+# A line of at least this many characters was wrapped, and the next one continues it.
 WRAPPED = 50
 
 # After these a full stop never ends a sentence …
@@ -39,14 +39,14 @@ _STARTERS = frozenset(
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _MARKED = re.compile(r"[ \t]*(?:[-*+•–][ \t]|\d{1,3}[.)][ \t]|\(\d{1,3}\)[ \t]|#{1,6}[ \t]|>|\||\[[ xX]\][ \t])")
-# Lines that end with themselves, whatever comes next.
+# Lines that are complete, whatever follows.
 _CLOSED = re.compile(r"[ \t]*(?:#{1,6}[ \t]|>|\|)")
 _RULE = re.compile(r"[ \t]*(?:[-=*_][ \t]*){3,}$")
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff"
-# Where a sentence may end: its marks, what closes with it, smileys. What may follow is looked at afterwards, so that no text takes long.
+# Where a sentence may end: its marks, closing quotes and brackets, smileys. What follows is checked afterwards, so that no text takes long.
 _SMILE = rf"(?:[{_EMOJI}]+|[:;]-?[)(DP](?!\w))"
 _END = re.compile(rf"(?P<mark>[.!?…‽]+)(?P<close>[\"'”’»)\]*_]*)(?:[ \t]?{_SMILE})*|(?P<wide>[。！？]+[」』”）]*)|{_SMILE}+")
-# Code and brackets are never cut; a bracket that stays open for long is none.
+# Code and brackets are never cut; a bracket that stays open for long does not count.
 _WHOLE = re.compile(r"`{1,3}[^`]{1,300}`{1,3}|\([^()]{1,300}\)")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]$")
 _OPENING = "\"'“‘«([*_"
@@ -55,7 +55,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Sentence:
-    """`text`: the sentence, each run of blanks as one (code and rows as they are) · `start`, `end`: where it stands in the whole text."""
+    """`text`: the sentence, each run of blanks as one (code and rows unchanged) · `start`, `end`: its place in the whole text."""
 
     text: str
     start: int
@@ -63,7 +63,7 @@ class Sentence:
 
 
 def split(text: str) -> list[Sentence]:
-    """Return the sentences of a text, in its order. Only blanks are left out; a sentence split again is itself."""
+    """Return the sentences of a text, in its order. Only blanks are left out; splitting a sentence again returns it unchanged."""
     sentences: list[Sentence] = []
     for start, end, whole in _blocks(text):
         for first, last in [(start, end)] if whole else _cuts(text, start, end):
@@ -109,7 +109,8 @@ def _blocks(text: str) -> list[tuple[int, int, bool]]:
 
 
 def _runs_on(line: str, following: str) -> bool:
-    """Return whether a sentence may go on in the next line: this one was as long as wrapped lines are, or the next one begins small."""
+    """Return whether a sentence may continue in the next line: this one was as long as wrapped lines are, or the next one begins in lower
+    case."""
     return len(line) >= WRAPPED or following.lstrip(" \t")[:1].islower()
 
 
@@ -165,7 +166,7 @@ def _full_stop_ends(before: str, at_start: bool, following: str, closed: bool) -
     return not small or len(last) > 2
 
 
-# By what a trait multiplies what a sentence tells.
+# The factors of traits, by which a sentence's information is multiplied.
 DATE = 2.2
 FIRST_PERSON = 1.15
 PROPER_NOUN = 1.35
@@ -173,7 +174,7 @@ RELATION = 1.2  # speaks of somebody by what they are to the speaker
 ACTION = 1.2
 NEWS = 1.2
 NUMBER = 1.15
-POSSIBLE = 0.8  # what may be, not what is
+POSSIBLE = 0.8  # possibilities, not facts
 QUESTION = 0.5
 SECOND_PERSON = 0.7  # about the other, who knows it
 GERUND = 0.65  # "Doing …" begins maxims
@@ -228,7 +229,7 @@ _TRAITS = (
 
 
 class Corpus:
-    """How rare terms are among texts; for `information`, sentences."""
+    """The rarity of terms among texts; for `information`, among sentences."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = 0
@@ -238,13 +239,13 @@ class Corpus:
             self.holding.update(set(terms_of(text)))
 
     def idf(self, term: str) -> float:
-        """Return the weight of a term: ln((texts + 1) / (texts that hold it + 1/2)), and less of an everyday word."""
+        """Return the weight of a term: ln((texts + 1) / (texts that have it + 1/2)), and less for an everyday word."""
         return log((self.texts + 1) / (self.holding[term] + 0.5)) * (EVERYDAY_SHARE if term in EVERYDAY else 1.0)
 
 
 def information(sentence: str, corpus: Corpus, speakers: Iterable[str] = ()) -> float:
-    """Return how much a sentence says: the sum of its terms' squared idf, times a factor for each trait that it has. `speakers`: who
-    talks; that they call each other by name counts for nothing."""
+    """Return how much a sentence says: the sum of its terms' squared idf, times a factor for each trait that it has. `speakers`: who talks;
+    that they call each other by name counts for nothing."""
     terms = set(terms_of(sentence))
     if not terms:
         return 0.0
@@ -257,6 +258,6 @@ def information(sentence: str, corpus: Corpus, speakers: Iterable[str] = ()) -> 
 
 
 def names_in(sentence: str, speakers: Iterable[str] = ()) -> list[str]:
-    """Return capitalised words that begin no sentence, without "I" and the speakers' names."""
+    """Return capitalised words that do not begin a sentence, without "I" and the speakers' names."""
     known = {"i", *(name.lower() for name in speakers)}
     return [name for name in _NAMES.findall(sentence) if re.split("['’]", name.lower())[0] not in known]

@@ -1,4 +1,4 @@
-"""Text -> terms: the words that search compares, of prose and of code alike. Pure."""
+"""Splits a text into terms: the words that search compares, of prose and of code alike. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# Longer ones are data (base64, minified code), which no one searches for.
+# Longer ones are data (base64, minified code), which nobody searches for.
 LONGEST_TERM = 80
 
-# A name or a path is one chunk, so that it is a term as it stands too.
+# A name or a path is one chunk, so that the whole is a term too.
 _CHUNK = re.compile(r"\w+(?:(?:[./\\-]|['’](?=[a-zA-Z]))\w+)*")
 _HUMP = re.compile(r"[A-Z]{2,}s(?![A-Za-z])|[A-Z]+\d*(?![a-z\d])|[A-Z]?[a-z]+\d*|\d+[a-z]*|[A-Z]")
 _JOINT = re.compile("[_-]+")
@@ -18,7 +18,7 @@ _IDEOGRAPHS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _CONTRACTED = re.compile(r"'(?:s|m|d|re|ve|ll)$")
 
 _VOWEL = re.compile("[aeiouy]")
-# One vowel and one consonant at the end, which a silent e has followed.
+# One vowel and one consonant at the end, from which a silent e was removed.
 _SHORT = re.compile("[^aeiou]+[aeiouy][^aeiouwxy]")
 
 STOP_WORDS = frozenset(
@@ -56,10 +56,10 @@ _IRREGULAR = {
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text in its order, repeated ones as often as they occur.
 
-    Words are in lower case, without diacritics, stemmed, and those of the stop list left out. A name or a path gives itself as it stands
-    (`/` for `\\`), and all that it is made of: "utils/fooBar.py" -> utils/foobar.py, util, foobar.py, foobar, foo, bar, py. A term has
-    letters, digits and `_./-` alone, and at most LONGEST_TERM characters. Of languages that are written without spaces, each two
-    neighbouring characters are a term.
+    Words are in lower case, without diacritics, stemmed, and without those of the stop list. A name or a path is a term itself (`/` for a
+    backslash), and so are all its parts: "utils/fooBar.py" -> utils/foobar.py, util, foobar.py, foobar, foo, bar, py. A term has only
+    letters, digits and `_./-`, and at most LONGEST_TERM characters. In languages that are written without spaces, every two neighbouring
+    characters are a term.
     """
     return [term for chunk in _CHUNK.findall(text) for term in _of_chunk(chunk)]
 
@@ -107,8 +107,8 @@ def _add_word(word: str, terms: dict[str, None]) -> None:
 
 
 def stem(word: str) -> str:
-    """Return a word in lower case without its ending of number or tense (after steps 1 and 5a of Porter's algorithm, Program 14(3),
-    1980), irregular ones led back to their first form. The stem need not be a word."""
+    """Return a word in lower case without its ending of number or tense (after steps 1 and 5a of Porter's algorithm, Program 14(3), 1980),
+    irregular ones in their first form. The stem need not be a word."""
     irregular = _IRREGULAR.get(word)
     if irregular is not None:
         return irregular
@@ -139,7 +139,7 @@ def _mended(rest: str) -> str:
 
 
 def rarity(total: int, holding: int) -> float:
-    """Return the weight of a term that `holding` of `total` items hold: the idf of BM25 (Robertson and Zaragoza, 2009), never below 0."""
+    """Return the weight of a term that `holding` of `total` items have: the idf of BM25 (Robertson and Zaragoza, 2009), never below 0."""
     return math.log(1.0 + (total - holding + 0.5) / (holding + 0.5))
 
 

@@ -1,7 +1,8 @@
-"""MemoryTierManager and the queries of Neo4j, as the specification names them: transitions of items that are dictionaries, over a client
-that runs Cypher, and the transition (part 5.2) and monitoring queries (part 6.3) over a store in Neo4j.
+"""MemoryTierManager and the queries of Neo4j, by the specification's names: transitions of items that are dictionaries, over a client that
+runs Cypher, and the transition (part 5.2) and monitoring queries (part 6.3) over a store in Neo4j.
 
-The queries look at one project, or at all; nodes of others are left out. A preview is `left(…)`: the specification slices texts like lists.
+The queries look at one project, or at all, and ignore nodes that are not ours. A preview is `left(…)`: the specification slices texts like
+lists.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .stores.neo4j import Neo4jStore
 
 DELETED = "DELETED"
-# Of a store of ours an item that is to be deleted keeps its tier and is marked; of others it gets the specification's tier.
+# In a store of ours, an item that is to be deleted keeps its tier and is marked; in others it gets the specification's tier.
 TRANSITION = f"""
 MATCH (n:KnowledgeChunk|CompressedContext) WHERE n.id = $item_id
 WITH n, n:PopkitItem AND $to_tier = '{DELETED}' AS marked
@@ -34,13 +35,13 @@ RETURN n.id
 
 
 class Client(Protocol):
-    """What runs Cypher and returns the rows: a session or a transaction of Neo4j's driver, say."""
+    """A client that runs Cypher and returns the rows: a session or a transaction of Neo4j's driver, say."""
 
     def run(self, cypher: str, parameters: dict[str, object]) -> Iterable[object]: ...
 
 
 class MemoryTierManager:
-    """Evaluates items of every level and moves them. Without a client it only evaluates. The rules are those of `transitions`, which say
+    """Evaluates items of every level and moves them. Without a client it only evaluates. The rules are those of `transitions`, which says
     how they differ from the specification's code."""
 
     def __init__(self, neo4j_client: Client | None = None) -> None:
@@ -49,13 +50,14 @@ class MemoryTierManager:
         self.forgetting_model = ForgettingCurveModel(fractional=True)
 
     def evaluate_and_transition(self, memory_item: Mapping[str, object], now: datetime | None = None) -> tuple[str, str]:
-        """Return (the tier that the item has now, the action), the tier `DELETED` for one that is to be marked for deletion. Raise KeyError
-        without `id` or `created_at`, ValueError for values that are no times or numbers, LookupError where the database has no such item,
+        """Return (the item's new tier, the action); the tier is `DELETED` for an item that is to be marked for deletion. Raise KeyError
+        without `id` or `created_at`, ValueError for values that are not times or numbers, LookupError where the database has no such item,
         so that nothing was moved.
 
-        Read besides, with the specification's defaults: `tier`, `composite_score`, `access_count`, `last_accessed`, `reinforcement_count`,
+        Optional, with the specification's defaults: `tier`, `composite_score`, `access_count`, `last_accessed`, `reinforcement_count`,
         `recent_accesses_4h`, `accessed_after_demotion`; and `among_last_10`, `key_decision`, `held`, `previous_tier`, `tier_changed_at`,
-        `last_reinforced`."""
+        `last_reinforced`.
+        """
         standing = self._standing(memory_item, now or datetime.now(timezone.utc))
         decision = decide(standing)
         tier = DELETED if decision.marks else decision.tier
@@ -68,7 +70,7 @@ class MemoryTierManager:
         tier = item.get("tier", WARM)
         score = _number(item, "composite_score", 0.5)
         created, changed = _moment(item["created_at"]), item.get("tier_changed_at")
-        asked = _moment(item["last_accessed"]) if item.get("last_accessed") else created
+        accessed = _moment(item["last_accessed"]) if item.get("last_accessed") else created
         reinforcements = round(_number(item, "reinforcement_count", 0))
         since = (now - _moment(changed)).total_seconds() if changed else math.inf
         used = (now - _moment(item["last_reinforced"])).total_seconds() if item.get("last_reinforced") else math.inf
@@ -76,10 +78,10 @@ class MemoryTierManager:
         return Standing(
             tier=str(tier) if tier in TIERS else WARM,
             score=score,
-            retention=self.forgetting_model.calculate_retention_probability(str(item["id"]), asked, reinforcements, now),
+            retention=self.forgetting_model.calculate_retention_probability(str(item["id"]), accessed, reinforcements, now),
             age_hours=min(age_s, max(0.0, since) if tier == "HOT" else math.inf) / HOUR_S,
             age_days=age_s / DAY_S,
-            idle_days=max(0.0, (now - asked).total_seconds()) / DAY_S,
+            idle_days=max(0.0, (now - accessed).total_seconds()) / DAY_S,
             newest=bool(item.get("among_last_10", False)),
             lately=round(_number(item, "recent_accesses_4h", 0)),
             accesses=round(_number(item, "access_count", 0)),
@@ -94,7 +96,7 @@ class MemoryTierManager:
         )
 
     def _execute_transition(self, item_id: str, from_tier: str, to_tier: str) -> bool:
-        """Move an item; return whether it was found, False without a client."""
+        """Move an item; return whether it exists, False without a client."""
         if self.neo4j is None:
             return False
         return len(list(self.neo4j.run(TRANSITION, {"item_id": item_id, "from_tier": from_tier, "to_tier": to_tier}))) > 0
@@ -108,7 +110,7 @@ def _number(item: Mapping[str, object], name: str, default: float) -> float:
 
 
 def _moment(value: object) -> datetime:
-    """Return a time, or one in ISO 8601, with its zone; without one it is of UTC."""
+    """Return a time, or one in ISO 8601, with its zone; UTC if it names none."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value.replace("Z", "+00:00"))
     if not isinstance(value, datetime):
@@ -148,7 +150,7 @@ RETURN n.id, left(n.content, 100) AS preview ORDER BY n.composite_score DESC, n.
 
 
 def transition(store: Neo4jStore, id: str, before: str, after: str, at: float) -> bool:
-    """Move an item from one tier to another; return False where it is gone, or in another tier by now."""
+    """Move an item from one tier to another; return False where it no longer exists, or is in another tier by now."""
     return bool(store.ask(_STORE_TRANSITION, writes=True, id=id, before=before, after=after, at=at))
 
 
@@ -163,10 +165,10 @@ def compression_effectiveness(store: Neo4jStore, project: str | None = None) -> 
 
 
 def demotion_candidates(store: Neo4jStore, now: float, project: str | None = None, most: int = 10) -> list[tuple[str, float, int]]:
-    """Return HOT items that are older than 24 hours and worth less than 0.6: (id, score, accesses)."""
+    """Return HOT items that are older than 24 hours with a score below 0.6: (id, score, accesses)."""
     return [(id, score, accesses) for id, score, accesses in store.ask(_DEMOTION, project=project, now=now, most=most)]
 
 
 def archive_candidates(store: Neo4jStore, project: str | None = None, most: int = 5) -> list[tuple[str, str]]:
-    """Return WARM items that are worth at least 0.8 and were accessed 5 times: (id, beginning of the text)."""
+    """Return WARM items with a score of at least 0.8 that were accessed 5 times: (id, beginning of the text)."""
     return [(id, preview) for id, preview in store.ask(_ARCHIVE, project=project, most=most)]

@@ -1,14 +1,14 @@
-"""Transitions from tier to tier, by rules and by the word of the user. The first rule that holds decides, and says why. Pure: the time
-comes in (seconds).
+"""Decides the transitions from tier to tier, by rules and by the user's commands. The first rule that applies decides, and gives the
+reason. Pure: the time is a parameter (seconds).
 
-The specification's part 5, by the bounds of its policies (`valuation`), mended where it contradicts itself: its code never reaches
-ARCHIVE from WARM, deletes what is remembered well, and lets an item go back and forth between HOT and WARM for ever. These laws hold
-instead: every tier can be reached; nothing comes back to a tier it has left without a new access or a higher score; more score and more
-accesses never lead lower; what every session makes use of never falls from HOT; what nobody uses is COLD within a month, unless it is among
-the newest.
+The specification's part 5, by the bounds of its policies (`valuation`), corrected where it contradicts itself: its code never reaches
+ARCHIVE from WARM, deletes items that are remembered well, and lets an item move between HOT and WARM for ever. These laws hold instead:
+every tier can be reached; an item never returns to a tier it has left without a new access or a higher score; a higher score and more
+accesses never lead lower; an item that every session uses never falls from HOT; an item that nobody uses is COLD within a month, unless it
+is among the newest.
 
-Two clocks run. The wall clock says how long ago something was; the session clock how many sessions of its project have begun since. What
-decides is the lesser: a project that rests for a month has forgotten nothing when its user comes back.
+There are two clocks. The wall clock says how long ago something was; the session clock how many sessions of its project have begun since.
+The lesser decides: a project that rests for a month has forgotten nothing when its user comes back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOT_HOURS: float = HOT_TIER_POLICY["max_age_hours"]
 HOT_ENTRY: float = HOT_TIER_POLICY["min_composite_score"]
 HOT_STAYS: float = _STAYS["composite_score_minimum"]
 USED_DAYS: float = _STAYS["reinforced_within_days"]
-NEWEST: int = HOT_TIER_POLICY["max_messages"]  # so many of a project's newest items count as just said
+NEWEST: int = HOT_TIER_POLICY["max_messages"]  # of a project's newest items count as just said
 WARM_DAYS: float = WARM_TIER_POLICY["max_age_days"]
 WARM_STAYS: float = WARM_TIER_POLICY["min_composite_score"]
 WARM_ENTRY: float = _ENTRY["composite_score_minimum"]
@@ -58,8 +58,8 @@ KEY_ACCESSES: int = _KEY["access_count_minimum"]
 
 @dataclass(frozen=True)
 class Moment:
-    """When a decision is made: the time (seconds), the number of the project's newest session (0: nobody counts them), and whether the
-    item is among the NEWEST of its project."""
+    """When a decision is made: the time (seconds), the number of the project's newest session (0: sessions are not counted), and whether
+    the item is among the NEWEST of its project."""
 
     now: float
     session: int = 0
@@ -68,14 +68,15 @@ class Moment:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that a decision looks at.
+    """Everything that a decision is based on.
 
     `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`, `idle_days`: since it was made, since
     it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
     `used_days`: since it was last of use (a reinforcement), by the lesser clock; infinite where it never was. `accessed_here`, `used_here`:
-    asked for, and of use, since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
-    was asked for since, or is worth more than it was then. `waits`: an agent has added it, and nobody has said yes: nothing keeps it for
-    good."""
+    asked for, and of use, since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or was
+    asked for since, or has a higher score than then. `waits`: an agent has added it, and the user has not accepted it: nothing keeps it for
+    good.
+    """
 
     tier: str
     score: float
@@ -118,7 +119,7 @@ def entry(score: float, newest: bool) -> Decision:
 
 
 def days_idle(item: Item, since: float, moment: Moment) -> float:
-    """Return the days since a time by the lesser of the two clocks; by the wall clock alone where no sessions are counted. Never
+    """Return the days since a time by the lesser of the two clocks; by the wall clock alone where sessions are not counted. Never
     negative."""
     days = max(0.0, moment.now - since) / DAY_S
     if not moment.session or not item.session:
@@ -132,7 +133,7 @@ def retention_of(item: Item, moment: Moment) -> float:
 
 
 def standing_of(item: Item, moment: Moment, score: float) -> Standing:
-    """Return how an item of this score stands at a moment."""
+    """Return the standing of an item with this score at a moment."""
     from_hot = item.tier == WARM and item.previous_tier == HOT
     arrived = item.tier_since if item.tier == HOT else 0.0
     used = max(item.reinforced, default=-math.inf)
@@ -160,7 +161,7 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
 
 
 def decide(standing: Standing) -> Decision:
-    """Return what becomes of an item that stands so."""
+    """Return the decision for an item of this standing."""
     if standing.held:
         return Decision(standing.tier, "retain", ("you pinned it",))
     if standing.waits:
@@ -186,8 +187,8 @@ def _from_hot(at: Standing) -> Decision:
     if at.score >= WARM_ENTRY:
         return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
     if at.retention >= WARM_RETENTION:
-        return Decision(WARM, "promote_age", (left, f"still remembered with a chance of {at.retention:.2f}"))
-    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"remembered with a chance of {at.retention:.2f} only"))
+        return Decision(WARM, "promote_age", (left, f"a chance of {at.retention:.2f} of still being remembered"))
+    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"only a chance of {at.retention:.2f} of being remembered"))
 
 
 def _from_warm(at: Standing) -> Decision:
@@ -205,7 +206,7 @@ def _from_warm(at: Standing) -> Decision:
 
 
 def warm_days(reinforcements: int) -> float:
-    """Return for how many days WARM keeps what nobody asks for: as many as its memory is strong, a month at the most."""
+    """Return for how many days WARM keeps an item that nobody asks for: as many as its memory is strong, at most a month."""
     return min(WARM_DAYS * valuation.memory_strength(reinforcements) / valuation.memory_strength(0), COLD_DAYS)
 
 
@@ -219,14 +220,14 @@ def _from_cold(at: Standing) -> Decision:
             f"{_span(at, at.age_days)} old",
             _worth(at, GONE_SCORE),
             "never asked for",
-            f"remembered with a chance of {at.retention:.2f} only",
+            f"only a chance of {at.retention:.2f} of being remembered",
         )
         return Decision(COLD, "delete_expired", why, marks=True)
-    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {GONE_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
-    kept += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
-    kept += ["asked for before"] if at.accesses > GONE_ACCESSES else []
-    kept += [f"remembered with a chance of {at.retention:.2f}"] if at.retention >= GONE_RETENTION else []
-    return Decision(COLD, "retain", tuple(kept))
+    reasons = [] if old else [f"{_span(at, at.age_days)} old, less than {GONE_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
+    reasons += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
+    reasons += ["asked for before"] if at.accesses > GONE_ACCESSES else []
+    reasons += [f"a chance of {at.retention:.2f} of being remembered"] if at.retention >= GONE_RETENTION else []
+    return Decision(COLD, "retain", tuple(reasons))
 
 
 def _from_archive(at: Standing) -> Decision:
@@ -255,15 +256,15 @@ _RULES: dict[str, Callable[[Standing], Decision]] = {HOT: _from_hot, WARM: _from
 
 @dataclass(frozen=True)
 class Next:
-    """What comes next if nobody asks for an item: the decision, and when it is due (seconds)."""
+    """The next change if nobody asks for an item: the decision, and when it is due (seconds)."""
 
     decision: Decision
     at: float
 
 
 def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
-    """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes
-    any more. `score_at(time)` is what it will be worth."""
+    """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes any
+    more. `score_at(time)`: its score then."""
     times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses, *item.reinforced[-1:]]
     days = (USED_DAYS, warm_days(item.reinforcements), GONE_DAYS)
     spans = (HOT_HOURS * HOUR_S, ACTIVE_HOURS * HOUR_S, *(each * DAY_S for each in days))
@@ -273,7 +274,7 @@ def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> N
     for at in sorted(moments):
         if at <= moment.now:
             continue
-        # A moment after the bound, and among the newest no longer: others will have come.
+        # A moment after the bound, and no longer among the newest: others will have come.
         later = after(moment, at + 1.0)
         decision = decide(standing_of(item, later, score_at(at + 1.0)))
         if decision.marks or decision.tier != item.tier:
@@ -295,11 +296,11 @@ _ORDER = (COLD, WARM, HOT, ARCHIVE)  # as `promote` goes
 
 
 def moved(item: Item, by: int, now: float) -> Fields:
-    """Return the fields of an item one tier up or down. Raise BadItem where there is none, and for one that ARCHIVE would keep before
-    the user has accepted it."""
+    """Return the fields of an item one tier up or down. Raise BadItem where there is no such tier, and for an item that ARCHIVE would keep
+    before the user has accepted it."""
     at = _ORDER.index(item.tier) + by
     if not 0 <= at < len(_ORDER):
-        raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
+        raise BadItem(f"{item.id} is already {item.tier}: there is no tier {'above' if by > 0 else 'below'} it")
     if item.waits and _ORDER[at] == ARCHIVE:
         raise BadItem(
             f"{item.id} was added by an agent, and ARCHIVE keeps things for good. Accept it first: popkit memory accept {item.id}"
@@ -308,15 +309,15 @@ def moved(item: Item, by: int, now: float) -> Fields:
 
 
 def as_key(item: Item, now: float) -> Fields:
-    """Return the fields of a key decision, which ARCHIVE keeps for good; one that waits for the user goes there when it is accepted."""
+    """Return the fields of a key decision, which ARCHIVE keeps for good; an item that waits for the user goes there when it is accepted."""
     return {"key": True, **({} if item.waits else _placed(item, ARCHIVE, now))}
 
 
 def accepted(item: Item, now: float) -> Fields:
-    """Return the fields of an item of an agent's that the user accepts, also of one that was about to be deleted. Raise BadItem for one
-    that does not wait."""
+    """Return the fields of an agent's item that the user accepts, even if it was about to be deleted. Raise BadItem for one that is not
+    waiting."""
     if not item.waits:
-        raise BadItem(f"{item.id} does not wait for your yes. popkit memory list --waiting shows what does")
+        raise BadItem(f"{item.id} does not wait for your yes. popkit memory list --waiting shows the items that do")
     yes: Fields = {"source": ACCEPTED, "marked_at": None, "marked_by": ""}
     return {**yes, **(_placed(item, ARCHIVE, now) if item.key else {})}
 

@@ -1,9 +1,10 @@
-"""What an item is worth: the specification's forgetting curve (part 2.1) and signals (1.1 to 1.3), and the scores of the profiles; and the
-policies of the memory tiers, by the specification's names and in its form (4.2 to 4.5).
+"""Values items: the specification's forgetting curve (part 2.1) and signals (1.1 to 1.3), and the scores of the profiles; and the policies
+of the memory tiers, by the specification's names and in its form (4.2 to 4.5).
 
-Counts show which names a project needs again, and the specification's composite adds nothing to them. For prose neither helps; what a
-sentence says does. docs/measured.md has the figures. Pure: the time may be passed in. `transitions`, `job` and `exchange` read their bounds
-from the policies, which hold nothing unused; docs/memory.md explains each value or missing key that differs from the specification.
+Counts show which names a project needs again, and the specification's composite adds nothing to them. For prose neither helps; the
+information in a sentence does. docs/measured.md has the figures. Pure: the time may be a parameter. `transitions`, `job` and `exchange`
+read their bounds from the policies, which have no unused values; docs/memory.md explains each value or missing key that differs from the
+specification.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ DAY_S = 86_400.0
 
 
 def days_between(earlier: datetime, later: datetime, fractional: bool = True) -> float:
-    """Return the days from one moment to a later one, whole ones unless `fractional`; 0 where a clock has leapt back. A moment without a
-    zone is one of UTC."""
+    """Return the days from one moment to a later one, whole ones unless `fractional`; 0 where the clock was set back. A moment without a
+    zone is in UTC."""
     zoned = [at if at.tzinfo else at.replace(tzinfo=timezone.utc) for at in (earlier, later)]
     span = zoned[1] - zoned[0]
     return max(0.0, span.total_seconds() / DAY_S if fractional else float(span.days))
 
 
 class ForgettingCurveModel:
-    """Ebbinghaus' curve with spaced repetition. `fractional` as of SignalCalculator. Its history of reinforcements is each item's own
+    """Ebbinghaus' curve with spaced repetition. `fractional`: as for SignalCalculator. The history of reinforcements is kept in each item
     (`Item.reinforced`), so that it lasts as long as the item."""
 
     STRENGTH_INCREMENT = 0.5
@@ -72,7 +73,7 @@ def memory_strength(reinforcements: int) -> float:
 
 
 def days_until(chance: float, reinforcements: int) -> float:
-    """Return after how many days without an access the chance has fallen to this."""
+    """Return the number of days without an access after which the chance has fallen to this."""
     return -memory_strength(reinforcements) * math.log(chance)
 
 
@@ -80,7 +81,7 @@ WEIGHTS = {"retention_value": 0.35, "uniqueness": 0.25, "confidence": 0.20, "acc
 
 
 class ValueClassification:
-    """Four signals, each from 0 to 1, and what they come to."""
+    """Four signals, each from 0 to 1, and their composite."""
 
     def __init__(self, retention_value: float, uniqueness: float, confidence: float, access_recency: float) -> None:
         self.retention_value = retention_value
@@ -95,10 +96,10 @@ class ValueClassification:
 
 
 class SignalCalculator:
-    """The signals, from what is known of an item.
+    """The signals of an item.
 
-    The specification counts whole days, under which an item is new until its first day is over: a third of all items, and the steepest part
-    of the curve. `fractional` counts parts of days; the job does.
+    The specification counts whole days, so an item is new until its first day is over: a third of all items, and the steepest part of the
+    curve. `fractional` counts parts of days; the job does so.
     """
 
     FORGETTING_LAMBDA = 0.1
@@ -114,8 +115,8 @@ class SignalCalculator:
         return min(1.0, weighted / 20.0)
 
     def calculate_uniqueness(self, embedding: Sequence[float], all_embeddings: Sequence[Sequence[float]], top_k: int = 5) -> float:
-        """Return how little it is like the `top_k` items nearest to it, 0 to 1; 1 where there is nothing else. The specification's formula
-        goes above 1 where the nearest items point the other way (a negative cosine): that is 1, as nothing is less alike than that."""
+        """Return how little it is like the `top_k` items nearest to it, 0 to 1; 1 where there is no other item. The specification's formula
+        exceeds 1 where the nearest items point the other way (a negative cosine): the result is then 1."""
         if len(all_embeddings) < 2:
             return 1.0
         others = sorted((cosine(embedding, other) for other in all_embeddings if other != embedding), reverse=True)[:top_k]
@@ -135,9 +136,9 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
     return sum(x * y for x, y in zip(a, b)) / lengths if lengths else 0.0
 
 
-# The strength that is worth a half. What was written once in one session is then worth less than a tenth.
+# The strength that is worth a half. An item that was written once in one session is then worth less than a tenth.
 HALF = 0.67
-# What the user has said to remember is worth at least so much: the job never deletes it.
+# The least worth of an item that the user has said to remember: the job never deletes it.
 LEAST_OF_USER = 0.5
 
 SIGNALS = SignalCalculator(fractional=True)
@@ -149,7 +150,7 @@ def _counted(item: Item) -> float:
 
 
 def strength(item: Item) -> float:
-    """Return how likely an item is wanted again, for its length; for ranking within one profile."""
+    """Return how likely an item is wanted again, relative to its length; for ranking within one profile."""
     if item.profile == CODE:
         return _counted(item) / math.sqrt(len(item.text) + 2)
     return item.uniqueness * (1 + math.log(1 + item.access_count + item.reinforcements))
@@ -184,12 +185,12 @@ HOT_TIER_POLICY: dict[str, Any] = {
     "max_messages": 10,
     "min_composite_score": 0.7,
     "compression_allowed": False,
-    # What stays once it is there.
+    # Items that stay once they are there.
     "retention_criteria": {"composite_score_minimum": 0.6, "reinforced_within_days": 3},
 }
 
 WARM_TIER_POLICY: dict[str, Any] = {
-    "max_age_days": 7,  # since the last access, and longer for what was reinforced
+    "max_age_days": 7,  # since the last access, and longer for reinforced items
     "min_composite_score": 0.3,
     "compression_levels": [FULL, SUMMARY],
     # To HOT.
@@ -199,7 +200,7 @@ WARM_TIER_POLICY: dict[str, Any] = {
         "composite_score_rises_above": 0.75,
         "reinforcement_count_minimum": 2,
     },
-    # From HOT, where any of it holds.
+    # From HOT, where any of these holds.
     "entry_criteria": {"composite_score_minimum": 0.5, "retention_probability_minimum": 0.5},
 }
 
@@ -215,7 +216,7 @@ COLD_TIER_POLICY: dict[str, Any] = {
 ARCHIVE_TIER_POLICY: dict[str, Any] = {
     "compression_levels": [FULL, SUMMARY],
     "backup_frequency": "weekly",
-    # Any tier's way here; a key decision needs none of it.
+    # The way here from any tier; a key decision needs none of it.
     "entry_criteria": {"composite_score_minimum": 0.8, "access_count_minimum": 5},
 }
 

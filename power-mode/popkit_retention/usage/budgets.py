@@ -81,9 +81,9 @@ def in_words(standing: Standing) -> str:
 
 
 def advice_for(standing: Standing) -> str:
-    """Return what lets requests go again."""
+    """Return advice on how to send requests again."""
     name = f"{standing.scope}_{standing.unit}"
-    return f"To raise it: popkit budget set {name}=…; to let requests go all the same: popkit budget set on_exceeded={WARN}"
+    return f"To raise it: popkit budget set {name}=…; to send requests anyway: popkit budget set on_exceeded={WARN}"
 
 
 def limits_of(config: Mapping[str, Any]) -> Limits:

@@ -200,7 +200,7 @@ def _used(row: Sequence[Any]) -> Used:
 
 
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return doctor's check of limits, database and traces: whether what is configured can be used. Changes nothing, and opens no database
+    """Return doctor's check of limits, database and traces: whether the configured ones can be used. Changes nothing, and opens no database
     that is not configured."""
     context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
     limits = sum(limit is not None for limit in budgets.limits_of(context))
@@ -213,7 +213,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
         facts["waiting"] = _waiting(environ)
         facts["database"] = _checked_name(environ)
     except (DatabaseUnavailable, OSError) as error:
-        return Check(_NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
+        return Check(_NAME, WARNING, clean(str(error)), "Until then, contexts are built without limits, and nothing is recorded.", **facts)
     summary = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")
     summary += f"; {counted(facts['waiting'], 'request')} to be sent there with the next popkit budget" if facts["waiting"] else ""
     return Check(_NAME, OK, summary, **facts)
@@ -230,7 +230,7 @@ def _checked_name(environ: Mapping[str, str]) -> str:
         if "error" not in answer:
             return str(answer["database"])
     except (ValueError, KeyError):
-        answer = {"error": (done.stderr.strip().splitlines() or ["popkit budget said nothing"])[-1]}
+        answer = {"error": (done.stderr.strip().splitlines() or ["popkit budget printed nothing"])[-1]}
     raise DatabaseUnavailable(answer["error"])
 
 

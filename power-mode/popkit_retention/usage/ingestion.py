@@ -150,10 +150,10 @@ class _Run:
             self._read_one(source, mark)
             if len(self._used) >= _ROWS or len(self._marks) >= _FILES:
                 count += self._write()
-        gone = known.keys() - {source.key for source in sources}
-        if gone:
+        deleted = known.keys() - {source.key for source in sources}
+        if deleted:
             with self._store.writing() as db:
-                for path in gone:
+                for path in deleted:
                     db.change("DELETE FROM files WHERE path = :path", path=path)
         return count + self._write()
 
@@ -276,8 +276,8 @@ def mark_of(path: str) -> tuple[int, int] | None:
 
 
 def read_on(path: str, mark: Mark | None, take: Callable[[bytes], object]) -> Mark:
-    """Pass the lines that a file has gained since its Mark to `take`; return the new Mark. A file that has shrunk or was replaced, as by a
-    clear, is read whole. A last line without a line break is passed as it is, and again the next time. OSError, ValueError."""
+    """Pass the lines that a file has gained since its Mark to `take`; return the new Mark. Read a file that has shrunk or was replaced, as
+    by a clear, from its beginning. A last line without a line break is passed too, and again the next time. OSError, ValueError."""
     with open_regular(path) as file:
         stat = os.fstat(file.fileno())
         end = mark.read if mark and mark.read <= stat.st_size and _seal(file, mark.read) == mark.seal else 0

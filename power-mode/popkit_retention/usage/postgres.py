@@ -53,7 +53,7 @@ _TABLES = (
     "CREATE INDEX idx_context_usage_day ON context_usage (day)",
     f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')",
 )
-# Asked of the catalog itself: to_regclass may answer from before another process has made them.
+# Queries the catalog itself: to_regclass may answer from before another process has created them.
 _IS_THERE = "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = :name AND relkind = 'r' AND pg_catalog.pg_table_is_visible(oid)"
 
 
@@ -177,7 +177,7 @@ class PostgresStore(UsageStore):
         if is_made:
             return
         if not create:
-            raise FileNotFoundError(f"{self.words}: nobody has made the tables yet")
+            raise FileNotFoundError(f"{self.words}: its tables do not exist yet")
         with self.writing() as db:
             _lock(db)
             for statement in () if self._is_made(db) else _TABLES:
@@ -207,7 +207,7 @@ def _lock(db: Statements) -> None:
     until = time.monotonic() + MIGRATION_S
     while not db.ask("SELECT pg_try_advisory_xact_lock(:lock)", lock=LOCK)[0][0]:
         if time.monotonic() > until:
-            raise TimeoutError(f"another process has been making the tables for {MIGRATION_S:.0f} s")
+            raise TimeoutError(f"another process has been creating the tables for {MIGRATION_S:.0f} s")
         time.sleep(_POLL_S)
 
 

@@ -101,7 +101,7 @@ class SqliteStore(UsageStore):
         except FileNotFoundError:
             raise
         except _WRONG as error:
-            raise NotWritable(f"{WORDS} does not take what was to be written ({type(error).__name__})") from None
+            raise NotWritable(f"{WORDS} does not accept these rows ({type(error).__name__})") from None
         except StoreError as error:
             kind = DatabaseTooNew if isinstance(error, StoreTooNew) else DatabaseUnavailable
             raise kind(str(error)) from None
@@ -163,7 +163,7 @@ def _import_old_file(db: sqlite3.Connection, path: str) -> None:
     except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise DatabaseUnavailable(
-            f"{old} cannot be imported into {os.path.basename(path)} ({reason}), so nothing of it was. Try again, or move it away"
+            f"{old} cannot be imported into {os.path.basename(path)} ({reason}), so none of it was. Try again, or move it away"
         ) from None
     for name in (old, *(old + suffix for suffix in _SUFFIXES)):
         with suppress(FileNotFoundError):
@@ -184,7 +184,7 @@ def _copy(old: str, db: sqlite3.Connection) -> None:
         source.execute("BEGIN")
         tables, is_ours = source.execute(_OLD_TABLES).fetchone()
         if not tables:
-            return  # it was being made
+            return  # it was being created
         if not is_ours:
             raise ValueError("it is not PopKit's")
         ((version,),) = source.execute("SELECT version_num FROM popkit_context_version").fetchall() or ((None,),)

@@ -111,11 +111,11 @@ class UsageStore:
 
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
         """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
-        rows, kept = list(used), [_kept(each) for each in snapshots]
+        rows, stored = list(used), [_snapshot_values(each) for each in snapshots]
         with self.writing() as db:
             self.record(db, rows)
-            if kept:  # one that exists stays as it is: the answer to a COMMIT may have been lost
-                db.insert(*self._inserting("context_snapshots", SNAPSHOTS), "ON CONFLICT (id) DO NOTHING", kept)
+            if stored:  # one that exists stays as it is: the answer to a COMMIT may have been lost
+                db.insert(*self._inserting("context_snapshots", SNAPSHOTS), "ON CONFLICT (id) DO NOTHING", stored)
 
     def record(self, db: Statements, used: Iterable[Used]) -> None:
         """Record requests within the caller's transaction."""
@@ -158,14 +158,14 @@ class UsageStore:
         return True
 
     def sweep_some(self, now: float, snapshot_days: int, sessions: Iterable[str], most: int) -> int:
-        """Remove at most so many old rows of each kind in one transaction; return how many went."""
+        """Remove at most this many old rows of each kind in one transaction; return how many were removed."""
         before = self.time.format("before")
         with self.writing() as db:
-            gone = db.change(_OLD_USAGE, day=day_of(now - KEPT_DAYS * DAY_S), most=most)
-            gone += db.change(_OLD_SNAPSHOTS.format(before), before=now - snapshot_days * DAY_S, most=most)
+            deleted = db.change(_OLD_USAGE, day=day_of(now - KEPT_DAYS * DAY_S), most=most)
+            deleted += db.change(_OLD_SNAPSHOTS.format(before), before=now - snapshot_days * DAY_S, most=most)
             for session in sorted(sessions):
-                gone += db.change(_BEYOND, session=session, kept=MOST_OF_A_SESSION, most=most)
-        return gone
+                deleted += db.change(_BEYOND, session=session, kept=MOST_OF_A_SESSION, most=most)
+        return deleted
 
     # --- queries -------------------------------------------------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class UsageStore:
         return [(row[0], _sum(row[1:])) for row in rows]
 
     def by_session(self, since: str = "", user: str = "", most: int = 100) -> list[SessionUsed]:
-        """Return the sessions that used anything since a day, the newest first, at most so many."""
+        """Return at most this many sessions that used anything since a day, the newest first."""
         query = f"SELECT session_id, max(user_id), max(project), {self.seconds.format('max(at)')} AS newest, {_SUMS} FROM context_usage"
         rows = self._query(query, since, user, "GROUP BY session_id ORDER BY newest DESC LIMIT :most", most=most)
         return [SessionUsed(row[0], row[1], row[2], float(row[3]), _sum(row[4:])) for row in rows]
@@ -195,7 +195,7 @@ class UsageStore:
         return sorted(user for (user,) in self._query("SELECT user_id FROM context_usage", since, "", "GROUP BY user_id"))
 
     def snapshots(self, session_id: str, most: int) -> list[Snapshot]:
-        """Return the newest snapshots of a session, newest first, at most so many."""
+        """Return at most this many of a session's newest snapshots, newest first."""
         columns = ", ".join(self.seconds.format(name) if name in _TIMES else name for name in SNAPSHOTS)
         query = f"SELECT {columns} FROM context_snapshots WHERE session_id = :session ORDER BY created_at DESC LIMIT :most"
         with self.reading() as db:
@@ -217,7 +217,7 @@ def _row(used: Used) -> dict[str, Any]:
     return {**names, "at": _time(used.at), "day": day_of(used.at), **dict(zip(TOKENS, tokens)), "usd": used.usd}
 
 
-def _kept(snapshot: Snapshot) -> dict[str, Any]:
+def _snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
     documents = {name: json.dumps(getattr(snapshot, name)) for name in ("tier_breakdown", "pruning_strategy")}
     return {**snapshot._asdict(), **documents, "created_at": _time(snapshot.created_at)}
 

@@ -98,7 +98,7 @@ class Writer:
             self._is_warned = True
             _LOG.warning(
                 "Some snapshots and usage are not written, because the database cannot be reached or does not keep up. "
-                "`popkit budget` says what is wrong."
+                "`popkit budget` shows what is wrong."
             )
 
     # --- the thread ----------------------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Writer:
             self._store = None
 
     def _put_back(self, batch: list[Item]) -> None:
-        """Return an unwritten batch to the front of the queue; drop what has no room any more, the oldest first."""
+        """Return an unwritten batch to the front of the queue; drop items that no longer fit, the oldest first."""
         room = max(0, MOST_WAITING - len(self._queue)) if not self._is_closed else 0
         self._lose(len(batch) - room if len(batch) > room else 0)
         self._queue.extendleft(reversed(batch[len(batch) - min(room, len(batch)) :]))
@@ -165,7 +165,7 @@ class Writer:
         try:
             done = self._store.sweep(now, self._keep_days, self._sessions, lambda: not self._queue and not self._is_closed)
         except Exception as error:  # noqa: BLE001  the thread must live: no write depends on this
-            _LOG.debug("What is old could not be removed (%s).", type(error).__name__)
+            _LOG.debug("Old rows could not be removed (%s).", type(error).__name__)
             done = True
         if done:
             self._swept = now

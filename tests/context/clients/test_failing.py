@@ -63,7 +63,7 @@ def test_books_that_cannot_be_written_fail_no_call(api: Providers, kind: Kind, c
     desk = Desk(api, ledger=Torn())
     assert kind.text(kind.ask(desk.client(kind))) == TEXT
     assert kind.said(kind.ask(desk.client(kind), stream=True, **USAGE[kind.name])) == TEXT
-    assert "what a call used could not be taken down (OSError" in caplog.text
+    assert "the usage of a call could not be recorded (OSError" in caplog.text
     assert CONTENT not in caplog.text
 
 

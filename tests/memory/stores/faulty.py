@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
-from popkit_retention.memory.stores import Batch, Change, check_given, write_all
+from popkit_retention.memory.stores import Batch, Change, check_expected, write_all
 from popkit_retention.memory.stores import change_contracts as changes
 from popkit_retention.memory.stores import conformance as items
 from popkit_retention.memory.stores import query_contracts as queries
@@ -68,7 +68,7 @@ class Replaces(InMemoryStore):
         super().add(items)
 
 
-@breaks(items.what_makes_no_sense_is_refused)
+@breaks(items.invalid_items_are_refused)
 class LeavesOutWhatIsBad(InMemoryStore):
     def add(self, items):
         for item in items:
@@ -241,22 +241,22 @@ class AccessesBeforeItAdds(InMemoryStore):
         super().write(replace(batch, access=[]))
 
 
-@breaks(changes.what_is_given_must_still_hold)
+@breaks(changes.expected_values_must_still_hold)
 class AsksForNothing(InMemoryStore):
     def write(self, batch):
-        super().write(replace(batch, given={}))
+        super().write(replace(batch, expected={}))
 
 
-@breaks(changes.of_several_that_give_the_same_one_writes)
+@breaks(changes.concurrent_counts_are_not_lost)
 class LooksThenWrites(InMemoryStore):
     def write(self, batch):
-        for key, value in batch.given.items():
-            check_given(key, value, self.value(key))
+        for key, value in batch.expected.items():
+            check_expected(key, value, self.value(key))
         slowly()
-        super().write(replace(batch, given={}))
+        super().write(replace(batch, expected={}))
 
 
-@breaks(items.what_is_removed_is_gone)
+@breaks(items.removed_items_are_deleted)
 class KeepsOriginalsOfTheRemoved(InMemoryStore):
     def remove(self, ids):
         kept = dict(self._originals)
@@ -311,7 +311,7 @@ class FindsWhatIsMarked(InMemoryStore):
             self._items = kept
 
 
-@breaks(queries.what_is_found_follows_changes)
+@breaks(queries.searches_follow_changes)
 class FindsWhatWas(InMemoryStore):
     def change(self, changes):
         return super().change(changes)
@@ -389,7 +389,7 @@ class NeverShortens(InMemoryStore):
         return 0
 
 
-@breaks(queries.others_see_what_is_done)
+@breaks(queries.others_see_changes)
 class TellsNobody(InMemoryStore):
     """Each thread, and each connection, has a state of its own."""
 

@@ -93,7 +93,7 @@ def test_where_no_home_is_known_it_says_so() -> None:
 
 
 def test_a_file_that_is_not_to_be_made_is_missed(tmp_path: Path) -> None:
-    refused(lambda: open_store("", {"POPKIT_HOME": str(tmp_path)}, create=False), "is not there")
+    refused(lambda: open_store("", {"POPKIT_HOME": str(tmp_path)}, create=False), "does not exist yet")
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown() -> None:
@@ -162,8 +162,8 @@ def test_a_server_of_another_version_is_told(version: str, fits: bool) -> None:
         ("AuthError", "Neo.ClientError.Security.Unauthorized", "NEO4J_PASSWORD"),
         ("ClientError", "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase", "Make it writable"),
         ("ForbiddenOnReadOnlyDatabase", "", "Make it writable"),
-        ("TransientError", "Neo.TransientError.Transaction.DeadlockDetected", "takes too long"),
-        ("ClientError", "Neo.ClientError.Transaction.TransactionTimedOut", "takes too long"),
+        ("TransientError", "Neo.TransientError.Transaction.DeadlockDetected", "took too long"),
+        ("ClientError", "Neo.ClientError.Transaction.TransactionTimedOut", "took too long"),
         ("ServiceUnavailable", "", "cannot be reached"),
         ("ClientError", "Neo.ClientError.Statement.SyntaxError", "it cannot do that (the first line)"),
     ],

@@ -214,7 +214,7 @@ def test_a_server_that_may_only_be_read_says_so_and_keeps_what_it_has(store: Neo
     server.tell("read-only")
     try:
         for use in (lambda: store.add([example(2)]), lambda: store.access(["m00001"], NOW), lambda: store.remove(["m00001"])):
-            refused(use, "may only be read", "Make it writable")
+            refused(use, "is read-only", "Make it writable")
         assert [item.to_json() for item in store.scan()] == [example(1).to_json()]
     finally:
         server.tell("writable")

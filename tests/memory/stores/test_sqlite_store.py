@@ -49,7 +49,7 @@ def test_the_file_is_private_and_known_by_its_head(path: str) -> None:
 
 def test_a_file_that_is_missing_is_made_only_when_asked(tmp_path: Path) -> None:
     missing = tmp_path / "memory.sqlite"
-    refused(lambda: SqliteStore(str(missing), create=False), "is not there", "popkit memory learn")
+    refused(lambda: SqliteStore(str(missing), create=False), "does not exist yet", "popkit memory learn")
     assert not missing.exists()
 
 
@@ -121,11 +121,11 @@ def test_any_flipped_bit_of_an_original_is_found_or_harmless(path: str) -> None:
 @pytest.mark.parametrize(
     ("harm", "found"),
     [
-        ("UPDATE words SET items = items + 1", "counted wrongly"),
-        ("UPDATE extents SET length = 0", "counted wrongly"),
+        ("UPDATE words SET items = items + 1", "counts of words are wrong"),
+        ("UPDATE extents SET length = 0", "counts of items in the index are wrong"),
         ("DELETE FROM found WHERE rowid = 3", "1 items are not in the index"),
-        ("INSERT INTO found (rowid, words, length) VALUES (999, '1', 1)", "1 items are in the index of words that should not be"),
-        ("UPDATE items SET marked_at = 5.0 WHERE id = 'm00005'", "1 items are in the index of words that should not be"),
+        ("INSERT INTO found (rowid, words, length) VALUES (999, '1', 1)", "1 items are in the index of words but should not be"),
+        ("UPDATE items SET marked_at = 5.0 WHERE id = 'm00005'", "1 items are in the index of words but should not be"),
         ("UPDATE items SET score = 7.0 WHERE id = 'm00005'", "score is 7.0"),
         ("UPDATE items SET tier = 'LUKEWARM' WHERE id = 'm00005'", "LUKEWARM"),
         ("DELETE FROM originals", "m00001: its original is missing"),
@@ -171,7 +171,7 @@ def test_a_full_or_read_only_file_says_so_and_nothing_is_lost(path: str) -> None
         refused(lambda: store.add(more), "disk is full", "Free some space")
         refused(lambda: store.change([Change(f"m{n:05d}", {"text": "long " * 999}) for n in range(40)]), "disk is full")
         store._db.execute("PRAGMA query_only = ON")
-        refused(lambda: store.access(["m00001"], NOW), "cannot be written")
+        refused(lambda: store.access(["m00001"], NOW), "read-only")
         store._db.execute("PRAGMA query_only = OFF")
         assert [item.to_json() for item in store.scan()] == before
         assert store.verify() == []

@@ -18,8 +18,8 @@ from ..service import Caller, ContextService, Notice, Request, Used
 Arguments = dict[str, Any]
 
 _log = logging.getLogger("popkit_retention.context")
-# The field in which a call overrides settings (it is not sent, and stands in the argument `extra_body` that every method has), and in which
-# an answer carries what there is to say of its request.
+# The field in which a call overrides settings (it is not sent, and is passed in the argument `extra_body` that every method has), and in
+# which an answer carries the notice for its request.
 FIELD = "popkit"
 # By this header the packages ask for the response itself; "stream" leaves its body to be read by the caller.
 _RAW_HEADER, UNREAD = "x-stainless-raw-response", "stream"
@@ -103,7 +103,7 @@ class Call:
                 self._put("messages", prepared.messages)
 
     def mark(self, answer: Any) -> Any:
-        """Put what there is to say into the field `popkit` of an answer, a stream, its first event or a failure; return it."""
+        """Put the notice into the field `popkit` of an answer, a stream, its first event or a failure; return it."""
         if self._notice:
             with suppress(AttributeError, TypeError, ValueError):
                 begins = getattr(answer, "type", None) == "message_start"  # of a stream of Anthropic's, with the message that it makes

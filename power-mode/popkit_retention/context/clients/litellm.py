@@ -54,7 +54,7 @@ class PopkitContext(CustomLogger):
                 with self._service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
                     data["messages"] = await anyio.to_thread.run_sync(self._built, user, provider, data) or data["messages"]
             except BudgetExceeded as error:
-                # As LiteLLM tells of a budget of its own: its endpoints make a body of this in the form of each provider.
+                # As LiteLLM reports its own budgets: its endpoints turn this into a body in the form of each provider.
                 raise HTTPException(429, {"error": str(error), "type": "budget_exceeded", "limit": error.standing._asdict()}) from None
         return data
 

@@ -1,6 +1,6 @@
-"""A domain: data of one kind that a retention policy rules over, and which of its resources a policy releases, and why. `memory` is the
-long-term memory, `rag` the archive of contents that left contexts. Collection, holds and archives know a domain by this protocol alone.
-The rules are pure: the time is a parameter, nothing is deleted."""
+"""Domains: data of one kind that a retention policy rules, and the rules that release or keep each resource. `memory` is the long-term
+memory, `rag` the archive of contents that left contexts. Collection, holds and archives know a domain by this protocol alone. The rules are
+pure: the time is a parameter, nothing is deleted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USER, TOOL, JOB = ACTORS = ("user", "tool", "job")
 
 @dataclass(frozen=True)
 class Content:
-    """One resource as an archive keeps it: `data` comes back byte for byte; `about` is JSON, whatever the domain needs to put it back."""
+    """One resource as an archive keeps it: `data` comes back byte for byte; `about` is JSON, whatever the domain needs to restore it."""
 
     id: str
     data: bytes
@@ -34,31 +34,31 @@ class Content:
 
 @dataclass(frozen=True)
 class Described:
-    """One resource in words for a person: what it is (secrets masked), of which project (its key) and session, its bytes, and `stands`, a
-    sentence on its stage of life."""
+    """One resource in words for a person: a label (secrets masked), its project (the key) and session, its bytes, and `stage`, a sentence
+    on its stage of life."""
 
     id: str
     label: str
     project: str
     session: str
     bytes: int
-    stands: str
+    stage: str
 
 
 class Domain(Protocol):
-    """DomainUnavailable where its store cannot be used. Where `ids` are given, those that are unknown are passed over."""
+    """DomainUnavailable where its store cannot be used. Unknown `ids` are skipped."""
 
     name: str
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
     ) -> Iterator[Resource]:
-        """Return what is stored (of one project, by its key; these ids only; not of the projects `without`), with the vetoes of holds and
-        pins at a time; never those whose content is gone already."""
+        """Return the stored resources (of one project, by its key; only these ids; not of the projects `without`), with the vetoes of holds
+        and pins at a time; never those whose content is already deleted."""
         ...
 
     def matching_ids(self, word: str, project: str | None = None) -> list[str]:
-        """Return the ids that a word can mean: the one that it is, else at most five that begin so."""
+        """Return the ids that a word can mean: that id itself, else at most five that begin with it."""
         ...
 
     def describe(self, ids: Sequence[str]) -> dict[str, Described]:
@@ -70,43 +70,44 @@ class Domain(Protocol):
         ...
 
     def holds(self) -> list[Hold]:
-        """Return all holds that ever were, oldest first."""
+        """Return all holds, past and present, oldest first."""
         ...
 
     def add_hold(self, hold: Hold) -> None:
-        """Keep a hold; one of the same id is left as it is."""
+        """Keep a hold; leave an existing one of the same id unchanged."""
 
     def release_hold(self, id: str, at: float) -> bool:
         """End a hold; return whether it was in force."""
         ...
 
     def marked(self) -> dict[str, Mark]:
-        """Return what is to be deleted."""
+        """Return the marks of resources that are to be deleted, by id."""
         ...
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
-        """Mark resources, but for those that are held or marked already; return which ones it marked."""
+        """Mark resources, except those that are held or marked already; return the ids that were marked."""
         ...
 
     def unmark(self, ids: Sequence[str]) -> list[str]:
-        """Take marks back; return which ones there were."""
+        """Take marks back; return the ids that were marked."""
         ...
 
     def delete(self, ids: Sequence[str], now: float) -> list[str]:
-        """Delete marked resources for good, but for those that are held; return which ones went. In one transaction with their marks."""
+        """Delete marked resources for good, except those that are held; return the ids that were deleted. In one transaction with their
+        marks."""
         ...
 
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
-        """Yield resources as an archive keeps them, in this order, without those that have no content any more."""
+        """Yield resources as an archive keeps them, in this order, without those whose content is deleted."""
         ...
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
-        """Bring archived resources back under their ids; return which ones were missing and are there now. Their age counts from `now`.
-        What is there already stays as it is. Done twice it changes nothing the second time."""
+        """Restore archived resources under their ids; return the ids that were missing and now exist. Their age counts from `now`. Existing
+        resources stay unchanged, so a second restore changes nothing."""
         ...
 
     def compact(self) -> bool:
-        """Give the space of what was deleted back to the system; False where there was no room or time for it."""
+        """Return the space of deleted resources to the system; False where there was no room or time for it."""
         ...
 
     def close(self) -> None:
@@ -116,18 +117,18 @@ class Domain(Protocol):
 # --- rules --------------------------------------------------------------------------------------------------------------------------------
 
 DAY_S = 86_400.0
-# Reason codes. The first of a verdict is the one that decides, in the specification's order.
+# Reason codes. The first of a verdict decides, in the specification's order.
 ELIGIBLE = "older_than_retention_period"
 PROTECTED_SESSION, PROTECTED_CONTEXT = "protected_session", "protected_context"
 INVALID_SOURCE_TYPE, EXCLUDED_SOURCE_TYPE = "invalid_source_type", "source_type_not_in_policy"
 INVALID_TIMESTAMP, WITHIN_PERIOD = "invalid_timestamp", "within_retention_period"
 INVALID_RESOURCE = "invalid_resource"
-# Reasons that precede every policy, and that the domain or a collection finds.
+# Reasons that precede every policy, found by the domain or a collection.
 ON_HOLD, PINNED, PLACEHOLDER = "on_hold", "pinned", "placeholder_in_transcript"
 
 
 class Resource(NamedTuple):
-    """One stored thing. `created_at`: seconds since the epoch from which its age counts, None where it is unknown. `sessions`: the ids
+    """One stored resource. `created_at`: seconds since the epoch from which its age counts, None where it is unknown. `sessions`: the ids
     of the sessions that it is from. `vetoes`: reason codes that keep it, whatever its policy says."""
 
     id: str
@@ -139,7 +140,7 @@ class Resource(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a policy says of one resource: its reason codes, the one that decides first."""
+    """A policy's verdict on one resource: its reason codes, the deciding one first."""
 
     id: str
     reasons: tuple[str, ...]
@@ -148,8 +149,8 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Applied:
-    """What a policy says of resources. `eligible` (oldest first, at most the policy's limit) may be deleted, `protected` may not;
-    `left_out` were eligible beyond the limit. `cutoff` in seconds: what came to be later is kept."""
+    """A policy's verdicts on resources. `eligible` (oldest first, at most the policy's limit) may be deleted, `protected` may not;
+    `left_out` were eligible beyond the limit. `cutoff` in seconds: later resources are kept."""
 
     cutoff: float
     policy: RetentionPolicy
@@ -186,13 +187,14 @@ def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: flo
         else:
             eligible.append(Verdict(id, (ELIGIBLE,), created_at))
     eligible.sort(key=attrgetter("created_at", "id"))
-    taken = eligible[: policy.limit]
-    return Applied(cutoff, policy, taken, protected, len(eligible) - len(taken))
+    within_limit = eligible[: policy.limit]
+    return Applied(cutoff, policy, within_limit, protected, len(eligible) - len(within_limit))
 
 
 def resource_of(value: object) -> Resource:
     """Return a resource as a caller describes it: an object with `id`, `created_at`, `source_type`, `session_id`, `context_id`. It never
-    fails: what is not understood is protected. A session's id is a text and a context's a number; nothing of another type equals them."""
+    fails: a value that is not understood is protected. A session's id is a text and a context's a number; values of another type equal
+    neither."""
     if not isinstance(value, dict):
         return Resource("", None, "", vetoes=(INVALID_RESOURCE,))
     id, source_type = value.get("id"), value.get("source_type")
@@ -213,11 +215,11 @@ def resource_of(value: object) -> Resource:
 def created_at_of(value: Mapping[str, object]) -> float | None:
     """Return the seconds since the epoch of a `created_at`: an ISO 8601 text (UTC where it names no zone) or such seconds; None for
     anything else, milliseconds too."""
-    given = value.get("created_at")
-    if isinstance(given, str):
-        return _from_iso(given)
-    if isinstance(given, (int, float)) and not isinstance(given, bool) and 0 <= given <= _LAST_S:
-        return float(given)
+    created_at = value.get("created_at")
+    if isinstance(created_at, str):
+        return _from_iso(created_at)
+    if isinstance(created_at, (int, float)) and not isinstance(created_at, bool) and 0 <= created_at <= _LAST_S:
+        return float(created_at)
     return None
 
 

@@ -1,8 +1,8 @@
 """The domain `memory`: items of the long-term memory, in whatever store the user has configured, as resources of governance: their age,
 their sessions, their bytes in an archive.
 
-Its marks are those that a retention policy made (`marked_by` is BY_POLICY); what the user, a tool or memory's own job wants forgotten is
-memory's own matter. A store that nobody has made is an empty domain, and only a hold or an archive that comes back makes one.
+Its marks are those that a retention policy made (`marked_by` is BY_POLICY); items that the user, a tool or memory's own job wants forgotten
+are memory's own business. A store that does not exist yet is an empty domain; only a hold or a restored archive creates one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...extras import reach
 from ...memory import exchange, holds
 from ...memory.exchange import Folder
 from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
-from ...memory.learning import Taught
+from ...memory.learning import Origins
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
 from ...memory.stores.reference import InMemoryStore, in_batches
 from ...memory.transitions import GRACE_S
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from ...memory.stores import Store
 
 _AT_ONCE = 500  # items that are held in memory
-_FOUND = 5  # ids that a word can mean
+_MOST_MATCHES = 5  # the most ids that a word can mean
 
 
 class MemoryDomain:
-    """See `Domain`. `now` is asked for the time (seconds); `store`: another one than the user has configured. The caller sees to it that
-    only one process governs at a time; others may use the memory meanwhile."""
+    """See `Domain`. `now` returns the time (seconds); `store`: another one than the user has configured. The caller ensures that only one
+    process governs at a time; others may use the memory meanwhile."""
 
     name = MEMORY
 
@@ -53,17 +53,17 @@ class MemoryDomain:
         self._now = now
         self._opened = store
 
-    # --- asking --------------------------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------------------------
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
     ) -> Iterator[Resource]:
         with self._using() as store:
-            held, taught = holds.read(store, now), Taught(store)
+            held, origins = holds.read(store, now), Origins(store)
             for item in store.scan(project, bare=True) if ids is None else self._some(store, ids, project):
                 if item.project in without:
                     continue
-                sessions, written_at = taught.of(item)
+                sessions, written_at = origins.of(item)
                 vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * _is_kept(item)
                 yield Resource(item.id, written_at, source_type(item.kind), sessions, None, vetoes)
 
@@ -71,23 +71,23 @@ class MemoryDomain:
         with self._using() as store:
             if [item for item in store.get([word]) if project in (None, item.project)]:
                 return [word]
-            found: list[str] = []
+            matches: list[str] = []
             for item in store.scan(project, bare=True) if word else ():
                 if item.id.startswith(word):
-                    found.append(item.id)
-                    if len(found) == _FOUND:
+                    matches.append(item.id)
+                    if len(matches) == _MOST_MATCHES:
                         break
-            return found
+            return matches
 
     def describe(self, ids: Sequence[str]) -> dict[str, Described]:
         now = self._now()
         with self._using() as store:
-            found = {}
+            descriptions = {}
             for item in self._some(store, ids):
                 full = store.original(item.id) if item.original else None
                 size = len(item.text.encode("utf-8", "surrogatepass")) + len((full or "").encode("utf-8", "surrogatepass"))
-                found[item.id] = Described(item.id, mask(label(item)), item.project, item.episode, size, stage_of(item, now))
-            return found
+                descriptions[item.id] = Described(item.id, mask(label(item)), item.project, item.episode, size, stage_of(item, now))
+            return descriptions
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:  # noqa: ARG002  as of the protocol
         """Return {}: no placeholder leads to an item of the memory."""
@@ -122,7 +122,7 @@ class MemoryDomain:
             before = store.value(holds.KEY)
             after = change(holds.entries(before))
             if after != holds.entries(before):
-                store.write(Batch(given={holds.KEY: before}, values={holds.KEY: after}))
+                store.write(Batch(expected={holds.KEY: before}, values={holds.KEY: after}))
 
     # --- marks -----------------------------------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class MemoryDomain:
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
                 values={holds.ACTORS_KEY: {**holds.actors(store), **dict.fromkeys(going, by)}},
-                log=[audited(at, "marked", item.project, item.id, reasons=["its retention policy lets it go"]) for item in free],
+                log=[audited(at, "marked", item.project, item.id, reasons=["its retention policy releases it"]) for item in free],
             ), going
 
         return self._write(decide)
@@ -166,17 +166,17 @@ class MemoryDomain:
             return Batch(
                 remove=going,
                 values=_without(store, going),
-                log=[audited(now, "deleted", item.project, item.id, reasons=["its retention policy let it go"]) for item in mine],
+                log=[audited(now, "deleted", item.project, item.id, reasons=["its retention policy released it"]) for item in mine],
             ), going
 
         with self._using() as store:
             _, going = decide(store, holds.read(store, now))
-            # First the copies: what is killed in between leaves a marked item, which the next collection finds.
+            # First the copies: a kill in between leaves a marked item, which the next collection finds.
             exchange.erase_from_backups(Folder(home.popkit_home(self._environ)).backups, set(going))
         return self._write(decide)
 
     def _write(self, decide: Callable[[Store, Holds], tuple[Batch, list[str]]]) -> list[str]:
-        """Write the batch that a decision makes, under the holds that it knew of; return the ids that it is about."""
+        """Write the batch that a decision makes, under the holds that it was based on; return the ids that it is about."""
         while True:
             with self._using() as store:
                 held = holds.read(store, self._now())
@@ -184,7 +184,7 @@ class MemoryDomain:
                 try:
                     if changed:
                         holds.touch_marks(batch)
-                        store.write(replace(batch, given=held.given()))
+                        store.write(replace(batch, expected=held.expected()))
                 except Outdated:
                     continue
                 return changed
@@ -224,7 +224,7 @@ class MemoryDomain:
             there.add(item.id)
             if full is not None:
                 batch.originals[item.id] = full
-            batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it came back from an archive"]))
+            batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it was restored from an archive"]))
         unwanted = {project: holds.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
         again = [item for item in batch.add if item.id in unwanted[item.project]]
         holds.note_forgotten(batch, store, again, forgotten=False)
@@ -244,7 +244,7 @@ class MemoryDomain:
 
     @contextmanager
     def _using(self, create: bool = False) -> Iterator[Store]:
-        """Return the store, an empty one where there is none; DomainUnavailable where it cannot be used."""
+        """Open the store, an empty one where there is none; DomainUnavailable where it cannot be used."""
         try:
             if self._opened is None:
                 reach(self._environ)
@@ -254,7 +254,7 @@ class MemoryDomain:
             raise DomainUnavailable(f"memory: {error}") from None
 
     def _some(self, store: Store, ids: Sequence[str], project: str | None = None) -> Iterator[Item]:
-        """Return those of these items that are there, a batch of them at a time."""
+        """Yield those of these items that exist, reading them in batches."""
         for batch in in_batches(list(dict.fromkeys(ids)), _AT_ONCE):
             yield from (item for item in store.get(batch) if project in (None, item.project))
 
@@ -268,19 +268,19 @@ def _hold_of(value: Mapping[str, object]) -> Hold:
     try:
         return Hold(**value)  # type: ignore[arg-type]  # as `add_hold` wrote it
     except TypeError:
-        raise DomainUnavailable("memory: a hold in its store is not as it was written. Put a backup of the store in its place") from None
+        raise DomainUnavailable("memory: a hold in its store is not as it was written. Restore the store from a backup") from None
 
 
 def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
-    gone = set(ids)
-    return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in gone} or None}
+    removed = set(ids)
+    return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in removed} or None}
 
 
 # --- items as resources -------------------------------------------------------------------------------------------------------------------
 
 _TYPES = {PATH: CONTEXT, NAME: CONTEXT, NOTE: THOUGHT}
 _LABEL = 200  # characters
-# What is another after an archive has come back: it counts as wanted from then on, and is not marked.
+# The fields that a restore renews: the item counts as wanted from then on, and is not marked.
 _RENEWED = ("last_accessed", "marked_at", "marked_by")
 _FULL_TEXT = "full_text"
 _MARKED_BY = {
@@ -302,7 +302,7 @@ def label(item: Item) -> str:
 
 
 def stage_of(item: Item, now: float) -> str:
-    """Return at which stage of its own life an item is."""
+    """Return the stage of an item's own life, in words."""
     words = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
     words += "" if item.level == FULL else f", compressed to its {item.level}"
     words += ", pinned" if item.held else ", a key decision" if item.for_good else ""
@@ -318,8 +318,7 @@ def stage_of(item: Item, now: float) -> str:
 
 
 def as_bytes(item: Item, full: str | None) -> bytes:
-    """Return an item as a line of an export, without what is renewed when it comes back. `full`: its full text, where that is kept
-    apart."""
+    """Return an item as a line of an export, without the fields that a restore renews. `full`: its full text, where that is kept apart."""
     value = {name: field for name, field in item.to_json().items() if name not in _RENEWED}
     if full is not None:
         value[_FULL_TEXT] = full
@@ -327,23 +326,23 @@ def as_bytes(item: Item, full: str | None) -> bytes:
 
 
 def about(item: Item) -> dict[str, object]:
-    """Return what else was known of an item when it was archived: a person may want to know, `read_back` does not."""
+    """Return what else was known of an item when it was archived: for people; `read_back` does not use it."""
     return {"project": item.project, "kind": item.kind, "last_accessed": item.last_accessed}
 
 
 def read_back(content: Content, now: float) -> tuple[Item, str | None]:
-    """Return the item of such bytes, wanted from `now` (seconds) on, and its full text where that is kept apart. BadItem for what is
-    none."""
+    """Return the item in such bytes, as wanted from `now` (seconds) on, and its full text where that is kept apart. BadItem for bytes that
+    are not an item."""
     try:
         value: Mapping[str, object] = json.loads(content.data.decode("utf-8", "surrogatepass"))
         fields = {**value, "last_accessed": now}
     except (ValueError, TypeError, RecursionError):
-        raise BadItem(f"{content.id!r:.40}: what the archive holds is not an item") from None
+        raise BadItem(f"{content.id!r:.40}: its archived content is not an item") from None
     full = fields.pop(_FULL_TEXT, None)
     try:
-        item = from_json(fields, math.inf)  # a clock that has leapt back spoils no archive
+        item = from_json(fields, math.inf)  # a clock that was set back must not make an archive unusable
     except BadItem as error:
-        raise BadItem(f"{content.id!r:.40}: what the archive holds cannot be kept: {error}") from None
+        raise BadItem(f"{content.id!r:.40}: its archived content cannot be kept: {error}") from None
     if item.id != content.id or not (full is None or isinstance(full, str)):
-        raise BadItem(f"{content.id!r:.40}: what the archive holds is another item")
+        raise BadItem(f"{content.id!r:.40}: its archived content is another item")
     return item, full

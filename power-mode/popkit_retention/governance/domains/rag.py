@@ -1,7 +1,7 @@
 """The domain `rag`: contents that left contexts, in the archive beside our state (`hooks/utils/archive`).
 
-A resource is a record that still has its content; one whose content was left to git is not. Clears, restores and prunes use the archive at
-the same time, so each decision is made within one transaction of it.
+A resource is a record that still has its content, not one whose content was left to git. Clears, restores and prunes use the archive at the
+same time, so each decision is made within one transaction of it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _RECORDS = """
 SELECT r.id, r.type, r.task_id, r.created_at, b.at FROM thought_records AS r LEFT JOIN brought_back AS b ON b.record_id = r.id
 WHERE (r.zone IS NULL OR r.zone <> 'cold')
 """
-_KEPT = {"hot": "kept as it was", "warm": "kept compressed", "cold": "left to git, or deleted: only its hash is kept"}
-_AT_ONCE = 500  # ids of a question
-_MEANT = 5  # ids that a word can mean
+_KEPT = {"hot": "kept unchanged", "warm": "kept compressed", "cold": "left to git, or deleted: only its hash is kept"}
+_AT_ONCE = 500  # ids in one query
+_MOST_MATCHES = 5  # the most ids that a word can mean
 
 
 class RagDomain:
-    """See `Domain`. `now` is asked for the time (seconds). An archive that nobody has made is an empty domain, and only a hold or a content
-    that comes back makes one."""
+    """See `Domain`. `now` returns the time (seconds). An archive that does not exist yet is an empty domain; only a hold or a restored
+    content creates one."""
 
     name = RAG
 
@@ -62,7 +62,7 @@ class RagDomain:
         self._db: Connection | None = None
         self._keys: dict[str, str] = {}  # folder -> key of its project
 
-    # --- asking --------------------------------------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------------------------
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
@@ -97,29 +97,29 @@ class RagDomain:
         with self._using() as db:
             if db is None:
                 return []
-            found = archive.handles_of(db, word, _MEANT if project is None else -1)
-            return [id for id in found if project is None or self._project_of(db, archive.record(db, id)) == project][:_MEANT]
+            handles = archive.handles_of(db, word, _MOST_MATCHES if project is None else -1)
+            return [id for id in handles if project is None or self._project_of(db, archive.record(db, id)) == project][:_MOST_MATCHES]
 
     def describe(self, ids: Sequence[str]) -> dict[str, Described]:
-        found: dict[str, Described] = {}
+        descriptions: dict[str, Described] = {}
         with self._using() as db:
             for id in ids:
                 record = archive.record(db, id) if db else None
                 whose = archive.chain(db, record.task_id) if db and record else None
                 if record and whose:
-                    stands = f"Archived on {record.created_at[:10]}, {_KEPT.get(record.zone, 'damaged')}"
+                    stage = f"Archived on {record.created_at[:10]}, {_KEPT.get(record.zone, 'damaged')}"
                     label, key = mask(record.label), self._key(whose.project)
-                    found[id] = Described(id, label, key, whose.session_id, record.size, stands)
-        return found
+                    descriptions[id] = Described(id, label, key, whose.session_id, record.size, stage)
+        return descriptions
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         wanted = set(ids)
         with self._using() as db:
             for path, handles in archived.placed_handles(db, self._environ) if db and wanted else ():
                 for handle in wanted.intersection(handles):
-                    found.setdefault(handle, []).append(path)
-        return found
+                    paths.setdefault(handle, []).append(path)
+        return paths
 
     # --- holds and marks -------------------------------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class RagDomain:
             return deletion.delete_records(db, ids, now, only_marked=True)
 
     def _held(self, db: Connection, now: float) -> holding.Held:
-        """Return what is held, once every folder is placed that a hold of a project could be about."""
+        """Return the holds, after finding the project of every folder that a hold of a project could be about."""
         holding.place_folders(db, self._key)
         return holding.held(db, now)
 
@@ -183,7 +183,7 @@ class RagDomain:
     # --- the store ---------------------------------------------------------------------------------------------------------------------
 
     def index(self, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")) -> int:
-        """Let searches find what was only queued for them, for so many seconds at most; return how many records wait still."""
+        """Index records that were only queued for search, for at most this many seconds; return how many are still queued."""
         with self._using() as db:
             return index.index_queued(db, progress, for_s) if db else 0
 
@@ -198,7 +198,7 @@ class RagDomain:
 
     @contextmanager
     def _using(self, create: bool = False) -> Iterator[Connection | None]:
-        """Return the archive, None where there is none; DomainUnavailable where it cannot be used."""
+        """Open the archive, None where there is none; DomainUnavailable where it cannot be used."""
         path = home.archive_path(home.popkit_home(self._environ))
         try:
             if self._db is None:
@@ -214,7 +214,7 @@ class RagDomain:
             raise _unusable(path, error) from None
 
     def _key(self, folder: str) -> str:
-        """Return the key of the project that a folder belongs to; none for a context whose folder nobody knows."""
+        """Return the key of the project that a folder belongs to; none for a context whose folder is unknown."""
         key = self._keys.get(folder) if folder else ""
         if key is None:
             key = self._keys[folder] = repository.of(folder).key
@@ -231,18 +231,18 @@ def _unusable(path: str, error: Exception) -> DomainUnavailable:
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter([id for id in ids if id.isprintable()])  # no handle is anything else
+    rest = iter([id for id in ids if id.isprintable()])  # handles are always printable
     while some := list(islice(rest, _AT_ONCE)):
         yield some
 
 
 def _text_of(db: Connection, id: str) -> str | None:
-    """Return the content that a record has; None where it has none, or one that is damaged, of which `popkit archive verify` tells."""
+    """Return the content of a record; None where it has none, or a damaged one, which `popkit archive verify` reports."""
     try:
-        kept = archive.retrieve_record(db, id) if id else None
+        stored = archive.retrieve_record(db, id) if id else None
     except archive.RetentionIntegrityError:
         return None
-    return kept["content"] if kept and kept["content_available"] else None
+    return stored["content"] if stored and stored["content_available"] else None
 
 
 def _about(record: Record, whose: archive.Chain) -> dict[str, object]:
@@ -261,9 +261,7 @@ def _returning(content: Content) -> recovery.Returning:
         subjects, tokens = list(map(_text, about["subjects"])), int(about["tokens"])
         id, kind, label, timestamp = map(_text, named)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DomainUnavailable(
-            f"{content.id}: what it was archived with does not tell where it belongs, so it cannot be put back"
-        ) from None
+        raise DomainUnavailable(f"{content.id}: its archived details do not say where it belongs, so it cannot be restored") from None
     return recovery.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
 
 

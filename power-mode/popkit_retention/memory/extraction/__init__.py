@@ -1,11 +1,11 @@
-"""Extraction: what a session teaches, from its transcript, without a model. Reads only.
+"""Extracts what a session teaches, from its transcript, without a model. Reads only.
 
-Only which files it opened, which commands ended well, what it looked for and where that is defined, and what the user asked it to keep to:
-never the contents of files, which change, never a summary of its own, and never a secret. A directive is taken word for word, and only of
-what a person typed: what they pasted (code, quotations, long texts) is not theirs.
+It takes only which files the session opened, which commands ended well, which names it looked for and where those are defined, and the
+user's standing directives: never the contents of files, which change, never a summary of its own, and never a secret. A directive is taken
+word for word, and only from what a person typed: pasted text (code, quotations, long texts) is not theirs.
 
-The main thread (or a subagent's own file) is gone through line by line. A conversation that is taken up again may be written once more:
-each message and each result counts once.
+The main thread (or a subagent's own file) is read line by line. A resumed conversation may be written a second time: each message and each
+result counts once.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Taught:
-    """What a session shows by itself, before its checkout is asked what of it still stands. `written`: names; `unaided`: what it wrote
-    without having been shown it. All else is as in a Lesson."""
+class Observations:
+    """What a session shows by itself, before its checkout is consulted. `written`: names; `unaided`: names that it wrote before any text
+    had shown them. All other fields are as in a Lesson."""
 
     session: str
     began: float
@@ -55,17 +55,17 @@ class Taught:
     lookups: int
     tokens: int
     showings: tuple
-    gone: tuple[tuple[str, str], ...]
+    missing: tuple[tuple[str, str], ...]
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
-    """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
+    """Return what a transcript's session teaches about a repository; its `root` is the checkout that the session worked in. `session`: its
     id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
-    return lesson_of(taught(path, repository.root, session), repository)
+    return lesson_of(observe(path, repository.root, session), repository)
 
 
-def lesson_of(shown: Taught, repository: Repository) -> Lesson:
-    """Return the lesson of what a session has shown: what is no longer in the checkout is left out."""
+def lesson_of(shown: Observations, repository: Repository) -> Lesson:
+    """Return the lesson of a session's observations, without files and names that are no longer in the checkout."""
     root = repository.root
     observed = [*shown.notes, *known(shown.observed, root)]
     made = {(each.kind, each.text) for each in observed}
@@ -74,12 +74,12 @@ def lesson_of(shown: Taught, repository: Repository) -> Lesson:
     unaided |= {name for _, name in written if name in shown.unaided}
     return Lesson(
         shown.session, repository.key, shown.began, shown.ended, tuple(observed), tuple(sorted(unaided)), shown.lookups, shown.tokens, root,
-        shown.showings, tuple(written), shown.gone,
+        shown.showings, tuple(written), shown.missing,
     )  # fmt: skip
 
 
-def taught(path: str, root: str, session: str = "") -> Taught:
-    """Return what the session of a transcript shows, which worked in the checkout `root`: of the transcript alone, on whatever machine.
+def observe(path: str, root: str, session: str = "") -> Observations:
+    """Return what the session of a transcript, which worked in the checkout `root`, shows: by the transcript alone, so on any machine.
     Raise OSError when it cannot be read."""
     names, files, commands, rules = Names(), Files(root), Commands(root), Ruleset.from_config({}, recorded_tools())
     notes: dict[str, float] = {}
@@ -87,49 +87,51 @@ def taught(path: str, root: str, session: str = "") -> Taught:
     began = ended = 0.0
     lookups = tokens = 0
     for event in conversation(path):
-        at = event.call.at if isinstance(event, Returned) else event.at
+        at = event.call.at if isinstance(event, CallResult) else event.at
         began, ended = min(began or at, at or began), max(ended, at)
-        if isinstance(event, Asked):
-            names.hear(event.text)
+        if isinstance(event, Prompt):
+            names.mention(event.text)
             if event.by_user:
                 notes.update(dict.fromkeys(directives(event.text), at))
-        elif isinstance(event, Given):
-            showings.give(event.text)
-        elif isinstance(event, Wrote):
-            given = event.given.get("file_path")
-            names.write(event, files.inside(given, event.cwd) if isinstance(given, str) and event.operation in EDITS else "")
-            showings.write(event.request, event.text)
+        elif isinstance(event, HookText):
+            showings.add_hook_text(event.text)
+        elif isinstance(event, AssistantText):
+            written_path = event.tool_input.get("file_path")
+            names.observe_written(
+                event, files.inside(written_path, event.cwd) if isinstance(written_path, str) and event.operation in EDITS else ""
+            )
+            showings.observe_written(event.request, event.text)
         else:
-            showings.see(event)
+            showings.observe(event)
             classified = classify(event.call, event.cwd or root, rules)
-            opened = files.see(event.call, event.text, event.cwd, classified, commands.maybe_in)
+            opened = files.observe(event.call, event.text, event.cwd, classified, commands.maybe_in)
             is_lookup = kinds.of(classified.kind).is_lookup
-            names.see(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
-            commands.see(event.call, event.text, event.cwd)
+            names.observe(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
+            commands.observe(event.call, event.text, event.cwd)
             lookups += is_lookup
             tokens += estimate_tokens(event.text) if is_lookup else 0
-    gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
-    return Taught(
+    missing = tuple(sorted([(PATH, path) for path in files.missing] + [(COMMAND, text) for text in commands.missing]))
+    return Observations(
         session or session_id_of(path), began, ended, tuple(Observed(NOTE, text, 1, at) for text, at in notes.items()),
         tuple(commands.observed() + files.observed() + names.observed()), tuple(names.written()), frozenset(names.unaided), lookups, tokens,
-        showings.all(), gone,
+        showings.all(), missing,
     )  # fmt: skip
 
 
 def _names_in(observed: Observed) -> list[str]:
-    """Return the names by which an item is known to be written: of a command those of its words, else the last part of a path."""
+    """Return the names by which an item is recognised in written text: the words of a command, else the last part of a path."""
     words = observed.text.split() if observed.kind == COMMAND else [observed.text]
     return [word.rpartition("/")[2] for word in words]
 
 
-LONGEST = 300  # characters of a directive; who says more pastes
+LONGEST = 300  # characters of a directive; a longer text is pasted
 _LEAST_WORDS = 3
 _LONGEST_PROMPT = 4_000
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL)
 _DRAWN = re.compile(r"[|\u2500-\u257f]|[{}]|=>|\S+=\S+\s\S+=|\b\d{1,2}:\d\d:\d\d\b|^\s*at \S+\(")  # tables, sketches, code, logs
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
-# What the client or another program says in the user's place, and plans that a model wrote.
+# Texts that the client or another program writes in the user's place, and plans that a model wrote.
 _PASTED = ("Implement the following plan", "This session is being continued", "Base directory for this skill", "[Request interrupted", "#")
 _OPEN = (",", ":", ";", "…", "...", "-", "—", "(", " and", " or", " the", " a", " to", " of", " with", "?")
 _LEAD = (
@@ -145,8 +147,8 @@ _DIRECTIVE = re.compile(
 
 
 def directives(prompt: str) -> list[str]:
-    """Return the sentences of a prompt in which the user says what to keep to for good, in order, each on one line. A sentence that is cut
-    off, quoted or pasted is none."""
+    """Return the sentences of a prompt in which the user gives a standing instruction, in order, each on one line. A sentence that is cut
+    off, quoted or pasted does not count."""
     text = _TAGGED.sub("\n", _FENCED.sub("\n", prompt))
     if len(text) > _LONGEST_PROMPT or text.lstrip().startswith(_PASTED):
         return []
@@ -172,8 +174,9 @@ _CHOICES = frozenset(("output_mode", "subagent_type", "type", "model", "action",
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Text that reached the assistant and no tool returned. `by_user`: whether a person typed it, and not the host on their behalf."""
+class Prompt:
+    """A text that reached the assistant other than from a tool. `by_user`: whether a person typed it, rather than the host on their
+    behalf."""
 
     at: float
     text: str
@@ -181,37 +184,37 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Given:
-    """Text that a hook gave the assistant."""
+class HookText:
+    """A text that a hook added to the conversation."""
 
     at: float
     text: str
 
 
 @dataclass(frozen=True)
-class Wrote:
-    """A text of the assistant's, or the input of a call (`operation`: what it does, "" for a text), made in the folder `cwd`, in the answer
-    to this `request` (numbered from 1)."""
+class AssistantText:
+    """A text of the assistant's, or the input of a call (`operation`: what the call does, "" for a text; `tool_input`), written in the
+    folder `cwd`, in the answer to this `request` (numbered from 1)."""
 
     at: float
     cwd: str
     operation: str
-    given: dict
+    tool_input: dict
     text: str
     request: int = 1
 
 
 @dataclass(frozen=True)
-class Returned:
-    """A completed call, the text that it returned, and the folder that it was made in (`call.cwd` is the one that it left behind)."""
+class CallResult:
+    """A completed call, the text that it returned, and the folder in which it was made (`call.cwd` is the folder afterwards)."""
 
     call: Call
     text: str
     cwd: str
 
 
-def conversation(path: str) -> Iterator[Asked | Given | Wrote | Returned]:
-    """Yield the events of a session, in order, without lines that are not understood. Raise OSError when its transcript cannot be read."""
+def conversation(path: str) -> Iterator[Prompt | HookText | AssistantText | CallResult]:
+    """Yield the events of a session, in order; skip lines that cannot be parsed. Raise OSError when its transcript cannot be read."""
     side = None  # a subagent's own file holds nothing but a side chain
     reading = _Reading()
     for entry in entries.read(path, entries.size_of(path)):
@@ -219,8 +222,8 @@ def conversation(path: str) -> Iterator[Asked | Given | Wrote | Returned]:
             side = entries.is_side(entry) if side is None else side
             if entries.is_side(entry) == side:
                 try:
-                    yield from reading.see(entry)
-                except RecursionError:  # an input that is nested a thousand deep is nobody's
+                    yield from reading.events_of(entry)
+                except RecursionError:  # nobody nests an input a thousand deep
                     continue
 
 
@@ -232,35 +235,35 @@ class _Reading:
         self.answered: set[str] = set()
         self.messages: set[str] = set()
         self.current = ""
-        self.again = False  # whether earlier messages are being written once more
+        self.again = False  # whether earlier messages are being written a second time
 
-    def see(self, entry: Entry) -> Iterator[Asked | Given | Wrote | Returned]:
+    def events_of(self, entry: Entry) -> Iterator[Prompt | HookText | AssistantText | CallResult]:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         if kind == "user":
             yield from self._user(entry, at)
         elif kind == "assistant" and is_answer(entry):
             yield from self._assistant(entry, at)
-        elif kind == "attachment" and (text := _given_by_hook(entry.get("attachment"))):
-            yield Given(at, text)
+        elif kind == "attachment" and (text := _hook_text(entry.get("attachment"))):
+            yield HookText(at, text)
 
-    def _user(self, entry: Entry, at: float) -> Iterator[Asked | Returned]:
+    def _user(self, entry: Entry, at: float) -> Iterator[Prompt | CallResult]:
         by_user = entries.is_prompt(entry)
         message = entry.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, str):
-            yield Asked(at, content, by_user)
+            yield Prompt(at, content, by_user)
         for block in entries.blocks_of(entry):
             id = block.get("tool_use_id")
             if block.get("type") != "tool_result":
                 if isinstance(block.get("text"), str):
-                    yield Asked(at, block["text"], by_user)
+                    yield Prompt(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
                 text, _ = calls.text_of_blocks(block.get("content"))
-                tool, given, cwd = self.pending.pop(id)
-                yield Returned(self.reader.call_of(entry, block, (tool, given)), text, cwd)
+                tool, tool_input, cwd = self.pending.pop(id)
+                yield CallResult(self.reader.call_of(entry, block, (tool, tool_input)), text, cwd)
 
-    def _assistant(self, entry: Entry, at: float) -> Iterator[Wrote]:
+    def _assistant(self, entry: Entry, at: float) -> Iterator[AssistantText]:
         name = entry["message"].get("id") or entry["uuid"]
         if name not in self.messages:
             self.messages.add(name)
@@ -271,17 +274,17 @@ class _Reading:
         cwd = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
         for block in entries.blocks_of(entry):
             if block.get("type") == "text" and isinstance(block.get("text"), str):
-                yield Wrote(at, cwd, "", {}, block["text"], len(self.messages))
+                yield AssistantText(at, cwd, "", {}, block["text"], len(self.messages))
             elif block.get("type") == "tool_use":
-                given = block["input"] if isinstance(block.get("input"), dict) else {}
+                tool_input = block["input"] if isinstance(block.get("input"), dict) else {}
                 tool = str(block.get("name") or "")
                 if isinstance(block.get("id"), str):
-                    self.pending[block["id"]] = (tool, given, cwd)
-                written = "\n".join(_texts(_changed_input(given)))
-                yield Wrote(at, cwd, self.tools.of(tool).operation, given, written, len(self.messages))
+                    self.pending[block["id"]] = (tool, tool_input, cwd)
+                written = "\n".join(_texts(_changed_input(tool_input)))
+                yield AssistantText(at, cwd, self.tools.of(tool).operation, tool_input, written, len(self.messages))
 
 
-def _given_by_hook(attachment: object) -> str:
+def _hook_text(attachment: object) -> str:
     """Return the text that a hook added to the conversation; "" for any other attachment."""
     if not isinstance(attachment, dict) or not str(attachment.get("type")).startswith("hook_"):
         return ""
@@ -289,13 +292,13 @@ def _given_by_hook(attachment: object) -> str:
     return "\n".join(text for text in (content if isinstance(content, list) else [content]) if isinstance(text, str))
 
 
-def _changed_input(given: dict) -> dict:
-    """Return the input of an edit, without the lines that it leaves as they were."""
-    old, new = given.get("old_string"), given.get("new_string")
+def _changed_input(tool_input: dict) -> dict:
+    """Return the input of an edit, without the lines that it leaves unchanged."""
+    old, new = tool_input.get("old_string"), tool_input.get("new_string")
     if not isinstance(old, str) or not isinstance(new, str):
-        return given
+        return tool_input
     lines = set(new.split("\n"))
-    return {**given, "old_string": "\n".join([line for line in old.split("\n") if line not in lines])}
+    return {**tool_input, "old_string": "\n".join([line for line in old.split("\n") if line not in lines])}
 
 
 def _texts(value: object) -> list[str]:

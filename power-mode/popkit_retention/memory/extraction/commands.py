@@ -1,8 +1,8 @@
-"""Commands that work, by what they are for, and errors with what fixed them. Pure.
+"""Finds the commands that work, by purpose, and errors with their fixes. Pure.
 
-The engine's readers of command lines say what a line does: what looks something up, acknowledges or prepares teaches nothing. What
-identifies a family is the run (its tool or script, its folder, its packages), of anything else the program with its first word. A run that
-was limited to one test or file teaches the command without it.
+The engine's readers of command lines classify each line: looking something up, acknowledging or preparing teaches nothing. A family is
+identified by its run (tool or script, folder, packages), otherwise by the program with its first word. A run that was limited to one test
+or file teaches the command without the limit.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ FIX_CALLS = 6
 LONGEST = 120  # characters of a command
 _LONGEST_LINE = 4_000
 _ERROR_CHARS = 140
-# What the host says in place of a program: it tells of the protocol, of the user or of the machine's mood.
+# The host's own messages in place of a program's output: about the protocol, the user or the machine.
 _HOST_SAYS = (
     "<tool_use_error>", "The user doesn't want", "Permission to use", "Command timed out", "[Request interrupted", "This command requires",
     "Claude requested permissions", "Request was aborted", "Tool execution", "Cancelled:", "Sibling tool call", "PreToolUse:",
 )  # fmt: skip
 _SET_BACK = "Shell cwd was reset"
-# The codes of what was killed, and of what is not there.
+# The exit codes of killed processes, and of missing commands.
 _KILLED = (124, 130, 137, 143)
-# They look at the machine or the network, stop something, or are known to everybody.
+# Programs that look at the machine or the network, that stop something, or that everybody knows.
 _USELESS = frozenset(
     "curl wget kill pkill killall ps lsof jq date which whereis type du df uname whoami hostname env printenv id open xdg-open wc diff cmp"
     " sort uniq cut tr xargs tee stat file md5sum sha256sum nc ping dig ssh scp base64 seq man clear history time gh glab claude sqlite3"
     " defaults pgrep netstat ss top launchctl osascript screencapture tar zip unzip basename dirname realpath readlink column comm strings"
     " xxd od hexdump rev paste fold expr bc sw_vers security softwareupdate mktemp nohup command".split()
 )
-# Words behind a program by which it only tells of something.
+# Words behind a program with which it only reports something.
 _LOOKS = frozenset(
     "--version -V --help -h version help list ls status show get info query describe inspect view logs log env search".split()
 )
@@ -56,7 +56,7 @@ _PROGRAM = re.compile(r"(?:\./)?[A-Za-z@][\w.@+/-]{1,60}\Z")
 _INLINE = ("-c", "-e", "-p", "--eval", "--print", "-")
 _FAILS = re.compile(r"\bFAIL|\bdoes not contain\b|[Cc]annot find\b|\bERR|\b[Ee]rror|panicked|[1-9]\d* failed|[Nn]ot found|✕|✗|✖|×")
 _FINE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures)", re.IGNORECASE)
-# An output may be anybody's text: what speaks to the reader instead of telling of a failure is not passed on.
+# An output may be anybody's text: a line that addresses the reader instead of reporting a failure is not passed on.
 _SPEAKS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.*\b(?:instruction|previous|prompt|rule)|system prompt|\byou (?:must|should)\b", re.IGNORECASE
 )
@@ -65,7 +65,7 @@ _VARYING = re.compile(r":\d+(?::\d+)*|\b0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\b\d+(?:\
 
 _FORMATS = re.compile(r"(?<![-\w.])(?:format|fmt|prettier|gofmt|gofumpt|black|rustfmt)\b|--write\b|--fix\b|:fix\b")
 _PURPOSES = {"test": TEST, "lint": LINT, "types": LINT, "build": BUILD}
-# What runs a program of the project's own, by how its words begin.
+# Commands that run a program of the project's own, by their first words.
 _RUNS = re.compile(
     r"(?:cd \S+ && )?(?:(?:npm|pnpm|yarn|bun)(?: (?:--filter|-F|-w|--workspace)[ =]\S+)?(?: run)? (?:dev|start|serve|preview)\b"
     r"|(?:go|cargo|dotnet|swift) run\b|(?:uv run |poetry run )?(?:python3?|node|deno run|bun|tsx|npx tsx|ruby|php) (?:-m )?[\w./-]+"
@@ -74,9 +74,9 @@ _RUNS = re.compile(
 )
 _INSTALLS = re.compile(r"\b(?:add|install|i|ci|update|upgrade|remove|uninstall)\b")
 _SCOPE = re.compile(r"@[^/\s]+/(?=[^/\s]+\Z)")
-# A path that is made for the moment, and is gone in the next session.
+# A temporary path, which the next session will not find.
 _SCRATCH = re.compile(r"(?:^|[\s/.])(?:tmp|temp|scratch|scratchpad|debug|repro)[\w.-]*(?:/|\.\w+\b|$)")
-# What a shell or a script runner says of a command that there is none of.
+# A shell's or script runner's messages for a missing command.
 _NO_COMMAND = re.compile(
     r"command not found|[Mm]issing script|not found in PATH|No such file or directory|Cannot find module '/|No rule to make target"
     r"|[Uu]nknown (?:command|script|task)|Script not found|is not recognized|can't open file|No module named pytest"
@@ -85,9 +85,9 @@ _NO_COMMAND = re.compile(
 
 @dataclass(frozen=True)
 class Run:
-    """One command of a line: its `text` as it is run from the top of the repository, without what limits it to a test or a file, its
-    family, and its `purpose` (one of PURPOSES, "" for nothing to remember). `is_whole`: whether it was run as the text says. `folder`: from
-    the top, "" for it."""
+    """One command of a line: its `text` as it is run from the top of the repository, without limits to a test or a file, its family, and
+    its `purpose` (one of PURPOSES, "" if it is not worth remembering). `is_whole`: whether it was run exactly as the text says. `folder`:
+    relative to the top, "" for the top itself."""
 
     text: str
     family: str
@@ -97,26 +97,26 @@ class Run:
 
     @property
     def checks(self) -> bool:
-        """Return whether it only checks something, so that it mends nothing."""
+        """Return whether the command only checks something, so that it cannot be a fix."""
         return self.purpose in (TEST, LINT)
 
 
 class Commands:
-    """What a session, in a checkout at `root`, teaches about commands."""
+    """The commands of a session in a checkout at `root`."""
 
     def __init__(self, root: str) -> None:
         self.root = root
         self.worked: dict[tuple[str, str], list[tuple[Run, float]]] = {}  # (purpose, family) -> its runs
         self.failed: dict[str, tuple[int, str, str]] = {}  # family -> (number of the call, its command, its message)
-        self.between: list[tuple[int, str]] = []  # what was done, by number of the call
+        self.between: list[tuple[int, str]] = []  # actions, by number of the call
         self.errors: dict[tuple[str, str], Observed] = {}
-        self.gone: set[str] = set()
+        self.missing: set[str] = set()
         self.calls = 0
-        self.maybe_in = ""  # the folder that the shell may be in, from the top, where the host says that it is in another
-        self.doubtful: set[str] = set()  # commands that were run then
+        self.maybe_in = ""  # the folder, from the top, that the shell may be in although the host says another
+        self.doubtful: set[str] = set()  # commands that were run meanwhile
 
-    def see(self, call: Call, text: str, cwd: str) -> None:
-        """Take in a completed call, made in a folder."""
+    def observe(self, call: Call, text: str, cwd: str) -> None:
+        """Observe a completed call, made in a folder."""
         self.calls += 1
         if call.operation in (EDIT, WRITE) and not call.outcome.error:
             inside = repository.within(call.path, self.root)
@@ -138,8 +138,8 @@ class Commands:
                 self._work(run, call.at)
 
     def _look_where(self, call: Call, text: str, cwd: str) -> None:
-        """Take in whether the host follows the shell: it says where a line has moved it to, or that it has set it back. A host that says
-        neither may not have noticed, or may start a shell for each line."""
+        """Observe whether the host follows the shell: it reports where a line has moved the shell, or that it has set it back. A host that
+        reports neither may not have noticed, or may start a shell for each line."""
         before, after = normal_path(cwd, ""), normal_path(call.cwd or cwd, "")
         moved = before
         for command in parse(call.command):
@@ -155,7 +155,7 @@ class Commands:
         if run is None or text.startswith(_HOST_SAYS) or call.outcome.exit_code in _KILLED:
             return
         if call.outcome.exit_code in (126, 127) or _NO_COMMAND.search(call.outcome.tail):
-            self.gone.add(run.text)
+            self.missing.add(run.text)
             self.worked.pop((run.purpose, run.family), None)
         message = failure_line(call.outcome.tail, self.root)
         if message:
@@ -169,14 +169,14 @@ class Commands:
             if fix:
                 details: dict[str, object] = {"fix": fix, "family": run.family, "command": command}
                 self.errors[run.family, message] = Observed(ERROR, f"{command}: {message}", 1, at, details)
-        self.gone.discard(run.text)
+        self.missing.discard(run.text)
         if run.purpose:
             self.worked.setdefault((run.purpose, run.family), []).append((run, at))
         if not run.checks:
             self.between.append((self.calls, "run " + run.text))
 
     def observed(self) -> list[Observed]:
-        """Return one command of each family that is for something, and the errors that were fixed."""
+        """Return one command of each family that has a purpose, and the errors that were fixed."""
         made = []
         moved = {folder_of(run.text)[1] for runs in self.worked.values() for run, _ in runs if run.folder}
         for (purpose, family), runs in self.worked.items():
@@ -192,7 +192,7 @@ class Commands:
 
 
 def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
-    """Return the commands of a line that are worth knowing, and whether its exit code says that they all went well."""
+    """Return the commands of a line that are worth knowing, and whether its exit code says that they all succeeded."""
     folder = normal_path(cwd, "")
     runs: list[Run] = []
     commands = parse(line)
@@ -211,7 +211,7 @@ def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
 
 
 def _moved(words: list[str], program: str, folder: str) -> str:
-    """Return the folder that a shell is in after a command, which it runs in a folder."""
+    """Return the folder that a shell is in after running a command in a folder."""
     if programs.KINDS.get(program) != "move":
         return folder
     target = next((word for word in words[1:] if word[:1] != "-"), "~")
@@ -251,8 +251,8 @@ def _run(words: list[str], assignments: list[str], program: str, kind: str | Non
 
 
 def _without_limits(words: list[str], assignments: list[str], folder: str) -> tuple[programs_run.Run | None, list[str], bool]:
-    """Return the run that words start, None for none; the words without those that limit it to a test or a file, where it is the same run
-    without them; and whether it stays limited."""
+    """Return the run that words start, None for none; the words without those that limit it to a test or a file, where it is otherwise the
+    same run; and whether it is still limited."""
 
     def run(some: list[str]) -> programs_run.Run | None:
         inner = unwrap(some, folder)
@@ -261,7 +261,7 @@ def _without_limits(words: list[str], assignments: list[str], folder: str) -> tu
     known = run(words)
     if known is None or not _limits(known):
         return known, words, False
-    if known.family not in (TEST, BUILD):  # whose tools mostly need to be told what to look at
+    if known.family not in (TEST, BUILD):  # whose tools mostly need an argument
         return known, words, all("." in item.rpartition("/")[2] for item in _limits(known))
     whole = words
     for place in range(len(words) - 1, 0, -1):
@@ -275,8 +275,8 @@ def _without_limits(words: list[str], assignments: list[str], folder: str) -> tu
                 known, whole = less, fewer
                 break
     if words[0] == "go" and _limits(known):
-        kept = [word for word in whole if word[:2] != "./"]
-        return known, [*kept, "./..."], False
+        rest = [word for word in whole if word[:2] != "./"]
+        return known, [*rest, "./..."], False
     while whole[-1] == "--":
         whole = whole[:-1]
     return known, whole, bool(_limits(known))
@@ -297,7 +297,7 @@ def _fails(call: Call) -> bool:
 
 
 def failure_line(tail: str, root: str) -> str:
-    """Return the line of a failure's output that says what went wrong, without anything that differs from time to time; "" for none."""
+    """Return the line of a failure's output that says what went wrong, without anything that varies from run to run; "" for none."""
     lines = [" ".join(line.split()) for line in tail.replace(root.rstrip("/") + "/", "").splitlines()]
     lines = [line for line in lines if line[:2] != "$ " and 8 <= len(line) <= 400 and line.isprintable()]
     failures = [line for line in lines if _FAILS.search(_FINE.sub("", line)) and not _SPEAKS.search(line)]

@@ -1,10 +1,10 @@
-"""Files and names of a project, as a session shows them: which files it opened and which it found to be gone, which names it looked for and
-where they are defined; and what the checkout says of all that it taught. Reads only.
+"""Finds a project's files and names as a session shows them: which files it opened and which it found missing, which names it looked for
+and where they are defined; and checks all that it taught against the checkout. Reads only.
 
-A file counts once a call has shown that it is there: it was read, edited or written with success. What the assistant merely wrote of it,
-and a call that failed, show nothing.
+A file counts once a call has shown that it exists: it was read, edited or written with success. Paths that the assistant merely wrote, and
+failed calls, show nothing.
 
-A name is what `policy/placeholder.py` calls one: no plain word. A session looked for it if the assistant searched for it, or wrote it
+A name is what `policy/placeholder.py` calls one: not a plain word. A session looked for it if the assistant searched for it, or wrote it
 having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which
 languages define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
@@ -34,42 +34,42 @@ if TYPE_CHECKING:
     from hooks.utils.policy.classify import Classification
     from hooks.utils.policy.tools import Call
 
-    from . import Wrote
+    from . import AssistantText
 
-# Of a session so many are kept, the most opened first.
+# The most files that are kept of a session, the most opened first.
 MOST_PATHS = 300
 _LONGEST_PATH = 200
 _LONGEST_LINE = 4_000  # of a shell
 _READ = "read:"
 _FILE = re.compile(r"[^/]*[^/.][^/]*\Z")
-# Files that a tool keeps for itself, that others make, or that are named for one moment or day: one in 200 of these is opened again.
+# Files that a tool keeps for itself, generated files, and files named for one moment or day: one in 200 of these is opened again.
 _OTHERS = re.compile(r"(?:.*/)?(?:\.git|node_modules|__pycache__|\.venv|dist|target/debug|target/release)/")
 _CLIENTS = re.compile(
     r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
 )
 _MOMENT = re.compile(
     r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{32}|\d{4}-\d\d-\d\d"
-    r"|\d{12,}(?!.*\.(?:sql|[jt]s|py|rb|php|go|exs?|java|kt|cs)\Z))"  # a migration is code, and stays
+    r"|\d{12,}(?!.*\.(?:sql|[jt]s|py|rb|php|go|exs?|java|kt|cs)\Z))"  # a migration is code, and is kept
 )
-# What is looked at once.
+# Files that are looked at once.
 _ONCE = re.compile(r".*\.(?:png|jpe?g|gif|webp|pdf|log|output|tmp)\Z", re.IGNORECASE)
 _NOT_THERE = ("does not exist", "No such file", "ENOENT")
 
 
 class Files:
-    """What a session, in a checkout at `root`, opened."""
+    """The files that a session, in a checkout at `root`, opened."""
 
     def __init__(self, root: str) -> None:
         self.root = root
         self.opened: Counter[str] = Counter()
         self.last: dict[str, float] = {}
-        self.gone: set[str] = set()
+        self.missing: set[str] = set()
         self.sure: set[str] = set()
-        self.doubtful: dict[str, str] = {}  # a file that a shell has shown -> what it is if the shell was elsewhere
+        self.doubtful: dict[str, str] = {}  # a file that a shell has shown -> its path if the shell was elsewhere
 
-    def see(self, call: Call, text: str, cwd: str, classified: Classification, maybe_in: str = "") -> list[str]:
-        """Take in a completed call, made in a folder; return the files that it has shown to be there. `maybe_in`: the folder that the shell
-        may have been in instead, from the top."""
+    def observe(self, call: Call, text: str, cwd: str, classified: Classification, maybe_in: str = "") -> list[str]:
+        """Observe a completed call, made in a folder; return the files that it has shown to exist. `maybe_in`: the folder, relative to the
+        top, that the shell may have been in instead."""
         shell = call.operation in SHELLS
         if call.operation not in READS and call.operation not in EDITS and not shell:
             return []
@@ -77,13 +77,13 @@ class Files:
         paths = shown if shell else [call.path]
         inside = [path for path in (self.inside(path, cwd) for path in paths) if path]
         if call.outcome.error:
-            if not shell and any(said in text for said in _NOT_THERE):
+            if not shell and any(message in text for message in _NOT_THERE):
                 self._lose(inside)
             return []
         for path in inside:
             self.opened[path] += 1
             self.last[path] = call.at
-            self.gone.discard(path)
+            self.missing.discard(path)
             if shell and maybe_in:
                 self.doubtful[path] = f"{maybe_in}/{path}"
             else:
@@ -93,31 +93,31 @@ class Files:
         return inside
 
     def inside(self, path: str, cwd: str) -> str:
-        """Return a path as the repository names it, if it is one of a file to remember; "" otherwise."""
+        """Return a path as the repository names it, if its file is worth remembering; "" otherwise."""
         path = path.replace("\\", "/") if self.root[1:2] == ":" or path[1:2] == ":" else path
         if not path.startswith(("/", "~")) and path[1:2] != ":":
             path = normal_path(path, cwd.replace("\\", "/") or self.root)
-        found = repository.within(path, self.root) or ""
+        within = repository.within(path, self.root) or ""
         fits = (
-            0 < len(found) <= _LONGEST_PATH
-            and found.isprintable()
-            and not any(mark in found for mark in ("`", "//", ":", ", ", " (", MASK))
+            0 < len(within) <= _LONGEST_PATH
+            and within.isprintable()
+            and not any(mark in within for mark in ("`", "//", ":", ", ", " (", MASK))
         )
         if (
             not fits
-            or not _FILE.match(found.rpartition("/")[2])
-            or any(known.match(found) for known in (_OTHERS, _CLIENTS, _MOMENT, _ONCE))
+            or not _FILE.match(within.rpartition("/")[2])
+            or any(known.match(within) for known in (_OTHERS, _CLIENTS, _MOMENT, _ONCE))
         ):
             return ""
-        return found
+        return within
 
     def _lose(self, paths: list[str]) -> None:
         for path in paths:
-            self.gone.add(path)
+            self.missing.add(path)
             self.opened.pop(path, None)
 
     def _removed(self, line: str, cwd: str) -> None:
-        """Take in what a command line deleted or moved away."""
+        """Record the paths that a command line deleted or moved away."""
         folder = normal_path(cwd or self.root, "")
         for command in parse(line[:_LONGEST_LINE]) if "rm" in line or "mv" in line or "cd" in line else ():
             words = command.words[1:] if command.words[:1] == ["git"] else command.words
@@ -140,10 +140,10 @@ class Files:
 
 # --- names --------------------------------------------------------------------------------------------------------------------------------
 
-# So much of a text is looked at, and of each later one once a session has written SESSION_CHARS: masking takes most of the time.
+# The characters of a text that are searched, and of each later one once a session has written SESSION_CHARS: masking takes most time.
 TEXT_CHARS, LATER_CHARS = 20_000, 2_000
 SESSION_CHARS = 150_000
-# Of a session so many are kept, the most written first.
+# The most names that are kept of a session, the most written first.
 MOST_NAMES = 200
 MOST_WRITTEN = 600
 LEAST_NAME, LONGEST_NAME = 8, 60
@@ -173,7 +173,7 @@ _NO_METHODS = frozenset(("constructor", "describe", "function"))
 
 
 class Names:
-    """What was looked for and defined in a session."""
+    """The names that were looked for and defined in a session."""
 
     def __init__(self) -> None:
         self.names: Counter[str] = Counter()
@@ -183,20 +183,20 @@ class Names:
         self.defined: dict[str, str] = {}  # name -> the file that it was last seen defined in
         self.shown: set[str] = set()  # by results
         self.mentioned: set[str] = set()  # by prompts, or written before
-        self.chars = 0  # that were looked at
+        self.chars = 0  # that were searched
 
-    def hear(self, text: str) -> None:
-        """Take in a text that reached the assistant: names in it need no look-up."""
+    def mention(self, text: str) -> None:
+        """Record the names of a text that reached the assistant: they need no look-up."""
         self.mentioned |= _parts(text)
 
-    def see(self, text: str, file: str, inside: Callable[[str], str]) -> None:
-        """Take in a text that a tool returned, and the file of the project that it is a part of; "" for another text, each of whose lines
-        may begin with its file. `inside`: such a file as the project names it, "" for none of it."""
+    def observe(self, text: str, file: str, inside: Callable[[str], str]) -> None:
+        """Observe a text that a tool returned. `file`: the file of the project that it is a part of; "" for another text, each of whose
+        lines may begin with its file. `inside`: returns such a file as the project names it, "" for one outside of it."""
         self.shown |= _parts(text)
         self._define(text, file, inside)
 
-    def write(self, wrote: Wrote, into: str) -> None:
-        """Take in a text that the assistant wrote, and the file of the project that it was written into, "" for none."""
+    def observe_written(self, wrote: AssistantText, into: str) -> None:
+        """Observe a text that the assistant wrote. `into`: the file of the project that it was written into, "" for none."""
         text = wrote.text[: TEXT_CHARS if self.chars < SESSION_CHARS else LATER_CHARS]
         self.chars += len(text)
         parts = _parts(_MASKED.sub(" ", mask(text)))
@@ -222,7 +222,7 @@ class Names:
                 self.defined[name] = path
 
     def observed(self) -> list[Observed]:
-        """Return the names that were looked for, with the file that defines them where the session has seen that."""
+        """Return the names that were looked for, with the file that defines each where the session has seen it."""
         made = []
         for name, times in _most({name: self.names[name] for name in self.sought}, MOST_NAMES):
             details: dict[str, object] = {"defined_in": self.defined[name]} if name in self.defined else {}
@@ -235,16 +235,16 @@ class Names:
 
 
 def definitions(text: str) -> list[tuple[str, str]]:
-    """Return the names that a text, of a file or of a part of one, defines for others, each with the file that its line begins with, ""
-    for none."""
-    found = []
+    """Return the names that a text (a file or part of one) defines for use elsewhere, each with the file that its line begins with, "" for
+    none."""
+    names = []
     for match in _DEFINES.finditer(text):
         if (match["top"] or match["constant"]) and match["indent"]:
             continue  # local to a function or class
         name = match["named"] or match["value"] or match["constant"] or match["method"]
         if _is_name(name) and name not in _NO_METHODS:
-            found.append((name, match["file"] or ""))
-    return found
+            names.append((name, match["file"] or ""))
+    return names
 
 
 def _is_name(name: str) -> bool:
@@ -272,9 +272,9 @@ _MOST_CHARS = 500_000  # of git's answer
 
 
 def known(observed: Iterable[Observed], root: str) -> list[Observed]:
-    """Return what was observed with its provenance in `details`: `commit`, and of a file `blob`; of a command the files that it `needs`, as
-    [path, what it holds]; of a name the file that it is `defined_in`, where only the checkout says so. A path that is no longer in the
-    checkout is left out; nothing can be said where the checkout itself is gone."""
+    """Return observations with their provenance in `details`: `commit`, and of a file its `blob`; of a command the files that it `needs`,
+    as [path, required text]; of a name the file that it is `defined_in`, where only the checkout says so. Leave out a path that is no
+    longer in the checkout; where the checkout itself is missing, nothing is checked."""
     observed = list(observed)
     if not isdir(root):
         return observed
@@ -300,29 +300,29 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
             else:
                 details = {name: value for name, value in details.items() if name not in ("file", "defined_in")}
         if each.kind == COMMAND:
-            found = needs(each.text, str(each.details.get("folder") or ""), root)
-            if found is None:
+            needed = needs(each.text, str(each.details.get("folder") or ""), root)
+            if needed is None:
                 continue
-            details["needs"] = found
+            details["needs"] = needed
         made.append(replace(each, details=details))
     return made
 
 
 def defined_in(names: list[str], root: str) -> dict[str, str]:
-    """Return, of names that one file of a checkout defines and no other, that file: as git says, which reads tracked files alone."""
+    """Return, for those names that exactly one file of a checkout defines, that file. Git is asked, so only tracked files count."""
     any_of_them = "|".join(name.replace("$", "[$]") for name in names)
-    said = processes.ask_git(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
-    found: dict[str, set[str]] = {}
-    for name, file in definitions(files.text_of(said or b"")[:_MOST_CHARS]):
+    output = processes.ask_git(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
+    files_of: dict[str, set[str]] = {}
+    for name, file in definitions(files.text_of(output or b"")[:_MOST_CHARS]):
         if file and not file.endswith(PROSE):
-            found.setdefault(name, set()).add(file)
-    return {name: min(some) for name, some in found.items() if len(some) == 1 and name in names}
+            files_of.setdefault(name, set()).add(file)
+    return {name: min(some) for name, some in files_of.items() if len(some) == 1 and name in names}
 
 
 def needs(command: str, folder: str, root: str) -> list[list[str]] | None:
-    """Return the files of a checkout that a command needs, each with what it has to hold, "" for anything; None where it cannot run in its
-    folder: a transcript may be behind with the folder that a shell is in."""
-    found = [[folder, ""]] if folder else []
+    """Return the files of a checkout that a command needs, each with the text that it has to contain, "" for any; None where the command
+    cannot run in its folder: a transcript may lag behind the folder that a shell is in."""
+    needed = [[folder, ""]] if folder else []
     line = command.rpartition(" && ")[2]
     manifest = _MANIFESTS.get(line.partition(" ")[0])
     if manifest and not any(isfile(join(root, above, manifest)) for above in _above(folder)):
@@ -332,17 +332,17 @@ def needs(command: str, folder: str, root: str) -> list[list[str]] | None:
     under = folder + "/" if folder else ""
     script, target = _SCRIPTS.match(line), _TARGETS.match(line)
     if script and f'"{script[1]}"'.encode() in (content(join(root, under + "package.json")) or b""):
-        found.append([under + "package.json", f'"{script[1]}"'])
+        needed.append([under + "package.json", f'"{script[1]}"'])
     if target and f"\n{target[1]}:".encode() in b"\n" + (content(join(root, under + "Makefile")) or b""):
-        found.append([under + "Makefile", f"{target[1]}:"])
+        needed.append([under + "Makefile", f"{target[1]}:"])
     for word in shlex.split(line):
         path = repository.within(join(root, folder, word), root) if "/" in word or "." in word else ""
         if path and ".." not in path and content(join(root, path)) is not None:
-            found.append([path, ""])
-    return found
+            needed.append([path, ""])
+    return needed
 
 
 def _above(folder: str) -> list[str]:
-    """Return a folder and those above it, to the top of the repository."""
+    """Return a folder and those above it, up to the top of the repository."""
     names = folder.split("/")
     return ["/".join(names[:depth]) for depth in range(len(names), -1, -1)]

@@ -1,4 +1,4 @@
-"""Stores of items: the protocol that all follow, which `conformance` proves, and the store that a setting names."""
+"""Stores of items: the protocol of all stores, which `conformance` proves, and the store that a setting names."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class StoreUnavailable(Exception):
-    """The store cannot be reached or used now; the message says why, and what to do. Nothing was lost, nothing half written."""
+    """The store cannot be reached or used now; the message says why, and what to do. Nothing was lost or half written."""
 
 
 class DuplicateId(ValueError):
-    """An item of that id is there already; nothing was added."""
+    """An item of that id already exists; nothing was added."""
 
 
 class Outdated(Exception):
-    """A value is not as the caller had read it; nothing was written. Read it again, and decide again."""
+    """A value is no longer as the caller had read it; nothing was written. Read it again, and decide again."""
 
 
 @dataclass
 class Change:
-    """What is to become of one item: `to` sets fields, `by` adds to counts. Accesses are never changed so: see `Store.access`."""
+    """A change of one item: `to` sets fields, `by` adds to counts. Accesses are not changed like this: see `Store.access`."""
 
     id: str
     to: dict[str, object] = field(default_factory=dict)
@@ -38,11 +38,11 @@ class Change:
 
 @dataclass
 class Batch:
-    """Several changes that are one. In this order: new items, changes, originals (id -> full text), accesses (ids, time, session), removed
-    ids, values (key -> value), entries of the audit. `given`: values that must be as they were read (None: not there) for any of it to be
-    done, whoever else writes at the same time."""
+    """Several changes that are made as one, in this order: new items, changes, originals (id -> full text), accesses (ids, time, session),
+    removed ids, values (key -> value), entries of the audit. `expected`: values that must be unchanged since they were read (None: absent),
+    or nothing of the batch is done, even when others write at the same time."""
 
-    given: dict[str, object] = field(default_factory=dict)
+    expected: dict[str, object] = field(default_factory=dict)
     add: list[Item] = field(default_factory=list)
     change: list[Change] = field(default_factory=list)
     originals: dict[str, str] = field(default_factory=dict)
@@ -53,14 +53,14 @@ class Batch:
 
 
 def audited(at: float, action: str, project: str, id: str = "", **more: object) -> dict[str, object]:
-    """Return an entry of the audit: when (seconds), what was done, of which project, to which item ("": to none alone), and further
-    fields, such as `reasons`."""
+    """Return an entry of the audit: when (seconds), the action, the project, the item ("" for none alone), and further fields, such as
+    `reasons`."""
     return {"at": at, "action": action, "id": id, "project": project, **more}
 
 
 @dataclass
 class Total:
-    """How much there is of one project, tier and level: so many items, tokens of their texts."""
+    """The totals of one project, tier and level: the number of items, and the tokens of their texts."""
 
     project: str
     tier: str
@@ -71,8 +71,8 @@ class Total:
 
 @dataclass
 class Candidates:
-    """What may answer a search: items that hold any of the terms, and what ranking needs of all items that were looked through: how many,
-    their mean length in terms, and how many hold each term."""
+    """The candidates for a search: items that have any of the terms, and what ranking needs to know of all items that were searched: how
+    many, their mean length in terms, and how many have each term."""
 
     items: list[Item]
     total: int
@@ -81,13 +81,13 @@ class Candidates:
 
 
 class Store(Protocol):
-    """A store of items. Every method is all or nothing, and safe where several processes use it at once. StoreUnavailable where it
-    cannot be used."""
+    """A store of items. Every method is all or nothing, and safe where several processes use it at once. StoreUnavailable where it cannot
+    be used."""
 
     def write(self, batch: Batch) -> None:
-        """Make all of these changes, or none. Raise Outdated where a given value has changed; DuplicateId where a new item is in the
-        store already, or given twice. A change, an access or a removal of an item that is gone does nothing. An original sets its item's
-        `original`; a value of None deletes it."""
+        """Make all of these changes, or none. Raise Outdated where an expected value has changed; DuplicateId where a new item is already
+        in the store, or occurs twice. A change, an access or a removal of an item that does not exist does nothing. An original sets its
+        item's `original`; a value of None deletes it."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add new items. Raise DuplicateId as `write` does."""
@@ -103,22 +103,22 @@ class Store(Protocol):
         marked: bool | None = None,
         bare: bool = False,
     ) -> Iterator[Item]:
-        """Yield items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not
-        (None: both); `bare` without their embeddings, which take longer to read than all the rest. It never holds more than a batch of
-        them, items that change meanwhile are met at most once, and other methods may be called between."""
+        """Yield items by id: of a project (None: of all), of these kinds and tiers (none: all), marked for deletion or not (None: both);
+        `bare` without their embeddings, which take longer to read than all the rest. Never hold more than a batch of them; yield items that
+        change meanwhile at most once; allow calls of other methods in between."""
         ...
 
     def change(self, changes: Iterable[Change]) -> int:
-        """Change items; return how many of them were in the store. A change of an item that is gone does nothing."""
+        """Change items; return how many of them were in the store. A change of an item that does not exist does nothing."""
         ...
 
     def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
-        """Count an access of each of these items; none is lost, whoever else does so. `session`: the number of the session that it
+        """Count an access of each of these items; lose none, even when others do the same. `session`: the number of the session that it
         happened in, 0 for outside of any. Return how many of them were in the store."""
         ...
 
     def remove(self, ids: Sequence[str]) -> int:
-        """Delete items for good, their originals with them; return how many were in the store."""
+        """Delete items for good, with their originals; return how many were in the store."""
         ...
 
     def keep_original(self, id: str, text: str) -> None:
@@ -129,7 +129,7 @@ class Store(Protocol):
         ...
 
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
-        """Return the items that hold most of these terms (as `terms.terms_of` makes them), without marked ones."""
+        """Return the items that have most of these terms (as `terms.terms_of` makes them), without marked ones."""
         ...
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
@@ -141,14 +141,14 @@ class Store(Protocol):
         ...
 
     def value(self, key: str) -> object:
-        """Return a small JSON value that was kept under a key (the job's last run, what a session taught); None where there is none."""
+        """Return a small JSON value that is kept under a key (the job's last run, a session's lesson); None where there is none."""
         ...
 
     def set_value(self, key: str, value: object) -> None:
         """Keep a small JSON value; None deletes it."""
 
     def values(self, prefix: str) -> dict[str, object]:
-        """Return all values whose keys begin so."""
+        """Return all values whose keys have this prefix."""
         ...
 
     def log(self, entries: Sequence[Mapping[str, object]]) -> None:
@@ -159,15 +159,15 @@ class Store(Protocol):
         ...
 
     def shorten_log(self, most: int) -> int:
-        """Delete the oldest entries of the audit, so that at most so many are left; return how many were deleted."""
+        """Delete the oldest entries of the audit, so that at most this many are left; return how many were deleted."""
         ...
 
     def compact(self) -> bool:
-        """Give the space of deleted items back to the system; return False where the store cannot do so now."""
+        """Return the space of deleted items to the system; return False where the store cannot do so now."""
         ...
 
     def verify(self) -> list[str]:
-        """Return what is wrong with the store, a sentence each; nothing where all is well."""
+        """Return the store's problems, a sentence each; none where it is sound."""
         ...
 
     def close(self) -> None:
@@ -175,9 +175,9 @@ class Store(Protocol):
 
 
 def write_all(store: Store, batch: Batch) -> None:
-    """Make the changes of a batch one by one; the caller sees to it that all are made or none."""
-    for key, value in batch.given.items():
-        check_given(key, value, store.value(key))
+    """Make the changes of a batch one by one; the caller ensures that all are made or none."""
+    for key, value in batch.expected.items():
+        check_expected(key, value, store.value(key))
     store.add(batch.add)
     store.change(batch.change)
     for id, text in batch.originals.items():
@@ -191,23 +191,23 @@ def write_all(store: Store, batch: Batch) -> None:
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """Return a value of a store that is an object; {} for any other."""
+    """Return a store's value if it is an object; {} for any other."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[str]:
-    """Return the texts of a value of a store that is a list; none for any other."""
+    """Return the texts of a store's value if it is a list; none for any other."""
     return [str(each) for each in value] if isinstance(value, list) else []
 
 
-def check_given(key: str, value: object, now: object) -> None:
-    """Raise Outdated where a value is not as it was read."""
+def check_expected(key: str, value: object, now: object) -> None:
+    """Raise Outdated where a value has changed since it was read."""
     if now != value:
-        raise Outdated(f"{key!r:.60} has been changed meanwhile. Try again")
+        raise Outdated(f"{key!r:.60} has changed in the meantime. Try again")
 
 
 def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
-    """Return the store that the user's configuration names; None, without `create`, for a file that nobody has made yet. Raise NoHome and
+    """Return the store that the user's configuration names; None, without `create`, where its file does not exist yet. Raise NoHome and
     StoreUnavailable."""
     from hooks.utils.config import effective
 
@@ -219,7 +219,7 @@ def configured_store(environ: Mapping[str, str], create: bool = True) -> Store |
 
 def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:
     """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a Neo4j,
-    whose credentials the environment has. `create`: whether to make a file that is missing. Raise StoreUnavailable, which says what is
+    whose credentials come from the environment. `create`: whether to create a missing file. Raise StoreUnavailable, which says what is
     wrong."""
     from .neo4j import SCHEMES, Neo4jStore
     from .sqlite import SqliteStore

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def change_sets_fields(store: Store, again: Callable[[], Store]) -> None:
-    """A change sets what it names, and nothing else; what is gone is left out and not counted."""
+    """A change sets the fields that it names, and nothing else; items that do not exist are skipped and not counted."""
     before, after = example(1), full("m00001")
     booked = ("id", "access_count", "last_accessed", "accesses", "original")
     store.add([before, example(2)])
@@ -41,7 +41,7 @@ def change_counts(store: Store, again: Callable[[], Store]) -> None:
 
 
 def a_bad_change_changes_nothing(store: Store, again: Callable[[], Store]) -> None:
-    """A change that is refused, or changes that break off, leave everything as it was."""
+    """A change that is refused, or changes that break off, leave everything unchanged."""
     store.add([example(1), example(2)])
     impossible: list[dict[str, object]] = [
         {"id": "m3"}, {"accesses": [NOW]}, {"access_count": 1}, {"last_accessed": NOW}, {"original": True}, {"colour": 1},
@@ -63,7 +63,7 @@ def a_bad_change_changes_nothing(store: Store, again: Callable[[], Store]) -> No
 
 
 def many_are_changed_at_once(store: Store, again: Callable[[], Store]) -> None:
-    """Changes may be handed over one by one, made from a scan of the same store."""
+    """Changes may be passed one by one, made from a scan of the same store."""
     store.add([example(number) for number in range(2100)])
     made = (
         Change(item.id, {"score": 0.5, "tier": "COLD"} if int(item.id[1:]) % 3 else {"retention": 0.5}, {"writes": 1})
@@ -76,7 +76,7 @@ def many_are_changed_at_once(store: Store, again: Callable[[], Store]) -> None:
 
 
 def counts_of_several_add_up(store: Store, again: Callable[[], Store]) -> None:
-    """What several add to a count at the same time adds up."""
+    """Additions to a count that several make at the same time add up."""
     store.add([example(1, writes=0)])
     at_once(store, again, lambda each, _: [each.change([Change("m00001", by={"writes": 1})]) for _ in range(15)])
     expect(only(store, "m00001").writes, 60, "writes")
@@ -90,7 +90,7 @@ def one_of_several_takes_an_id(store: Store, again: Callable[[], Store]) -> None
 
 
 def accesses_are_booked(store: Store, again: Callable[[], Store]) -> None:
-    """An access counts once for each item, and its newest times are kept, also where clocks leap."""
+    """An access counts once for each item, and its newest times are kept, even when the clock is set back."""
     store.add([example(1), example(2), example(3)])
     expect(store.access(["m00001", "gone", "m00002", "m00001", "\ud800"], NOW + 5, 3), 2, "items that were there")
     item = only(store, "m00001")
@@ -109,7 +109,7 @@ def accesses_are_booked(store: Store, again: Callable[[], Store]) -> None:
 
 
 def no_access_is_lost(store: Store, again: Callable[[], Store]) -> None:
-    """Of accesses that several book at the same time none is lost."""
+    """No access is lost when several record accesses at the same time."""
     store.add([example(1), example(2)])
     at_once(store, again, lambda each, number: [each.access(["m00002", "m00001"][:: 1 - number % 2 * 2], NOW + number) for _ in range(15)])
     for item in (only(store, "m00001"), only(store, "m00002")):
@@ -117,7 +117,7 @@ def no_access_is_lost(store: Store, again: Callable[[], Store]) -> None:
 
 
 def a_batch_is_one(store: Store, again: Callable[[], Store]) -> None:
-    """A batch does all that is in it, in its order; where one part is refused, nothing of it is done."""
+    """A batch does everything in it, in its order; where one part is refused, nothing of it is done."""
     store.add([example(1), example(2), example(3)])
     batch = Batch(
         add=[example(4), example(5)],
@@ -154,26 +154,28 @@ def a_batch_is_one(store: Store, again: Callable[[], Store]) -> None:
     store.write(Batch())
 
 
-def what_is_given_must_still_hold(store: Store, again: Callable[[], Store]) -> None:
-    """A batch that gives values is written where they are as it says, and not at all where one of them is another by now."""
+def expected_values_must_still_hold(store: Store, again: Callable[[], Store]) -> None:
+    """A batch with expected values is written where the store still has them, and not at all where one has changed."""
     store.set_value("holds", [{"id": "h1"}])
     wrong: list[dict[str, object]] = [{"holds": []}, {"holds": None}, {"holds": [{"id": "h1"}], "other": 1}]
-    for given in wrong:
-        batch = Batch(given=given, add=[example(1)], values={"holds": [], "other": 2}, log=[{"action": "added"}])
-        refused(Outdated, lambda batch=batch: store.write(batch), f"{given!r}")  # type: ignore[misc]
-        expect((ids(store.scan()), store.values(""), store.logged()), ([], {"holds": [{"id": "h1"}]}, []), f"what was done where {given!r}")
-    store.write(Batch(given={"holds": [{"id": "h1"}], "other": None}, add=[example(1)]))
+    for expected in wrong:
+        batch = Batch(expected=expected, add=[example(1)], values={"holds": [], "other": 2}, log=[{"action": "added"}])
+        refused(Outdated, lambda batch=batch: store.write(batch), f"{expected!r}")  # type: ignore[misc]
+        expect(
+            (ids(store.scan()), store.values(""), store.logged()), ([], {"holds": [{"id": "h1"}]}, []), f"what was done where {expected!r}"
+        )
+    store.write(Batch(expected={"holds": [{"id": "h1"}], "other": None}, add=[example(1)]))
     expect((ids(store.scan()), store.values("")), (["m00001"], {"holds": [{"id": "h1"}]}), "what was done where it holds")
 
 
-def of_several_that_give_the_same_one_writes(store: Store, again: Callable[[], Store]) -> None:
-    """Of several that count up from what they have read, none loses what another one has counted."""
+def concurrent_counts_are_not_lost(store: Store, again: Callable[[], Store]) -> None:
+    """When several count up from a value that they have read, no count is lost."""
 
     def count_up(each: Store) -> None:
         while True:
             seen = each.value("count")
             try:
-                each.write(Batch(given={"count": seen}, values={"count": (seen if isinstance(seen, int) else 0) + 1}))
+                each.write(Batch(expected={"count": seen}, values={"count": (seen if isinstance(seen, int) else 0) + 1}))
                 return
             except Outdated:
                 continue
@@ -196,6 +198,6 @@ CONTRACTS = (
     accesses_are_booked,
     no_access_is_lost,
     a_batch_is_one,
-    what_is_given_must_still_hold,
-    of_several_that_give_the_same_one_writes,
+    expected_values_must_still_hold,
+    concurrent_counts_are_not_lost,
 )

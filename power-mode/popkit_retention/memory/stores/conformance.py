@@ -1,4 +1,4 @@
-"""The conformance suite of stores: contracts that a store proves itself by, what they are written with, and those of items: adding,
+"""The conformance suite of stores: the contracts that a store must keep, the helpers that they use, and the contracts of items: adding,
 getting, scanning and removing them.
 
     run_store_conformance(MyStore)
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from . import Store
 
-    # A fresh store, and what gives one more over the same contents.
+    # A fresh store, and a function that returns one more over the same contents.
     Contract = Callable[[Store, Callable[[], Store]], None]
 
 NOW = 1_790_000_000.123456
@@ -31,7 +31,7 @@ class NotConforming(AssertionError):
 
 
 def example(number: int, **fields: object) -> Item:
-    """Return an item like no other."""
+    """Return an item that differs from all others."""
     values: dict = {"id": f"m{number:05d}", "text": f"item{number} zebra", "created_at": NOW, "last_accessed": NOW, "tier_since": NOW}
     return Item(**{**values, **fields})
 
@@ -128,7 +128,7 @@ def contracts() -> tuple[Contract, ...]:
 
 
 def run_store_conformance(make_store: Callable[[], Store], another: Callable[[Store], Store] | None = None) -> None:
-    """Hold a store to every contract. Raise NotConforming, which names the first one that it breaks. `make_store` gives a fresh, empty
+    """Hold a store to every contract. Raise NotConforming, which names the first one that it breaks. `make_store` returns a fresh, empty
     store each time; `another`, where the store can, one more connection to the same contents, which may be used in another thread."""
     for contract in contracts():
         hold(contract, make_store, another)
@@ -147,7 +147,7 @@ def hold(contract: Contract, make_store: Callable[[], Store], another: Callable[
 
 # --- items --------------------------------------------------------------------------------------------------------------------------------
 
-# Texts that have been somebody's undoing: SQL, Cypher, Lucene, JSON, markup, controls, astral and combining characters, directions.
+# Texts that have broken programs: SQL, Cypher, Lucene, JSON, markup, controls, astral and combining characters, directions.
 HOSTILE = (
     "'; DROP TABLE items; -- zebra",
     "}) DETACH DELETE n // zebra",
@@ -166,7 +166,7 @@ HOSTILE = (
 
 
 def every_field_comes_back(store: Store, again: Callable[[], Store]) -> None:
-    """Every field comes back as it was given, to the last bit; `original` tells what the store keeps."""
+    """Every field comes back as it was stored, to the last bit; `original` says what the store keeps."""
     plain = Item("plain", "text")
     single = replace(full("single"), embedding=[0.5] * DIMENSIONS, original=True, marked_at=None)
     items = [plain, full(), single, replace(full("bare"), level="embedding", text="")]
@@ -177,16 +177,16 @@ def every_field_comes_back(store: Store, again: Callable[[], Store]) -> None:
 
 
 def get_keeps_the_order(store: Store, again: Callable[[], Store]) -> None:
-    """Items come in the order that is asked for, those that are not there are left out, whatever the id."""
+    """Items come back in the order of the ids; missing ones are left out, whatever the id."""
     store.add([example(number) for number in range(1200)])
-    asked = ["m00007", "none", "m01100", "m00003", "", "\0", "\ud800", "x" * 100_000, "' OR 1=1 --", "m00000"]
-    expect(ids(store.get(asked)), ["m00007", "m01100", "m00003", "m00000"], "get")
+    wanted = ["m00007", "none", "m01100", "m00003", "", "\0", "\ud800", "x" * 100_000, "' OR 1=1 --", "m00000"]
+    expect(ids(store.get(wanted)), ["m00007", "m01100", "m00003", "m00000"], "get")
     expect(ids(store.get([f"m{number:05d}" for number in range(1300)])), [f"m{number:05d}" for number in range(1200)], "get")
     expect(store.get([]), [], "get of nothing")
 
 
 def an_id_is_taken_once(store: Store, again: Callable[[], Store]) -> None:
-    """An id that is there, or is given twice, is refused, and nothing is added."""
+    """An id that already exists, or occurs twice, is refused, and nothing is added."""
     store.add([example(1, text="the first")])
     refused(DuplicateId, lambda: store.add([example(2), example(1, text="another")]), "an id that is there")
     refused(DuplicateId, lambda: store.add([example(3), example(3)]), "an id that is given twice")
@@ -194,8 +194,8 @@ def an_id_is_taken_once(store: Store, again: Callable[[], Store]) -> None:
     expect(only(store, "m00001").text, "the first", "text")
 
 
-def what_makes_no_sense_is_refused(store: Store, again: Callable[[], Store]) -> None:
-    """Items that make no sense are refused, and nothing is added."""
+def invalid_items_are_refused(store: Store, again: Callable[[], Store]) -> None:
+    """Invalid items are refused, and nothing is added."""
     nan = float("nan")
     wrong: list[dict[str, object]] = [
         {"text": ""}, {"text": "a\0b"}, {"text": "\ud800"}, {"text": "x" * 1_000_001}, {"id": ""}, {"tier": "LUKEWARM"}, {"writes": -1},
@@ -209,7 +209,7 @@ def what_makes_no_sense_is_refused(store: Store, again: Callable[[], Store]) -> 
 
 
 def nothing_is_shared(store: Store, again: Callable[[], Store]) -> None:
-    """An item that is changed outside stays in the store as it was."""
+    """Changing an item outside of the store does not change it in the store."""
     item = example(1, accesses=[1.0], details={"a": [1]}, embedding=[0.5] * DIMENSIONS)
     store.add([item])
     stored = only(store, "m00001")
@@ -218,18 +218,18 @@ def nothing_is_shared(store: Store, again: Callable[[], Store]) -> None:
         each.accesses.append(2.0)
         each.details["b"] = 1
         (each.embedding or [0.0])[0] = 0.75
-    kept = only(store, "m00001")
-    expect((kept.text, kept.accesses, kept.details), ("item1 zebra", [1.0], {"a": [1]}), "fields")
-    expect(kept.embedding, [0.5] * DIMENSIONS, "embedding")
+    unchanged = only(store, "m00001")
+    expect((unchanged.text, unchanged.accesses, unchanged.details), ("item1 zebra", [1.0], {"a": [1]}), "fields")
+    expect(unchanged.embedding, [0.5] * DIMENSIONS, "embedding")
 
 
 def hostile_texts_come_back(store: Store, again: Callable[[], Store]) -> None:
-    """Any text is kept as it is, in whatever field, and found by its terms."""
+    """Any text is stored unchanged, in whatever field, and found by its terms."""
     items = [example(number, text=text, project=text[:99], episode=text[:99], place=1) for number, text in enumerate(HOSTILE)]
     store.add(items)
     for item in items:
-        kept = only(store, item.id)
-        expect((kept.text, kept.project, kept.episode), (item.text, item.project, item.episode), "texts")
+        stored = only(store, item.id)
+        expect((stored.text, stored.project, stored.episode), (item.text, item.project, item.episode), "texts")
         expect(ids(store.scan(project=item.project)), [item.id], f"scan of {item.project!r:.60}")
         expect(ids(store.candidates(["zebra"], item.project).items), [item.id], f"candidates of {item.project!r:.60}")
         expect(ids(store.around([(item.episode, 1)])), [item.id], "around")
@@ -239,7 +239,7 @@ def hostile_texts_come_back(store: Store, again: Callable[[], Store]) -> None:
 
 
 def scan_goes_by_id(store: Store, again: Callable[[], Store]) -> None:
-    """A scan gives every item once, by id in the order of code points, however many there are."""
+    """A scan yields every item once, by id in the order of code points, however many there are."""
     odd = ["Z", "a", "é", "\uffee", "\U0001f993", "~", "0 1", "ab"]
     items = [example(number, id=id) for number, id in enumerate(odd)] + [example(number) for number in range(10, 1610)]
     store.add(items[::-1])
@@ -247,7 +247,7 @@ def scan_goes_by_id(store: Store, again: Callable[[], Store]) -> None:
 
 
 def scan_chooses(store: Store, again: Callable[[], Store]) -> None:
-    """A scan gives the items of a project, of these kinds and tiers, marked or not, and no others."""
+    """A scan yields the items of a project, of these kinds and tiers, marked or not, and no others."""
     fields = [
         {"project": project, "kind": kind, "tier": tier, "marked_at": marked}
         for project in ("", "a", "A", "b")
@@ -273,7 +273,7 @@ def scan_chooses(store: Store, again: Callable[[], Store]) -> None:
 
 
 def a_bare_scan_leaves_embeddings_out(store: Store, again: Callable[[], Store]) -> None:
-    """A bare scan gives what a scan gives, but for the embeddings, which stay in the store."""
+    """A bare scan yields the same items as a scan, without the embeddings, which stay in the store."""
     store.add([example(1), full(), replace(full("m00002"), project="a", marked_at=None)])
     for chosen in ({}, {"project": "a"}, {"marked": True}, {"kinds": ("note",), "tiers": ("WARM",)}):
         wanted = [replace(item, embedding=None) for item in store.scan(**chosen)]
@@ -282,16 +282,18 @@ def a_bare_scan_leaves_embeddings_out(store: Store, again: Callable[[], Store]) 
 
 
 def scan_goes_on_while_things_change(store: Store, again: Callable[[], Store]) -> None:
-    """What is changed during a scan is met at most once, what is left alone exactly once."""
+    """Items that are changed during a scan are yielded at most once, unchanged ones exactly once."""
     store.add([example(number) for number in range(1500)])
     met: list[str] = []
     for item in store.scan(tiers=("WARM",)):
         met.append(item.id)
         number = int(item.id[1:])
         if number % 500 == 250:
-            gone = [f"m{other:05d}" for other in (number - 200, number + 240)]
-            store.remove(gone)
-            store.change([Change(f"m{other:05d}", {"tier": "HOT", "text": "zebra anew"}) for other in (number - 100, number, number + 245)])
+            removed = [f"m{other:05d}" for other in (number - 200, number + 240)]
+            store.remove(removed)
+            store.change(
+                [Change(f"m{other:05d}", {"tier": "HOT", "text": "zebra again"}) for other in (number - 100, number, number + 245)]
+            )
             store.add([example(20_000 + number), example(0, id=f"a{number}")])
     expect(len(met), len(set(met)), "items met")
     changed = {f"m{at + by:05d}" for at in (250, 750, 1250) for by in (-200, 240, -100, 0, 245)}
@@ -299,8 +301,8 @@ def scan_goes_on_while_things_change(store: Store, again: Callable[[], Store]) -
     expect(missing, set(), "items not met")
 
 
-def what_is_removed_is_gone(store: Store, again: Callable[[], Store]) -> None:
-    """What is removed is gone for good, with its original and its words."""
+def removed_items_are_deleted(store: Store, again: Callable[[], Store]) -> None:
+    """A removed item is deleted for good, with its original and its words."""
     store.add([example(number, episode="e", place=number) for number in range(4)])
     store.keep_original("m00001", "the whole text")
     expect(store.remove(["m00001", "gone", "m00002", "m00001", "\ud800"]), 2, "items that were there")
@@ -315,7 +317,7 @@ def what_is_removed_is_gone(store: Store, again: Callable[[], Store]) -> None:
 
 
 def originals_are_kept(store: Store, again: Callable[[], Store]) -> None:
-    """The full text of an item is kept to the last character, and given back whatever becomes of the item's own text."""
+    """The full text of an item is kept to the last character, whatever becomes of the item's own text."""
     store.add([example(number) for number in range(3)])
     for text in ("", "line\r\n\0 \ud800 \U0001f993", "0123456789" * 100_000):
         store.keep_original("m00001", text)
@@ -330,13 +332,13 @@ ITEM_CONTRACTS = (
     every_field_comes_back,
     get_keeps_the_order,
     an_id_is_taken_once,
-    what_makes_no_sense_is_refused,
+    invalid_items_are_refused,
     nothing_is_shared,
     hostile_texts_come_back,
     scan_goes_by_id,
     scan_chooses,
     a_bare_scan_leaves_embeddings_out,
     scan_goes_on_while_things_change,
-    what_is_removed_is_gone,
+    removed_items_are_deleted,
     originals_are_kept,
 )

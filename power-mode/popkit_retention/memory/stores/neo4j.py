@@ -1,4 +1,4 @@
-"""The store for teams: a Neo4j, by the official driver (`popkit setup neo4j`). Its statements are those of `neo4j_schema`."""
+"""The store for teams: a Neo4j, through the official driver (`popkit setup neo4j`). Its statements are those of `neo4j_schema`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...extras import reach
 from ..items import ACCESSES_KEPT, BadItem
-from . import Candidates, DuplicateId, StoreUnavailable, Total, check_given
+from . import Candidates, DuplicateId, StoreUnavailable, Total, check_expected
 from . import neo4j_schema as cypher
-from .neo4j_schema import complaint_about, explained, found_by, item_of, parts_of, properties_of, query_of
+from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
 from .reference import (
     FIELDS,
     as_json,
@@ -26,7 +26,7 @@ from .reference import (
     item_problems,
     opened,
     packed,
-    speakable,
+    storable_ids,
 )
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from ..items import Item
     from . import Batch, Change
 
-    # What is done within a transaction, as often as the driver tries.
+    # The work of a transaction, done as often as the driver tries.
     Work = Callable[[Any], Any]
 
 SCHEMES = frozenset(("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"))
 CONNECT_S = 5.0
-TRY_S = 15.0  # how long what a busy server refuses is tried again
+TRY_S = 15.0  # how long requests that a busy server refuses are tried again
 STATEMENT_S = 60.0  # how long the server may take for one transaction
 _ROWS = 1_000
 _SCANNED = 500
@@ -51,15 +51,13 @@ _FOUND_BY = frozenset(("text", "marked_at"))
 
 
 class Neo4jStore:
-    """Threads may share it. `environ` has NEO4J_USER and NEO4J_PASSWORD (neither: a server that asks nobody), and NEO4J_DATABASE where it
-    is not the server's default. One that falls silent in the midst of an answer is given up on when its own hint says so (after two
-    minutes by default). What a busy server refuses is tried again, so a method is given all that it needs before it begins."""
+    """Threads may share it. `environ` has NEO4J_USER and NEO4J_PASSWORD (neither: a server without a login), and NEO4J_DATABASE where it is
+    not the server's default. Give up on a server that stops answering when its own hint says so (after two minutes by default). Requests
+    that a busy server refuses are tried again, so a method reads all its arguments before it begins."""
 
     def __init__(self, url: str, environ: Mapping[str, str] = os.environ, connect_s: float = CONNECT_S, try_s: float = TRY_S) -> None:
         if "@" in url:
-            raise StoreUnavailable(
-                "memory.store has a password in its address. Put it into NEO4J_PASSWORD instead, the name into NEO4J_USER"
-            )
+            raise StoreUnavailable("memory.store contains a password. Put it into NEO4J_PASSWORD instead, and the name into NEO4J_USER")
         self.url = url
         self._neo4j = _driver(environ)
         self._database = environ.get("NEO4J_DATABASE") or None
@@ -80,7 +78,7 @@ class Neo4jStore:
             raise
 
     def _prepare(self) -> None:
-        """Check that the server is one that we know, and make the indexes where they are missing."""
+        """Check that the server's version is a known one, and create missing indexes."""
         for name, versions, _ in self.components():
             if name.startswith("Neo4j") and (complaint := complaint_about(name, versions)):
                 raise StoreUnavailable(f"{self.url}: {complaint}")
@@ -97,7 +95,7 @@ class Neo4jStore:
         self._write(lambda tx: tx.run(cypher.SET_VERSION, version=cypher.VERSION).consume())
 
     def components(self) -> list[list[Any]]:
-        """Return what the server says that it is: name, versions, edition."""
+        """Return the server's description of itself: name, versions, edition."""
         return self._read(cypher.COMPONENTS)
 
     # --- transactions ---------------------------------------------------------------------------------------------------------------
@@ -146,7 +144,7 @@ class Neo4jStore:
     # --- items ------------------------------------------------------------------------------------------------------------------------
     def write(self, batch: Batch) -> None:
         steps = [
-            *(_given(key, value) for key, value in batch.given.items()),
+            *(_expecting(key, value) for key, value in batch.expected.items()),
             self._adding(batch.add),
             self._changing(batch.change),
             *(_keeping(id, text) for id, text in batch.originals.items()),
@@ -172,7 +170,7 @@ class Neo4jStore:
         self._all([self._adding(items)], items)
 
     def get(self, ids: Sequence[str]) -> list[Item]:
-        known = speakable(ids)
+        known = storable_ids(ids)
         by_id = {item.id: item for batch in in_batches(known, _ROWS) for item in self._items(cypher.GET, ids=list(batch))}
         return [by_id[id] for id in ids if id in by_id]
 
@@ -205,10 +203,10 @@ class Neo4jStore:
         self._all([_keeping(id, text)])
 
     def original(self, id: str) -> str | None:
-        rows = self._read(cypher.ORIGINAL, id=(speakable([id]) or [""])[0])
+        rows = self._read(cypher.ORIGINAL, id=(storable_ids([id]) or [""])[0])
         return opened(id, rows[0][0], rows[0][1], self.url) if rows else None
 
-    # --- finding -----------------------------------------------------------------------------------------------------------------------
+    # --- searches ----------------------------------------------------------------------------------------------------------------------
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         total, length = self._read(cypher.EXTENT if project is None else cypher.EXTENT_PROJECT, project=project)[0]
         holding = dict.fromkeys(terms, 0)
@@ -225,7 +223,7 @@ class Neo4jStore:
     def totals(self, project: str | None = None) -> list[Total]:
         return [Total(*row) for row in self._read(cypher.TOTALS, project=project)]
 
-    # --- what is kept beside the items ----------------------------------------------------------------------------------------------
+    # --- values and the audit --------------------------------------------------------------------------------------------------------
     def value(self, key: str) -> object:
         rows = self._read(cypher.VALUE, key=key)
         return json.loads(rows[0][0]) if rows else None
@@ -244,15 +242,15 @@ class Neo4jStore:
         return [json.loads(entry) for (entry,) in rows]
 
     def shorten_log(self, most: int) -> int:
-        gone = 0
+        deleted = 0
         while True:
             (some,) = self.ask(cypher.SHORTEN_LOG, writes=True, most=most, rows=_ROWS)[0]
-            gone += some
+            deleted += some
             if some < _ROWS:
-                return gone
+                return deleted
 
     def compact(self) -> bool:
-        """Return False: the server sees to it itself."""
+        """Return False: the server does this itself."""
         return False
 
     def verify(self) -> list[str]:
@@ -267,7 +265,8 @@ class Neo4jStore:
         check_new(items)
         fields = [{**item.to_json(), "original": False} for item in items]
         rows = [
-            properties_of(each, self._time) | found_by(item.id, item.text, item.marked_at is not None) for each, item in zip(fields, items)
+            properties_of(each, self._time) | index_properties(item.id, item.text, item.marked_at is not None)
+            for each, item in zip(fields, items)
         ]
 
         def work(tx: Any) -> None:
@@ -280,7 +279,7 @@ class Neo4jStore:
     def _changing(self, changes: Sequence[Change]) -> Work:
         for change in changes:
             check_change(change)
-        known = set(speakable(change.id for change in changes))
+        known = set(storable_ids(change.id for change in changes))
         rows = [
             {"id": change.id, "to": properties_of(change.to, self._time), **_NO_COUNTS, **change.by}
             for change in changes
@@ -295,7 +294,7 @@ class Neo4jStore:
                 tx.run(cypher.SETTLE, ids=[row["id"] for row in batch]).consume()
             for ids in in_batches(list(dict.fromkeys(spoken)), _ROWS):
                 texts = [record.values() for record in tx.run(cypher.TEXTS, ids=ids)]
-                tx.run(cypher.SET_TERMS, rows=[found_by(id, text, marked) for id, text, _, marked in texts]).consume()
+                tx.run(cypher.SET_TERMS, rows=[index_properties(id, text, marked) for id, text, _, marked in texts]).consume()
             return there
 
         return work
@@ -306,7 +305,7 @@ class Neo4jStore:
 
         def work(tx: Any) -> int:
             there = 0
-            for batch in in_batches(speakable(ids), _ROWS):
+            for batch in in_batches(storable_ids(ids), _ROWS):
                 there += tx.run(cypher.ACCESS, ids=batch, **bound).single().value()
                 tx.run(cypher.SETTLE, ids=batch).consume()
             return there
@@ -321,7 +320,7 @@ class Neo4jStore:
 
 
 def _one_of_each(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows in parts that hold no item twice: within a statement the order of changes is the server's."""
+    """Yield rows in parts that have no item twice: within a statement the order of changes is the server's."""
     batch: dict[str, dict[str, Any]] = {}
     for row in rows:
         if row["id"] in batch or len(batch) == _ROWS:
@@ -336,22 +335,22 @@ _NO_COUNTS = {"writes": 0, "sessions": 0, "reinforcements": 0}
 
 
 def _removing(ids: Sequence[str]) -> Work:
-    known = speakable(ids)
+    known = storable_ids(ids)
     return lambda tx: sum(tx.run(cypher.REMOVE, ids=list(batch)).single().value() for batch in in_batches(known, _ROWS))
 
 
 def _keeping(id: str, text: str) -> Work:
     hash, content = packed(text)
-    known = (speakable([id]) or [""])[0]
+    known = (storable_ids([id]) or [""])[0]
     return lambda tx: tx.run(cypher.KEEP_ORIGINAL, id=known, hash=hash, content=content).consume()
 
 
-def _given(key: str, value: object) -> Work:
+def _expecting(key: str, value: object) -> Work:
     def work(tx: Any) -> None:
         written = tx.run(cypher.HOLD_VALUE, key=key).single().value()
         if written is None:
-            tx.run(cypher.FORGET_VALUE, key=key).consume()  # holding it has made it
-        check_given(key, value, None if written is None else json.loads(written))
+            tx.run(cypher.FORGET_VALUE, key=key).consume()  # locking it has created it
+        check_expected(key, value, None if written is None else json.loads(written))
 
     return work
 
@@ -387,5 +386,5 @@ def _imported() -> ModuleType:
     import neo4j.exceptions
     import neo4j.time
 
-    logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else Python prints what is tried again
+    logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else Python prints a line for each retry
     return neo4j

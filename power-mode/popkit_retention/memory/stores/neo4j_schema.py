@@ -1,7 +1,7 @@
 """The store in Neo4j, without its driver: statements, items as the properties of nodes, full-text queries, advice on errors. Pure.
 
 Its nodes are the specification's (part 2.3): (:KnowledgeChunk) for an item in full, (:CompressedContext) for one at another level, with the
-properties that it names. Ours bear the label :PopkitItem besides, by which they are known: nodes of others are never touched.
+properties that it names. Ours also have the label :PopkitItem, which identifies them: other nodes are never touched.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .reference import FIELDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-VERSION = 1  # of what is below; a later PopKit counts on
+VERSION = 1  # of the statements below; a later PopKit counts up
 
-# What a field is called there; any other is called as it is. Points of time are DateTimes.
+# The properties of fields with another name there. Points of time are DateTimes.
 PROPERTIES = {
     "text": "content",
     "reinforcements": "reinforcement_count",
@@ -43,7 +43,7 @@ SCHEMA = (
     "CREATE INDEX popkit_entry_item IF NOT EXISTS FOR (n:PopkitEntry) ON (n.item, n.seq)",
     "CREATE INDEX knowledge_chunk_retention IF NOT EXISTS FOR (kc:KnowledgeChunk) ON (kc.composite_score, kc.last_accessed)",
     "CREATE INDEX compressed_context_retention IF NOT EXISTS FOR (cc:CompressedContext) ON (cc.composite_score, cc.last_accessed)",
-    # The terms are ours, joined by blanks; `shelf` stands for the project in one word.
+    # The terms are ours, joined by blanks; `shelf` is the project as one word.
     f"""CREATE FULLTEXT INDEX {INDEX} IF NOT EXISTS FOR (n:PopkitItem) ON EACH [n.terms, n.shelf]
     OPTIONS {{indexConfig: {{`fulltext.analyzer`: 'whitespace', `fulltext.eventually_consistent`: false}}}}""",
 )
@@ -75,7 +75,7 @@ MATCH (n:PopkitItem) WHERE n.id > $last
 WITH n ORDER BY n.id LIMIT $most
 """
 SCAN_PROJECT = SCAN.replace("($project IS NULL OR n.project = $project)", "n.project = $project")
-# A property that is set first takes the node's lock, and what is read after it is what counts: nothing of two writers is lost.
+# Setting a property first takes the node's lock, and the values read after that are current: of two writers, neither loses anything.
 CHANGE = """
 UNWIND $rows AS row MATCH (n:PopkitItem {id: row.id})
 SET n.locked = true
@@ -102,7 +102,7 @@ RETURN count(*) AS there
 """
 TEXTS = "MATCH (n:PopkitItem) WHERE n.id IN $ids RETURN n.id, n.content, n.project, n.marked_at IS NOT NULL"
 SET_TERMS = "UNWIND $rows AS row MATCH (n:PopkitItem {id: row.id}) SET n += row"
-# What follows from the rest: the label of its level, and the specification's signals, for whoever asks the database itself.
+# Derived from the rest: the label of its level, and the specification's signals, for queries made to the database itself.
 SETTLE = """
 MATCH (n:PopkitItem) WHERE n.id IN $ids
 FOREACH (_ IN CASE WHEN n.compression_level = 'full' THEN [1] ELSE [] END | SET n:KnowledgeChunk REMOVE n:CompressedContext)
@@ -159,7 +159,7 @@ MATCH (c:PopkitCounter {name: 'entries'})
 MATCH (n:PopkitEntry) WHERE n.seq < c.next - $most
 WITH n LIMIT $rows
 DELETE n
-RETURN count(*) AS gone
+RETURN count(*) AS deleted
 """
 PROBLEMS = """
 MATCH (n:PopkitItem)
@@ -169,7 +169,7 @@ RETURN n.id LIMIT 20
 """
 
 
-OLDEST = 5  # the first release of Neo4j whose schema statements are those of now
+OLDEST = 5  # the first release of Neo4j with today's schema statements
 LONGEST_QUERY = 500  # terms
 
 _TIMES = [FIELDS.index(name) for name in TIMES]
@@ -177,7 +177,7 @@ _DETAILS, _REINFORCED = FIELDS.index("details"), FIELDS.index("reinforced")
 
 
 def parts_of(seconds: float) -> tuple[int, int]:
-    """Return a time as whole seconds and nanoseconds: of a present-day time no bit is lost."""
+    """Return a time as whole seconds and nanoseconds: a present-day time loses no bit."""
     whole = int(seconds)
     nanoseconds = round((seconds - whole) * 1_000_000_000)
     return (whole + 1, 0) if nanoseconds == 1_000_000_000 else (whole, nanoseconds)
@@ -216,8 +216,8 @@ def properties_of(fields: Mapping[str, object], time_of: Callable[[float], objec
     return made
 
 
-def found_by(id: str, text: str, marked: bool) -> dict[str, object]:
-    """Return the properties by which an item is found; none for one that is marked."""
+def index_properties(id: str, text: str, marked: bool) -> dict[str, object]:
+    """Return the properties by which an item is found; none for a marked one."""
     terms = terms_of(text)
     return {"id": id, "terms": None if marked else " ".join(terms), "length": len(terms)}
 
@@ -228,7 +228,7 @@ def shelf_of(project: str) -> str:
 
 
 def query_of(terms: Sequence[str], project: str | None) -> str:
-    """Return a Lucene query for nodes that hold any of these terms; "" where there are none that could be held."""
+    """Return a Lucene query for nodes with any of these terms; "" where no node could have one."""
     quoted = [
         'terms:"' + term.replace("\\", "\\\\").replace('"', '\\"') + '"' for term in dict.fromkeys(terms) if term and not term.isspace()
     ]
@@ -239,11 +239,11 @@ def query_of(terms: Sequence[str], project: str | None) -> str:
 
 
 def complaint_about(name: str, versions: Sequence[str]) -> str:
-    """Return what is wrong with the version that a server reports; "" where nothing is."""
+    """Return what is wrong with the version that a server reports; "" where it is fine."""
     version = versions[0] if versions else ""
     major = version.split(".", maxsplit=1)[0]
     if not major.isdigit():
-        return f"{name} does not tell its version ({version!r:.40}). Use Neo4j {OLDEST} or later"
+        return f"{name} does not report its version ({version!r:.40}). Use Neo4j {OLDEST} or later"
     return "" if int(major) >= OLDEST else f"it is {name} {version}. Update it to {OLDEST} or later"
 
 
@@ -263,12 +263,12 @@ _ADVICE: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("ReadOnly", "Security.Forbidden", "NotALeader", "AccessMode"),
-        "it may only be read. Make it writable, or choose another memory.store",
+        "it is read-only. Make it writable, or choose another memory.store",
     ),
-    (("DatabaseNotFound", "DatabaseUnavailable"), "its database is not there. Set NEO4J_DATABASE"),
+    (("DatabaseNotFound", "DatabaseUnavailable"), "it has no such database. Set NEO4J_DATABASE"),
     (
         ("Timeout", "TimedOut", "Terminated", "LockClient", "Transient", "OutOfMemory", "DeadlockDetected"),
-        "it takes too long. Try again when it has less to do",
+        "it took too long. Try again when it is less busy",
     ),
     (
         ("ServiceUnavailable", "SessionExpired", "ConnectionAcquisition", "OSError", "IncompleteCommit"),

@@ -1,4 +1,4 @@
-"""Contracts: what searches find and totals count, and what is kept beside the items."""
+"""Contracts: what searches find and totals count, and the values kept beside the items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:
-    """A search finds what holds any of its terms, what tells most first, and what ranking needs to know."""
+    """A search finds items with any of its terms, the most informative first, and what ranking needs to know."""
     texts = ["red apple", "green apple tree apple", "red house", "blue", "apple of red utils/foo_bar.py"]
     store.add([example(number, text=text, project="p") for number, text in enumerate(texts)])
     spoken = [terms_of(text) for text in texts]
@@ -33,7 +33,7 @@ def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:
 
 
 def projects_are_apart(store: Store, again: Callable[[], Store]) -> None:
-    """A search in one project knows nothing of others; one in all knows all."""
+    """A search in one project sees nothing of others; a search in all projects sees everything."""
     store.add([example(number, project=("a", "b", "A")[number % 3], text="zebra " + "word " * number) for number in range(9)])
     result = store.candidates(["zebra"], "a")
     expect((sorted(ids(result.items)), result.total, result.holding), (["m00000", "m00003", "m00006"], 3, {"zebra": 3}), "in one")
@@ -45,7 +45,7 @@ def projects_are_apart(store: Store, again: Callable[[], Store]) -> None:
 
 
 def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None:
-    """What is marked for deletion is not found nor counted, until the mark is taken back."""
+    """Items that are marked for deletion are neither found nor counted, until the mark is taken back."""
     store.add([example(1), example(2, text="zebra zebra zebra"), example(3, marked_at=NOW)])
     for marked, there in ((NOW, ["m00001"]), (NOW + 1, ["m00001"]), (None, ["m00001", "m00002"])):
         store.change([Change("m00002", {"marked_at": marked})])
@@ -54,7 +54,7 @@ def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None
         expect(result.mean_length, 2.0 if marked else 2.5, "mean length")
 
 
-def what_is_found_follows_changes(store: Store, again: Callable[[], Store]) -> None:
+def searches_follow_changes(store: Store, again: Callable[[], Store]) -> None:
     """An item is found by the text and the project that it has now."""
     store.add([example(number, project="p") for number in range(3)])
     store.change([Change("m00001", {"text": "lion"}), Change("m00001", {"text": "tiger tiger"}), Change("m00002", {"project": "q"})])
@@ -65,7 +65,7 @@ def what_is_found_follows_changes(store: Store, again: Callable[[], Store]) -> N
 
 
 def the_best_are_among_many(store: Store, again: Callable[[], Store]) -> None:
-    """Of many items that hold some of the terms, those that hold the rare one, or all of them, are found."""
+    """Among many items with some of the terms, those with the rare one, or with all of them, are found."""
     words = ("one", "two", "six")
     many = [example(number, text=f"{words[number % 3]} item") for number in range(900)]
     store.add([example(5000, text="one two six"), *many, example(5001, text="rare item")])
@@ -86,7 +86,7 @@ def places_give_their_items(store: Store, again: Callable[[], Store]) -> None:
 
 
 def totals_add_up(store: Store, again: Callable[[], Store]) -> None:
-    """Totals tell items and tokens by project, tier and level, and follow changes."""
+    """Totals count items and tokens by project, tier and level, and follow changes."""
     store.add([example(number, text="x" * 29, project="pq"[number % 2], tier=("HOT", "COLD")[number // 4]) for number in range(8)])
     expect(store.totals("p"), [Total("p", "COLD", "full", 2, 20), Total("p", "HOT", "full", 2, 20)], "totals of p")
     store.change([Change("m00000", {"text": "y" * 290, "level": "summary"}), Change("m00002", {"tier": "COLD", "marked_at": NOW})])
@@ -97,7 +97,7 @@ def totals_add_up(store: Store, again: Callable[[], Store]) -> None:
 
 
 def values_come_back(store: Store, again: Callable[[], Store]) -> None:
-    """Values are JSON; None forgets one; a prefix stands for itself."""
+    """Values are JSON; None deletes one; a prefix is matched literally."""
     values: list[object] = [0, 1.5, "é \ud800", [], {"a": [None, True]}, False, "", {"deep": [[1]]}]
     for number, value in enumerate(values):
         store.set_value(f"a%_{number}", value)
@@ -115,7 +115,7 @@ def values_come_back(store: Store, again: Callable[[], Store]) -> None:
 
 
 def the_log_is_kept(store: Store, again: Callable[[], Store]) -> None:
-    """Entries of the audit come newest first, in the order in which they were appended, of one item or of all."""
+    """Entries of the audit come newest first, in the order in which they were appended, for one item or for all."""
     store.log([{"at": NOW, "action": "add", "id": "a", "project": "p", "reasons": ["é", 1]}, {"at": NOW, "action": "add", "id": "b"}])
     store.log([])
     for number in range(5):
@@ -130,7 +130,7 @@ def the_log_is_kept(store: Store, again: Callable[[], Store]) -> None:
 
 
 def the_log_is_shortened(store: Store, again: Callable[[], Store]) -> None:
-    """Of the audit the newest entries stay, as many as asked for; what is logged afterwards comes behind them."""
+    """The newest entries of the audit are kept, as many as requested; later entries follow them."""
     expect(store.shorten_log(3), 0, "entries of an empty audit that were deleted")
     store.log([{"at": NOW - number, "action": str(number), "id": "ab"[number % 2]} for number in range(2500)])
     expect([store.shorten_log(2500), store.shorten_log(4), store.shorten_log(4)], [0, 2496, 0], "entries that were deleted")
@@ -141,8 +141,8 @@ def the_log_is_shortened(store: Store, again: Callable[[], Store]) -> None:
     expect((store.shorten_log(0), store.logged()), (5, []), "all entries deleted")
 
 
-def others_see_what_is_done(store: Store, again: Callable[[], Store]) -> None:
-    """What one has done, another one sees at once."""
+def others_see_changes(store: Store, again: Callable[[], Store]) -> None:
+    """A change is visible to others at once."""
     other = again()
     store.add([example(1)])
     expect(ids(other.scan()), ["m00001"], "items")
@@ -155,7 +155,7 @@ def others_see_what_is_done(store: Store, again: Callable[[], Store]) -> None:
 
 
 def a_sound_store_has_nothing_wrong(store: Store, again: Callable[[], Store]) -> None:
-    """A store that has only been used as it should be finds nothing wrong with itself."""
+    """A store that was only used correctly reports no problems."""
     store.add([example(number, project="pq"[number % 2], episode="e", place=number) for number in range(30)])
     store.add([full()])
     store.keep_original("m00001", "whole")
@@ -167,7 +167,7 @@ def a_sound_store_has_nothing_wrong(store: Store, again: Callable[[], Store]) ->
 
 
 def compacting_keeps_everything(store: Store, again: Callable[[], Store]) -> None:
-    """A store that gives space back has and finds what it had, and goes on."""
+    """A store that returns space to the system keeps and finds everything, and stays usable."""
     store.add([example(number, text=f"item{number} " + "zebra " * 200) for number in range(300)])
     store.keep_original("m00007", "whole")
     store.set_value("a", 1)
@@ -187,14 +187,14 @@ CONTRACTS = (
     candidates_hold_the_terms,
     projects_are_apart,
     marked_items_are_not_found,
-    what_is_found_follows_changes,
+    searches_follow_changes,
     the_best_are_among_many,
     places_give_their_items,
     totals_add_up,
     values_come_back,
     the_log_is_kept,
     the_log_is_shortened,
-    others_see_what_is_done,
+    others_see_changes,
     a_sound_store_has_nothing_wrong,
     compacting_keeps_everything,
 )

@@ -1,4 +1,4 @@
-"""What stores have in common (what they accept, how originals are packed, what they find wrong with items), and the reference
+"""Code that stores share (what they accept, how originals are packed, what they report as wrong with items), and the reference
 implementation: a store in this process's memory. Other stores answer as this one does."""
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 FIELDS = tuple(each.name for each in fields(Item))
-# Booked by `access` and `keep_original` alone.
+# Set by `access` and `keep_original` alone.
 _BOOKED = frozenset(("access_count", "last_accessed", "accesses", "original"))
 CHANGEABLE = frozenset(FIELDS) - _BOOKED - {"id"}
 COUNTS = frozenset(("writes", "sessions", "reinforcements"))
 
 
 def check_new(items: Sequence[Item]) -> None:
-    """Raise BadItem for an item that cannot be kept, DuplicateId for an id that is given twice. Times in the future are left to callers
-    that have a clock."""
+    """Raise BadItem for an item that cannot be kept, DuplicateId for an id that occurs twice. Times in the future are left to callers that
+    have a clock."""
     seen: set[str] = set()
     for item in items:
         check(item, math.inf)
         as_json(item.details, item.id)
         if item.id in seen:
-            raise DuplicateId(f"{item.id!r:.40} is given twice")
+            raise DuplicateId(f"{item.id!r:.40} occurs twice")
         seen.add(item.id)
 
 
 def check_change(change: Change) -> None:
-    """Raise BadItem for a field that may not be changed so, and for a value that no item may have."""
+    """Raise BadItem for a field that must not be changed like this, and for a value that no item may have."""
     wrong = sorted(change.to.keys() - CHANGEABLE) + sorted(change.by.keys() - COUNTS) + sorted(change.to.keys() & change.by.keys())
     if wrong:
         raise BadItem(f"{change.id!r:.40}: {wrong[0]!r:.60} cannot be changed like this")
@@ -68,24 +68,24 @@ def check_time(at: float) -> None:
 
 
 def as_json(value: object, whose: str = "") -> str:
-    """Return a value as JSON text. Raise BadItem for one that JSON does not know."""
+    """Return a value as JSON text. Raise BadItem for a value that JSON cannot represent."""
     try:
         written = json.dumps(value, allow_nan=False, separators=(",", ":"))
         same = json.loads(written) == value
     except (TypeError, ValueError, RecursionError) as error:
         raise BadItem(f"{whose!r:.40}: not a JSON value: {error}") from None
-    if not same:  # keys that are no texts, tuples
+    if not same:  # keys that are not texts, tuples
         raise BadItem(f"{whose!r:.40}: not a JSON value: it would come back as another one")
     return written
 
 
-def speakable(ids: Iterable[str]) -> list[str]:
+def storable_ids(ids: Iterable[str]) -> list[str]:
     """Return each of these ids once, in order, without those that no item can have."""
     return [id for id in dict.fromkeys(ids) if isinstance(id, str) and id.isprintable()]
 
 
 def in_batches(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
-    """Yield a long sequence in parts: a statement takes so many parameters."""
+    """Yield a long sequence in parts that fit one statement's parameters."""
     for at in range(0, len(values), size):
         yield values[at : at + size]
 
@@ -98,7 +98,7 @@ def _is_time(value: object) -> bool:
     return isinstance(value, float) and 0.0 <= value < math.inf
 
 
-# What the job changes of every item; anything else, and what does not pass here, gets the whole check.
+# The fields that the job changes of every item; all other fields, and values that fail here, get the whole check.
 _QUICK: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("score", "tier_score", "retention", "uniqueness"), _is_share),
     **dict.fromkeys(("tier", "previous_tier"), TIERS.__contains__),
@@ -120,7 +120,7 @@ def duplicate(store: Store, items: Sequence[Item]) -> DuplicateId:
 
 
 def item_problems(store: Store) -> list[str]:
-    """Return what is wrong with the items of a store, a sentence each."""
+    """Return the problems of a store's items, a sentence each."""
     return [problem for item in store.scan() if (problem := _problem(store, item))]
 
 
@@ -153,7 +153,7 @@ def opened(id: str, hash: object, content: object, where: str) -> str:
 
 
 class InMemoryStore:
-    """Threads may share it; it is gone with the process."""
+    """Threads may share it; it ends with the process."""
 
     def __init__(self) -> None:
         self._items: dict[str, Item] = {}
@@ -223,7 +223,7 @@ class InMemoryStore:
     def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
         check_time(at)
         with self._lock:
-            items = self.get(speakable(ids))
+            items = self.get(storable_ids(ids))
             for item in items:
                 booked = {"access_count": item.access_count + 1, "accesses": [*item.accesses, at]}
                 latest = {"last_accessed": max(item.last_accessed, at), "session": max(item.session, session)}
@@ -232,10 +232,10 @@ class InMemoryStore:
 
     def remove(self, ids: Sequence[str]) -> int:
         with self._lock:
-            gone = [id for id in speakable(ids) if self._items.pop(id, None)]
-            for id in gone:
+            removed = [id for id in storable_ids(ids) if self._items.pop(id, None)]
+            for id in removed:
                 self._originals.pop(id, None)
-            return len(gone)
+            return len(removed)
 
     def keep_original(self, id: str, text: str) -> None:
         with self._lock:
@@ -305,12 +305,12 @@ class InMemoryStore:
 
     def shorten_log(self, most: int) -> int:
         with self._lock:
-            gone = max(0, len(self._log) - most)
-            del self._log[:gone]
-            return gone
+            excess = max(0, len(self._log) - most)
+            del self._log[:excess]
+            return excess
 
     def compact(self) -> bool:
-        """Return True: Python has given the space back already."""
+        """Return True: Python has already freed the space."""
         return True
 
     def verify(self) -> list[str]:

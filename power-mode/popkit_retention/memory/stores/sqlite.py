@@ -25,7 +25,7 @@ from .reference import (
     item_problems,
     opened,
     packed,
-    speakable,
+    storable_ids,
 )
 from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from ..items import Item
     from . import Batch, Candidates, Change
 
-_SCANNED = 500  # items that a scan holds at once
+_SCANNED = 500  # items that a scan holds at a time
 _CHANGED = 1_000  # changes that are made at once
-# What an item is found by.
+# The fields by which an item is found.
 _INDEXED = frozenset(("text", "project", "marked_at"))
 _ACCESS = """
 UPDATE items SET access_count = access_count + 1, last_accessed = max(last_accessed, ?), session = max(session, ?), accesses = ?
@@ -50,16 +50,16 @@ _ADVICE = (
     ("locked", "another process keeps it busy. Try again when that is done"),
     ("busy", "another process keeps it busy. Try again when that is done"),
     ("full", "the disk is full. Free some space, then try again"),
-    ("readonly", "it cannot be written. Make it yours, or set POPKIT_HOME to another folder"),
+    ("readonly", "it is read-only. Make it yours, or set POPKIT_HOME to another folder"),
     ("unable to open", "it cannot be opened. Make it and its folder yours, or set POPKIT_HOME to another folder"),
-    ("disk I/O", "the disk does not work as it should. Check it, then try again"),
+    ("disk I/O", "the disk reports an error. Check it, then try again"),
 )
 _DAMAGED = "the file is damaged. Move it away and put a backup in its place; sqlite3's .recover may save more"
 
 
 class SqliteStore:
-    """Threads open one each; processes may share the file. `change` holds the write lock until its changes are used up, so hand over
-    ones that are decided. `busy_s`: how long to wait for other processes."""
+    """Threads open one each; processes may share the file. `change` holds the write lock until its changes are used up, so pass changes
+    that are already decided. `busy_s`: how long to wait for other processes."""
 
     def __init__(self, path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> None:
         self.path = path
@@ -69,11 +69,11 @@ class SqliteStore:
         except StoreError as error:
             raise StoreUnavailable(str(error)) from None
         except FileNotFoundError:
-            raise StoreUnavailable(f"{path} is not there. Learn something first: popkit memory learn --past") from None
+            raise StoreUnavailable(f"{path} does not exist yet. Learn something first: popkit memory learn --past") from None
         except OSError as error:
             raise StoreUnavailable(f"{path}: {error.strerror or error}. Make it yours, or set POPKIT_HOME to another folder") from None
         self._db.execute("PRAGMA cache_size = -16000")  # KB
-        self._db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
+        self._db.execute("PRAGMA secure_delete = ON")  # deleted rows are overwritten
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
@@ -121,14 +121,14 @@ class SqliteStore:
                 ((last,),) = db.execute("SELECT coalesce(max(seq), 0) FROM items")
                 db.executemany(ADD, map(row_of, items, count(last + 1)))
                 _set_embeddings(db, ((item.id, item.embedding) for item in items if item.embedding is not None))
-                sqlite_schema.enter(db, [item.id for item in items])
+                sqlite_schema.index(db, [item.id for item in items])
         except sqlite3.IntegrityError:
             raise duplicate(self, items) from None
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         by_id: dict[str, Item] = {}
         with self._reading() as db:
-            for batch in in_batches(speakable(ids)):
+            for batch in in_batches(storable_ids(ids)):
                 by_id.update((row[0], item_of(row)) for row in db.execute(f"{ITEMS} WHERE i.id IN ({marks(batch)})", batch))
         return [by_id[id] for id in ids if id in by_id]
 
@@ -144,11 +144,11 @@ class SqliteStore:
         chosen += "" if project is None else " AND i.project = ?"
         for column, wanted in (("kind", kinds), ("tier", tiers)):
             chosen += f" AND i.{column} IN ({marks(wanted)})" if wanted else ""
-        asked = f"{BARE_ITEMS if bare else ITEMS} WHERE i.id > ?{chosen} ORDER BY i.id LIMIT {_SCANNED}"
+        query = f"{BARE_ITEMS if bare else ITEMS} WHERE i.id > ?{chosen} ORDER BY i.id LIMIT {_SCANNED}"
         last = ""
         while True:
             with self._usable():
-                rows = self._db.execute(asked, (last, *([] if project is None else [project]), *kinds, *tiers)).fetchall()
+                rows = self._db.execute(query, (last, *([] if project is None else [project]), *kinds, *tiers)).fetchall()
                 items = list(map(item_of, rows))
             yield from items
             if len(items) < _SCANNED:
@@ -167,7 +167,7 @@ class SqliteStore:
         check_time(at)
         there = 0
         with self._writing() as db:
-            for batch in in_batches(speakable(ids)):
+            for batch in in_batches(storable_ids(ids)):
                 rows = db.execute(f"SELECT id, accesses FROM items WHERE id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
                 booked = ((at, session, json.dumps(sorted([*json.loads(before), at])[-ACCESSES_KEPT:]), id) for id, before in rows)
                 db.executemany(_ACCESS, booked)
@@ -177,8 +177,8 @@ class SqliteStore:
     def remove(self, ids: Sequence[str]) -> int:
         there = 0
         with self._writing() as db:
-            for batch in in_batches(speakable(ids)):
-                sqlite_schema.take_out(db, batch)
+            for batch in in_batches(storable_ids(ids)):
+                sqlite_schema.unindex(db, batch)
                 there += db.execute(f"DELETE FROM items WHERE id IN ({marks(batch)})", batch).rowcount  # noqa: S608
         return there
 
@@ -188,35 +188,35 @@ class SqliteStore:
             db.execute("UPDATE items SET original = 1 WHERE id = ?", (id,))
 
     def original(self, id: str) -> str | None:
-        asked = "SELECT o.hash, o.content FROM originals o WHERE o.id = ?"
+        query = "SELECT o.hash, o.content FROM originals o WHERE o.id = ?"
         with self._usable():
-            row = self._db.execute(asked, speakable([id]) or [""]).fetchone()
+            row = self._db.execute(query, storable_ids([id]) or [""]).fetchone()
         return None if row is None else opened(id, row[0], row[1], self.path)
 
-    # --- finding -------------------------------------------------------------------------------------------------------------------
+    # --- searches ------------------------------------------------------------------------------------------------------------------
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         with self._reading() as db:
-            return sqlite_schema.look_up(db, terms, project, most)
+            return sqlite_schema.find_candidates(db, terms, project, most)
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
         items: list[Item] = []
         wanted = [(episode, place) for episode, place in dict.fromkeys(places) if episode]
         with self._reading() as db:
             for batch in in_batches(wanted, 200):
-                asked = f"WITH wanted (number, episode, place) AS (VALUES {', '.join('(?, ?, ?)' for _ in batch)}) "
-                asked += ITEMS.replace("FROM items i", "FROM wanted w CROSS JOIN items i ON i.episode = w.episode AND i.place = w.place")
-                asked += " WHERE i.episode <> '' ORDER BY w.number, i.id"
+                query = f"WITH wanted (number, episode, place) AS (VALUES {', '.join('(?, ?, ?)' for _ in batch)}) "
+                query += ITEMS.replace("FROM items i", "FROM wanted w CROSS JOIN items i ON i.episode = w.episode AND i.place = w.place")
+                query += " WHERE i.episode <> '' ORDER BY w.number, i.id"
                 bound = [value for number, (episode, place) in enumerate(batch) for value in (number, episode, place)]
-                items += map(item_of, db.execute(asked, bound))
+                items += map(item_of, db.execute(query, bound))
         return items
 
     def totals(self, project: str | None = None) -> list[Total]:
         chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
-        asked = f"SELECT project, tier, level, count(*), sum(tokens) FROM items{chosen} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
+        query = f"SELECT project, tier, level, count(*), sum(tokens) FROM items{chosen} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
         with self._usable():
-            return [Total(*row) for row in self._db.execute(asked, bound)]
+            return [Total(*row) for row in self._db.execute(query, bound)]
 
-    # --- what is kept beside the items --------------------------------------------------------------------------------------------
+    # --- values and the audit ------------------------------------------------------------------------------------------------------
     def value(self, key: str) -> object:
         with self._usable():
             row = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
@@ -254,7 +254,7 @@ class SqliteStore:
     def compact(self) -> bool:
         try:
             self._db.execute("VACUUM")
-        except sqlite3.OperationalError:  # it is in use, or the disk has no room for a second file: it stays as it is
+        except sqlite3.OperationalError:  # it is in use, or the disk has no room for a second file: leave it unchanged
             return False
         except sqlite3.DatabaseError as error:
             raise self._unavailable(error) from None
@@ -278,10 +278,10 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
     for change in changes:
         check_change(change)
     to, by = changes[0].to, changes[0].by
-    ids = speakable(change.id for change in changes)
+    ids = storable_ids(change.id for change in changes)
     indexed = not _INDEXED.isdisjoint(to)
     if indexed:
-        sqlite_schema.take_out(db, ids)
+        sqlite_schema.unindex(db, ids)
     columns = [name for name in to if name != "embedding"]
     setting = [f"{name} = ?" for name in columns] + (["tokens = ?"] if "text" in to else []) or ["seq = seq"]
     there = db.executemany(
@@ -293,7 +293,7 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
     if "embedding" in to:
         _set_embeddings(db, ((change.id, cast("list[float] | None", change.to["embedding"])) for change in changes))
     if indexed:
-        sqlite_schema.enter(db, ids)
+        sqlite_schema.index(db, ids)
     return there
 
 

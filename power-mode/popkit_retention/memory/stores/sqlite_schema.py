@@ -1,7 +1,7 @@
 """The SQLite file of memory: its tables, version by version, items as their rows, and the index of terms.
 
-The index is an FTS5 table over the numbers of terms; `words` counts how many items of a project hold each. Items that are marked for
-deletion are not in it. Everything that changes it is a part of the caller's transaction.
+The index is an FTS5 table over the numbers of terms; `words` counts how many items of a project have each. Items that are marked for
+deletion are not in it. Every change of it is a part of the caller's transaction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x506F704D  # "PopM"
 
-# In the order of ids, in which they are walked through and changed; `seq` is the item's number in the index of words.
+# In the order of ids, in which items are scanned and changed; `seq` is the item's number in the index of words.
 _ITEMS = """
 CREATE TABLE items (
   id TEXT PRIMARY KEY,
@@ -69,7 +69,7 @@ CREATE TABLE items (
   seq INTEGER NOT NULL UNIQUE
 ) WITHOUT ROWID
 """
-# Beside the items, so that reading those does not walk through them.
+# In a table of their own, so that a scan of items does not read them.
 _EMBEDDINGS = "CREATE TABLE embeddings (id TEXT PRIMARY KEY REFERENCES items ON DELETE CASCADE, numbers BLOB NOT NULL)"
 _ORIGINALS = """
 CREATE TABLE originals (
@@ -78,7 +78,7 @@ CREATE TABLE originals (
   content BLOB NOT NULL
 )
 """
-# A term of a project has a number, which stands for it in the index: what the tokenizer of SQLite takes for a word is then no matter.
+# A term of a project has a number, which replaces it in the index, so SQLite's tokenizer does not matter.
 _WORDS = """
 CREATE TABLE words (
   number INTEGER PRIMARY KEY,
@@ -89,7 +89,7 @@ CREATE TABLE words (
 )
 """
 _EXTENTS = "CREATE TABLE extents (project TEXT PRIMARY KEY, items INTEGER NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID"
-_FOUND = "CREATE VIRTUAL TABLE found USING fts5 (words, length UNINDEXED, detail = none, columnsize = 0, tokenize = ascii)"
+_INDEX = "CREATE VIRTUAL TABLE found USING fts5 (words, length UNINDEXED, detail = none, columnsize = 0, tokenize = ascii)"
 
 MIGRATIONS = (
     (
@@ -105,10 +105,10 @@ MIGRATIONS = (
             "CREATE INDEX log_of_item ON log (item, seq)",
         ),
     ),
-    ("what they are found by", (_WORDS, _EXTENTS, _FOUND)),
+    ("what they are found by", (_WORDS, _EXTENTS, _INDEX)),
     ("when they were of use", ("ALTER TABLE items ADD COLUMN reinforced TEXT NOT NULL DEFAULT '[]'",)),
 )
-SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory begins anew; popkit memory import takes in what was exported before")
+SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory starts empty; popkit memory import restores an export")
 
 COLUMNS = tuple(name for name in FIELDS if name != "embedding")
 _READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)
@@ -139,11 +139,11 @@ def item_of(row: Sequence[object]) -> Item:
 
 
 def json_of(written: str, name: str) -> Any:
-    """Return a JSON value that was kept. Raise sqlite3.DatabaseError for a corrupt one."""
+    """Return a stored JSON value. Raise sqlite3.DatabaseError for a corrupt one."""
     try:
         return json.loads(written)
     except (TypeError, ValueError, RecursionError) as error:
-        raise sqlite3.DatabaseError(f"what is kept as {name!r:.40} is malformed: {error}") from None
+        raise sqlite3.DatabaseError(f"the value {name!r:.40} is malformed: {error}") from None
 
 
 def row_of(item: Item, seq: int) -> list[object]:
@@ -157,25 +157,25 @@ def row_of(item: Item, seq: int) -> list[object]:
 
 
 def times_of(times: Sequence[float]) -> str:
-    """Return the newest of some times as they are kept."""
+    """Return the newest of some times as they are stored."""
     return json.dumps(sorted(times)[-ACCESSES_KEPT:]) if times else "[]"
 
 
 def blob_of(numbers: Sequence[float]) -> bytes:
-    """Return an embedding as bytes: in single precision where nothing is lost by it."""
+    """Return an embedding as bytes: in single precision where that loses nothing."""
     try:
         single = struct.pack(_SINGLE, *numbers)
-    except OverflowError:  # larger than a single can be
+    except OverflowError:  # larger than single precision can represent
         return struct.pack(_DOUBLE, *numbers)
     return single if struct.unpack(_SINGLE, single) == tuple(numbers) else struct.pack(_DOUBLE, *numbers)
 
 
 def numbers_of(blob: bytes) -> list[float]:
-    """Return the embedding of such bytes."""
+    """Return the embedding of these bytes."""
     return list(struct.unpack(_SINGLE if len(blob) == struct.calcsize(_SINGLE) else _DOUBLE, blob))
 
 
-# About so many rows of the index are walked through for one search.
+# About how many rows of the index one search reads.
 LOOKED_AT = 3_000
 
 _MORE = "INSERT INTO words (term, project, items) VALUES (?, ?, ?) ON CONFLICT (term, project) DO UPDATE SET items = items + excluded.items"
@@ -187,7 +187,7 @@ SELECT (SELECT count(*) FROM items WHERE marked_at IS NULL AND seq NOT IN (SELEC
 """
 
 
-def enter(db: Connection, ids: Sequence[str]) -> None:
+def index(db: Connection, ids: Sequence[str]) -> None:
     """Index items that are not indexed, except marked ones."""
     for batch in in_batches(ids):
         rows = db.execute(f"SELECT seq, project, text FROM items WHERE marked_at IS NULL AND id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
@@ -202,11 +202,11 @@ def enter(db: Connection, ids: Sequence[str]) -> None:
         _extend(db, ((project, 1, len(terms)) for _, project, terms in spoken))
 
 
-def take_out(db: Connection, ids: Sequence[str]) -> None:
+def unindex(db: Connection, ids: Sequence[str]) -> None:
     """Remove items from the index, by the words that they were indexed with."""
     for batch in in_batches(ids):
-        asked = f"SELECT f.rowid, f.words, f.length, i.project FROM items i JOIN found f ON f.rowid = i.seq WHERE i.id IN ({marks(batch)})"  # noqa: S608
-        rows = db.execute(asked, batch).fetchall()
+        query = f"SELECT f.rowid, f.words, f.length, i.project FROM items i JOIN found f ON f.rowid = i.seq WHERE i.id IN ({marks(batch)})"  # noqa: S608
+        rows = db.execute(query, batch).fetchall()
         held = Counter(int(number) for _, words, _, _ in rows for number in words.split())
         db.executemany("UPDATE words SET items = items - ? WHERE number = ?", ((items, number) for number, items in held.items()))
         db.executemany("DELETE FROM words WHERE number = ? AND items <= 0", ((number,) for number in held))
@@ -214,15 +214,15 @@ def take_out(db: Connection, ids: Sequence[str]) -> None:
         _extend(db, ((project, -1, -length) for _, _, length, project in rows))
 
 
-def look_up(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
+def find_candidates(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
     """Return candidates: see `Store.candidates`."""
     chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
     total, length = db.execute("SELECT total(items), total(length) FROM extents" + chosen, bound).fetchone()  # noqa: S608
     holding = dict.fromkeys(terms, 0)
     shelves: dict[str, list[tuple[int, int, str]]] = {}  # project -> how many hold a word, its number, its term
     for batch in in_batches(list(holding)):
-        asked = f"SELECT project, items, number, term FROM words WHERE term IN ({marks(batch)})"  # noqa: S608  question marks
-        for shelf, *word in db.execute(asked + ("" if project is None else " AND project = ?"), (*batch, *bound)):
+        query = f"SELECT project, items, number, term FROM words WHERE term IN ({marks(batch)})"  # noqa: S608  question marks
+        for shelf, *word in db.execute(query + ("" if project is None else " AND project = ?"), (*batch, *bound)):
             shelves.setdefault(shelf, []).append((word[0], word[1], word[2]))
             holding[word[2]] += word[0]
     worth = {term: rarity(total, items) for term, items in holding.items()}
@@ -238,22 +238,22 @@ def look_up(db: Connection, terms: Sequence[str], project: str | None, most: int
 
 
 def _held(db: Connection, words: Sequence[tuple[int, int, str]]) -> dict[int, list[int]]:
-    """Return the items of a project by which of some words they hold, a bit for each word, the rarest first. Terms that many hold are
-    only looked for among items that hold a rare one; where all are common, items that hold all or the rarest are found."""
-    left, rare, asked = LOOKED_AT, "", []
+    """Return the items of a project by the words that they have: a bit for each word, the rarest first. Look for frequent terms only among
+    items with a rare one; where all are frequent, find items that have all or the rarest."""
+    left, rare, queries = LOOKED_AT, "", []
     for at, (items, number, _) in enumerate(words):
         if items <= left:
-            asked.append((str(number), 1 << at))
+            queries.append((str(number), 1 << at))
             left -= items
             rare += f" OR {number}" if rare else str(number)
         elif rare:
-            asked.append((f"{number} AND ({rare})", 1 << at))
+            queries.append((f"{number} AND ({rare})", 1 << at))
     if not rare:
         first = words[0][1]
-        asked = [(f"{first} AND {number}", 1 | 1 << at) for at, (_, number, _) in enumerate(words) if at]
-        asked += [(" AND ".join(str(number) for _, number, _ in words), (1 << len(words)) - 1), (str(first), 1)]
+        queries = [(f"{first} AND {number}", 1 | 1 << at) for at, (_, number, _) in enumerate(words) if at]
+        queries += [(" AND ".join(str(number) for _, number, _ in words), (1 << len(words)) - 1), (str(first), 1)]
     held: dict[int, int] = {}
-    for query, bits in asked:
+    for query, bits in queries:
         for (seq,) in db.execute("SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid DESC LIMIT ?", (query, LOOKED_AT)):
             held[seq] = held.get(seq, 0) | bits
     alike: dict[int, list[int]] = {}
@@ -263,12 +263,12 @@ def _held(db: Connection, words: Sequence[tuple[int, int, str]]) -> dict[int, li
 
 
 def _items(db: Connection, seqs: Sequence[int]) -> Iterator[tuple[int, Item]]:
-    asked = ITEMS.replace("SELECT ", "SELECT i.seq, ", 1) + f"WHERE i.seq IN ({marks(seqs)})"
-    return ((row[0], item_of(row[1:])) for row in db.execute(asked, seqs))
+    query = ITEMS.replace("SELECT ", "SELECT i.seq, ", 1) + f"WHERE i.seq IN ({marks(seqs)})"
+    return ((row[0], item_of(row[1:])) for row in db.execute(query, seqs))
 
 
 def problems(db: Connection) -> list[str]:
-    """Return what is wrong with the index."""
+    """Return the problems of the index."""
     wrong = []
     try:
         db.execute("INSERT INTO found (found) VALUES ('integrity-check')")
@@ -278,20 +278,20 @@ def problems(db: Connection) -> list[str]:
     if missing:
         wrong.append(f"{missing} items are not in the index of words")
     if left:
-        wrong.append(f"{left} items are in the index of words that should not be")
+        wrong.append(f"{left} items are in the index of words but should not be")
     held: Counter[int] = Counter()
     for (words,) in db.execute("SELECT words FROM found"):
         held.update(map(int, words.split()))
     if held != dict(db.execute("SELECT number, items FROM words")):
-        wrong.append("the words were counted wrongly")
+        wrong.append("the counts of words are wrong")
     counted = "SELECT i.project, count(*), sum(f.length) FROM found f JOIN items i ON i.seq = f.rowid GROUP BY i.project"
     if sorted(db.execute(counted)) != sorted(db.execute("SELECT * FROM extents WHERE items > 0")):
-        wrong.append("the items in the index were counted wrongly")
+        wrong.append("the counts of items in the index are wrong")
     return wrong
 
 
 def _extend(db: Connection, grown: Iterable[tuple[str, int, int]]) -> None:
-    """Count items and terms that were added to projects, or removed."""
+    """Add to the counts of projects' items and terms, or subtract from them."""
     extents: dict[str, list[int]] = {}
     for project, items, length in grown:
         extent = extents.setdefault(project, [0, 0])
@@ -308,8 +308,8 @@ def _numbers(db: Connection, words: Iterable[tuple[str, str]]) -> dict[tuple[str
     numbers: dict[tuple[str, str], int] = {}
     for project, terms in by_project.items():
         for batch in in_batches(terms):
-            asked = f"SELECT term, number FROM words WHERE project = ? AND term IN ({marks(batch)})"  # noqa: S608  question marks
-            numbers.update(((term, project), number) for term, number in db.execute(asked, (project, *batch)))
+            query = f"SELECT term, number FROM words WHERE project = ? AND term IN ({marks(batch)})"  # noqa: S608  question marks
+            numbers.update(((term, project), number) for term, number in db.execute(query, (project, *batch)))
     return numbers
 
 
