@@ -30,7 +30,7 @@ class Type:
         self.completes = completes
 
     def expected(self) -> str:
-        """Return which words are right."""
+        """Return a description of the words that are accepted."""
         return _KINDS[self.kind][1](self)
 
     def read(self, word: str) -> Any:
@@ -49,16 +49,16 @@ class Moment:
         self.at = at
 
     def ago(self, now: float) -> float:
-        """Return it in seconds since the epoch, where a duration means so long ago."""
+        """Return it in seconds since the epoch; a duration counts back from `now`."""
         return max(0.0, now - self.age) if self.at is None else self.at
 
     def ahead(self, now: float) -> float:
-        """Return it in seconds since the epoch, where a duration means so far ahead."""
+        """Return it in seconds since the epoch; a duration counts on from `now`."""
         return now + self.age if self.at is None else self.at
 
 
 def text(low: int, high: int) -> Type:
-    """Return the type of texts of so many characters."""
+    """Return the type of texts of `low` to `high` characters."""
     return Type("text", low, high)
 
 

@@ -1,4 +1,4 @@
-"""What a hook knows of a tool call, and the retention metadata of results, in the specification's form.
+"""The data of a tool call as hooks pass it on, and the retention metadata of results, in the specification's form.
 
 Hooks themselves do not import this: `dataclasses` costs more than a whole hook.
 """

@@ -1,4 +1,4 @@
-"""What retention did, in figures: read from the counters of stored contexts, summed per session, per project and over all.
+"""Figures on what retention did: read from the counters of stored contexts, summed per session, per project and over all.
 
 Nothing counts as reclaimed that a request has not shown to be gone (policy/ledger.py). Other token figures are estimates, scaled by what
 the context's own usage says of them.
@@ -47,13 +47,13 @@ class EfficiencyMetrics:
     contexts: int = 0
     sessions: int = 0
     ledger: dict[str, float] = field(default_factory=dict)
-    """What was saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
+    """Amounts saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
     days: dict[str, float] = field(default_factory=dict)
     """The same by day (rebuild.newest_days), of the last days of each context."""
 
     @property
     def figures(self) -> LedgerFigures:
-        """Return what that came to."""
+        """Return the figures of the ledger."""
         return figures.of_ledger(self.ledger)
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _amounts(table: dict) -> dict:
 
 
 def _by_cause(ledger: dict) -> dict:
-    """Return a ledger that was stored before causes and money were told apart: all of it comes from clears, of models whose price was not
+    """Return a ledger that was stored before causes and money were separated: all of it comes from clears, of models whose price was not
     kept."""
     if not ledger or "saved_cleared" in ledger:
         return ledger
@@ -104,22 +104,22 @@ def _by_cause(ledger: dict) -> dict:
 
 
 def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
-    """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
-    today, the third with the first day."""
+    """Return the worth of retention in three periods: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second
+    six days before today, the third with the first day."""
     today = day_of(now)
     since = {"yesterday": days_before(today, 1), "week": days_before(today, WEEK_DAYS - 1)}
-    found: dict[str, Period] = {name: {"since": day, **figures.of(sums_since(metrics.days, day))} for name, day in since.items()}
-    return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
+    periods: dict[str, Period] = {name: {"since": day, **figures.of(sums_since(metrics.days, day))} for name, day in since.items()}
+    return {**periods, "installed": {"since": "", **figures.of(metrics.ledger)}}
 
 
 def sums_since(table: Mapping[str, float], day: str) -> dict[str, float]:
     """Return the sums of a flat table of days from one on, by name; 0 where there is nothing."""
-    found = dict.fromkeys(DAILY, 0.0)
+    sums = dict.fromkeys(DAILY, 0.0)
     for key, amount in table.items():
         of, _, name = key.partition(" ")
-        if of >= day and name in found:
-            found[name] += amount
-    return found
+        if of >= day and name in sums:
+            sums[name] += amount
+    return sums
 
 
 def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
@@ -139,13 +139,13 @@ def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
 def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMetrics]:
     """Return agent id ("" for the main thread) -> the metrics of each context of a session; a state that cannot be read counts for
     nothing."""
-    found: dict[str, EfficiencyMetrics] = {}
+    by_context: dict[str, EfficiencyMetrics] = {}
     for paths in session.contexts_of(popkit_home, session_id):
         state = files.read_object(paths.state)
         if state:
             agent = state.get("agent_id")
-            found[agent if isinstance(agent, str) else paths.agent_id] = _metrics_in(state)
-    return found
+            by_context[agent if isinstance(agent, str) else paths.agent_id] = _metrics_in(state)
+    return by_context
 
 
 def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
@@ -156,8 +156,8 @@ def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
     """Return the metrics of every session of a project, those that were swept since included."""
     here = [name for name in session.folders(popkit_home) if session.read(popkit_home, name).get("project") == project]
-    gone = [metrics for name, metrics in swept_metrics(popkit_home) if project and name == home.safe_name(project)]
-    return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *gone])
+    swept = [metrics for name, metrics in swept_metrics(popkit_home) if project and name == home.safe_name(project)]
+    return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *swept])
 
 
 def all_metrics(popkit_home: str) -> EfficiencyMetrics:
@@ -168,11 +168,11 @@ def all_metrics(popkit_home: str) -> EfficiencyMetrics:
 
 def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
     """Return (safe name of its project, its metrics) of each session that was swept since."""
-    found = []
+    rows = []
     for entry in sweeping.past(popkit_home).values():
         contexts = [_metrics_in(state) for state in entry["contexts"] if isinstance(state, dict)]
-        found.append((entry.get("project") or "", _of_session(contexts)))
-    return found
+        rows.append((entry.get("project") or "", _of_session(contexts)))
+    return rows
 
 
 def _of_session(contexts: Collection[EfficiencyMetrics]) -> EfficiencyMetrics:

@@ -18,7 +18,7 @@ MANY = 10_000  # arguments: what a shell can give
 
 class Flag:
     """One flag. `usage` is how it is written: its `name`, and the `label` of the value that follows it, if one does. `type`: of that value,
-    None for a flag that stands alone. `many`: every word up to the next flag is a value. `default`: its value where it is not given.
+    None for a flag without a value. `many`: every word up to the next flag is a value. `default`: its value where it is not given.
     `needed`: it has to be given. `shell_only`: a session does not have it. `agent`: the name and type that tools of agents have for it."""
 
     __slots__ = ("agent", "default", "help", "key", "label", "many", "name", "needed", "shell_only", "type", "usage")
@@ -39,7 +39,7 @@ class Flag:
         self.agent = agent
 
     def explained(self) -> str:
-        """Return what it means, which values it takes, and what holds without it."""
+        """Return its meaning, the values that it takes and its default."""
         known = f": {self.type.expected()}" if self.type and self.type.known and "|" not in self.label else ""
         return self.help + known + (f" (default: {self.default})" if self.default else "")
 
@@ -76,7 +76,7 @@ class Operation:
         self.more = more
 
     def usage(self) -> str:
-        """Return how it is written, with the flags that have to be given."""
+        """Return its usage, with the flags that are required."""
         return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
 
 
@@ -172,21 +172,21 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
         if not _is_flag(item):
             arguments.append(item)
             continue
-        given, equals, value = item.partition("=")
-        if given not in known:
-            raise _unknown_flag(given, operation, table, shell)
-        flag = known[given]
+        flag_name, equals, value = item.partition("=")
+        if flag_name not in known:
+            raise _unknown_flag(flag_name, operation, table, shell)
+        flag = known[flag_name]
         if not flag.type:
             if equals:
-                raise UsageError(f"{given} takes no value")
+                raise UsageError(f"{flag_name} takes no value")
             flags[flag.key] = True
             continue
         if not equals and not rest:
-            raise UsageError(f"{given} needs a value: {flag.usage}")
+            raise UsageError(f"{flag_name} needs a value: {flag.usage}")
         values = [value if equals else rest.pop(0)]
         while flag.many and rest and not _is_flag(rest[0]):
             values.append(rest.pop(0))
-        read = [_read(given, flag.type, each) for each in values]
+        read = [_read(flag_name, flag.type, each) for each in values]
         flags[flag.key] = [*flags.get(flag.key, ()), *read] if flag.many else read[-1]
     if "help" in flags:
         return Parsed(HELP, [name] if name else [], {})
@@ -252,39 +252,39 @@ def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], ta
             raise UsageError(f"{name} needs {flag.usage}: {flag.explained()}")
 
 
-def _unknown_word(given: list[str], table: Table) -> UsageError:
-    group = table.group(given[0]) if given else []
+def _unknown_word(words: list[str], table: Table) -> UsageError:
+    group = table.group(words[0]) if words else []
     names = [operation.name for operation in group or table.operations if operation.name]
-    if not given:
+    if not words:
         return UsageError(f"a word is missing. Known: {', '.join(names)}")
-    word = " ".join(given) if group else given[0]
+    word = " ".join(words) if group else words[0]
     return UsageError(f"unknown word {_quoted(word)}{_nearest(word, names)}. Known: {', '.join(names)}")
 
 
 def operations_of(name: str, table: Table) -> list[Operation]:
     """Return the operation of a name, or those that its word begins; UsageError listing the known ones for another name."""
-    found = table.group(name) or [operation for operation in table.operations if operation.name == name]
-    if not found:
+    operations = table.group(name) or [operation for operation in table.operations if operation.name == name]
+    if not operations:
         raise _unknown_word(name.split() or [""], table)
-    return found
+    return operations
 
 
-def _unknown_flag(given: str, operation: Operation, table: Table, shell: bool) -> UsageError:
-    if not shell and any(given == flag.name for flag in table.common):
-        return UsageError(f"{given} works only in a shell ({table.name} …). Here the session is this one")
+def _unknown_flag(word: str, operation: Operation, table: Table, shell: bool) -> UsageError:
+    if not shell and any(word == flag.name for flag in table.common):
+        return UsageError(f"{word} works only in a shell ({table.name} …). Here the session is this one")
     name, known = table.called(operation), table.flags_of(operation, shell)
     knows = f"{name} knows {', '.join(flag.usage for flag in known.values())}"
-    at_home = [table.called(other) for other in table.operations if any(flag.name == given for flag in other.flags)]
+    at_home = [table.called(other) for other in table.operations if any(flag.name == word for flag in other.flags)]
     if at_home:
-        return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {name}. {knows}")
-    return UsageError(f"unknown flag {_quoted(given)}{_nearest(given, known)}. {knows}")
+        return UsageError(f"{word} belongs to {' and '.join(at_home)}, not to {name}. {knows}")
+    return UsageError(f"unknown flag {_quoted(word)}{_nearest(word, known)}. {knows}")
 
 
-def _nearest(given: str, names: Iterable[str]) -> str:
+def _nearest(word: str, names: Iterable[str]) -> str:
     import difflib  # only for an error
 
-    found = difflib.get_close_matches(given[:60].lower(), [name.lower() for name in names], 1)
-    return f" (did you mean {found[0]}?)" if found else ""
+    matches = difflib.get_close_matches(word[:60].lower(), [name.lower() for name in names], 1)
+    return f" (did you mean {matches[0]}?)" if matches else ""
 
 
 def _quoted(text: str) -> str:

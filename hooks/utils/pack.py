@@ -36,16 +36,16 @@ _Module = type(sys)
 
 class Pack:
     """A finder and loader of modules over {name: (source, [mtime in ns, size], whether it is a package, names or None, begin, end)}. From
-    begin to end, behind `start`, stand the codes of these names in one piece: of the modules that this one brings with it, and last its
-    own. None where that has not been noted yet, and its own code stands alone."""
+    begin to end, behind `start`, is the code of these names in one piece: of the modules that this one brings with it, and last its own.
+    None where that has not been noted yet, and its own code is alone."""
 
-    __slots__ = ("brought", "done", "entries", "fd", "missed", "nested", "start")
+    __slots__ = ("brought", "done", "entries", "fd", "nested", "start", "unpacked")
 
     def __init__(self, entries: "dict[str, Any]", fd: int, start: int) -> None:
         self.entries = entries
         self.fd = fd  # open while the hook runs: most hooks do not read half of the pack
         self.start = start
-        self.missed = False  # a module of ours had to be loaded from its own file
+        self.unpacked = False  # a module of ours had to be loaded from its own file
         self.nested = False  # a module of the pack is being run
         self.done: list[str] = []  # names, in the order in which their modules were done
         self.brought: dict[str, tuple[str, ...]] = {}  # to be written into the next pack
@@ -53,7 +53,7 @@ class Pack:
     def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":  # noqa: ARG002  as finders are asked
         entry = self.entries.get(name)
         if entry is None or _stamp(entry[0]) != entry[1]:
-            self.missed = self.missed or name.startswith(_PACKAGE)
+            self.unpacked = self.unpacked or name.startswith(_PACKAGE)
             return None
         spec = _ModuleSpec(name, self, origin=entry[0], is_package=entry[2])  # type: ignore[arg-type]  # a Loader in all but its base class
         spec.has_location = True
@@ -135,7 +135,7 @@ def _opened(fd: int) -> "tuple[dict[str, Any], int]":
 def remake() -> None:
     """Write the pack again where modules were loaded past it, or something was noted. Does nothing where byte code may not be written."""
     pack = next((finder for finder in sys.meta_path if isinstance(finder, Pack)), None)
-    if pack is None or not (pack.missed or pack.brought) or sys.dont_write_bytecode:
+    if pack is None or not (pack.unpacked or pack.brought) or sys.dont_write_bytecode:
         return
     temporary = f"{_PATH}.{os.getpid()}"
     # Before compiling, which would be wasted with each call if this fails.
@@ -152,13 +152,13 @@ def remake() -> None:
 
 
 def _packed(pack: Pack) -> bytes:
-    """Return the bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, what brings what
-    has to be noted again."""
+    """Return the bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, the notes on
+    which module brings which are made again."""
     known: dict[str, Any] = {}
     codes: dict[str, CodeType] = {}
     for name, entry in pack.entries.items():
         if _stamp(entry[0]) == entry[1]:
-            known[name] = (*entry[:3], None if pack.missed else pack.brought.get(name, entry[3]))
+            known[name] = (*entry[:3], None if pack.unpacked else pack.brought.get(name, entry[3]))
             codes[name] = pack.codes(name)[-1]
     for name, module in list(sys.modules.items()):
         loader = getattr(getattr(module, "__spec__", None), "loader", None)

@@ -128,8 +128,8 @@ class RetentionTracker:
 
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
         """Return what will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
-        found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
-        return self.trigger_of(tier, found.parts, found.label)
+        classified = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
+        return self.trigger_of(tier, classified.parts, classified.label)
 
     def trigger_of(self, tier: str, shown: Iterable[Part], label: str) -> str | None:
         """Return what will end a result of a tier that shows these parts."""
@@ -219,9 +219,9 @@ class RetentionTracker:
         return sum(result.tokens for result in self._all_expired().values())
 
     def _all_expired(self) -> dict[str, Result]:
-        found = {id: result for id, result in self._earlier.items() if id not in self.state.live}
-        found.update(self.state.expired)
-        return found
+        expired = {id: result for id, result in self._earlier.items() if id not in self.state.live}
+        expired.update(self.state.expired)
+        return expired
 
 
 def _site(session_id: str, environ: Mapping[str, str] | None) -> live.Site:
@@ -246,19 +246,19 @@ def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events
 
 
 def detect_events(ctx: HookContext) -> list[str]:
-    """Return what a completed call means for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that the call
-    covered behind it, NUL between them; nothing for a failed edit or commit."""
+    """Return the events that a completed call is for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that
+    the call covered behind it, NUL between them; nothing for a failed edit or commit."""
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
-    found = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
+    classified = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
     names = []
     if not ctx.error:
-        names += ["edit:" + path for path in found.edits]
-    if found.commits and not ctx.error:
+        names += ["edit:" + path for path in classified.edits]
+    if classified.commits and not ctx.error:
         names.append("commit")
-    if found.kind in (kinds.RUN, kinds.SEARCH):
+    if classified.kind in (kinds.RUN, kinds.SEARCH):
         names.extend(
-            "supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in found.parts if part[0].startswith(("run:", "search:"))
+            "supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in classified.parts if part[0].startswith(("run:", "search:"))
         )
     return names
 
@@ -299,7 +299,7 @@ def _walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decisi
 
 
 def timeline_report() -> tuple[list[str], bool]:
-    """Return (lines that tell the timeline step by step, whether each step went as the specification says)."""
+    """Return (lines of the timeline, step by step; whether each step went as the specification says)."""
     lines, good = [], True
     for committed, expected in ((None, TIMELINE), ([_FOLDER + "/src/auth.ts"], {**TIMELINE, 8: []})):
         lines.append("git cannot tell what the commit holds:" if committed is None else "git says that only src/auth.ts is in the commit:")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Union
 
-    # A line of a view: as it is, or a function that returns what it becomes in so many columns.
+    # A line of a view: itself, or a function from a number of columns to the lines that it becomes there.
     Line = Union[str, Callable[[int], list[str]]]
 
 WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
@@ -23,7 +23,7 @@ ELLIPSIS = "…"
 ASIDE = 10  # columns of the left column of pairs
 # Combining marks that a letter may have; more would only reach into the lines above.
 _MARKS = 2
-# Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
+# Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, unassigned code points, frames
 # around letters.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me"))
 _EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
@@ -39,13 +39,13 @@ def clean(text: object) -> str:
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
-    kept: list[str] = []
+    chars: list[str] = []
     marks = 0
     for char in unicodedata.normalize("NFC", "".join(map(_seen, text))):
         marks = marks + 1 if unicodedata.category(char) == "Mn" else 0
-        if marks <= _MARKS and (kept or not marks):
-            kept.append(char)
-    return "".join(kept)
+        if marks <= _MARKS and (chars or not marks):
+            chars.append(char)
+    return "".join(chars)
 
 
 def _seen(char: str) -> str:
@@ -75,7 +75,7 @@ def _is_harmless(char: str) -> bool:
 
 
 def width(text: str) -> int:
-    """Return columns that a clean text takes."""
+    """Return the number of columns of a clean text."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -86,22 +86,22 @@ def _columns(char: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """Return the beginning of a text in so many columns, with an ellipsis where something is left out."""
+    """Return the beginning of a text, at most `columns` wide, with an ellipsis where something is left out."""
     if width(text) <= columns:
         return text
     return _beginning(text, columns - 1).rstrip() + ELLIPSIS if columns > 0 else ""
 
 
 def cut_start(text: str, columns: int) -> str:
-    """Return the end of a text in so many columns: of a path the end tells more."""
+    """Return the end of a text, at most `columns` wide: the end of a path says more."""
     if width(text) <= columns:
         return text
     if columns <= 0:
         return ""
-    kept = _beginning(text[::-1], columns - 1)[::-1]
-    while kept and _columns(kept[0]) == 0:
-        kept = kept[1:]
-    return ELLIPSIS + kept.lstrip()
+    end = _beginning(text[::-1], columns - 1)[::-1]
+    while end and _columns(end[0]) == 0:
+        end = end[1:]
+    return ELLIPSIS + end.lstrip()
 
 
 def _beginning(text: str, columns: int) -> str:
@@ -114,7 +114,7 @@ def _beginning(text: str, columns: int) -> str:
 
 
 def pad(text: str, columns: int) -> str:
-    """Return the text in exactly so many columns."""
+    """Return the text exactly `columns` wide, cut or padded."""
     text = cut(text, columns)
     return text + " " * (columns - width(text))
 
@@ -123,18 +123,18 @@ def pad(text: str, columns: int) -> str:
 
 
 def width_of(columns: int, narrowest: int = NARROWEST) -> int:
-    """Return how wide lines may be where there are so many columns: a shell has more than Claude Code gives, or fewer."""
+    """Return how wide lines may be where there are `columns` of them: a shell may have more than Claude Code gives, or fewer."""
     return max(narrowest, min(WIDEST, columns))
 
 
 def laid_out(lines: Iterable[Line], width: int = WIDTH) -> list[str]:
-    """Return lines as they are in so many columns."""
+    """Return the lines of a view, laid out in `width` columns."""
     return [each for line in lines for each in ([line] if isinstance(line, str) else line(width))]
 
 
 def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
-    """Return lines of at most so many columns; those after the first begin with the indent, the first with the blanks that the text begins
-    with. A word that is too long is cut up."""
+    """Return lines of at most `columns` columns; those after the first begin with the indent, the first with the blanks that the text
+    begins with. A word that is too long is cut up."""
     text = clean(text)
     lines: list[str] = []
     line, fresh = text[: len(text) - len(text.lstrip())], True
@@ -172,7 +172,7 @@ def fitted(line: str) -> Line:
 
 
 def folded(line: str, indent: str) -> list[Line]:
-    """Return a line as it is where it fits, else as a paragraph."""
+    """Return a line unchanged where it fits, else as a paragraph."""
     return [lambda columns: wrapped(line, columns, indent) if width(line) > columns else [line]]
 
 
@@ -182,7 +182,7 @@ def indented(lines: Iterable[Line], indent: str) -> list[Line]:
 
 
 def heading(text: str, columns: int) -> list[str]:
-    """Return a text in so many columns, with a rule below it."""
+    """Return a text cut to `columns`, with a rule below it."""
     text = cut(clean(text), columns)
     return [text, "─" * width(text)]
 

@@ -102,7 +102,7 @@ def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop:
         found = statement.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
         return [(offer.id, offer.key, offer.sum.split(":")[0]) for offer in offers.of_bill(found, AT)]
 
-    again = "as much, and Claude still finds it when it looks for a tool"
+    again = "the same saving, and Claude still finds it when it looks for a tool"
     read = "mcp__plugin_docs_docs__read"
     assert offered() == [
         ("bill hide linear --yes", "h", "MCP server linear (3 tools)"), ("bill defer linear --yes", "k", again),
@@ -111,7 +111,7 @@ def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop:
     shop.run("defer", SERVER, "--yes")
     shop.run("hide", read, "--yes")
     assert offered() == [
-        ("bill show linear", "b", "it is back from the next session on"), (f"bill show {read}", "c", "it is back from the next turn on"),
+        ("bill show linear", "b", "it returns with the next session"), (f"bill show {read}", "c", "it returns with the next turn"),
     ]  # fmt: skip
 
 

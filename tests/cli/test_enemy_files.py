@@ -192,7 +192,7 @@ def test_a_store_that_holds_programs_is_not_used(shop: Remembered, made: str) ->
         db.commit()
     before = store.read_bytes()
     for words in (["list"], ["add", "another"], ["run", "--force"], ["verify"]):
-        assert "a trigger or view that PopKit has not made" in shop.mistake(*words)
+        assert "a trigger or view that PopKit did not make" in shop.mistake(*words)
     assert store.read_bytes() == before
 
 

@@ -193,7 +193,7 @@ def test_in_a_terminal_the_word_shows_the_sum_first(session: Warm):
         terminal.wait_idle()
         terminal.send("/popkit warm on")
         terminal.wait("The prompt cache is kept warm from now on")
-        terminal.wait("no session of yours is known yet")
+        terminal.wait("none of your sessions is known yet")
         terminal.wait("one every 4 min 40 s")
         terminal.wait(lambda _: session.warmed())
         terminal.send("/popkit warm show")

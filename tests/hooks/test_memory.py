@@ -251,9 +251,9 @@ def test_a_session_is_noted_until_it_is_learnt(shop: Remembering):
     project.note_ended("b", "/there/b.jsonl", 4.0)
     (folder / "ended-x.json").write_text("[")
     assert project.to_learn() == ["/there/a.jsonl", "/there/b.jsonl"]
-    project.learnt("/there/a.jsonl")
+    project.remove_note("/there/a.jsonl")
     assert project.to_learn() == ["/there/b.jsonl"]
-    project.learnt("/there/b.jsonl")
+    project.remove_note("/there/b.jsonl")
     assert [path for path in folder.iterdir() if path.name.startswith("ended-")] == []
 
 

@@ -169,7 +169,7 @@ def test_the_user_is_told_once_that_enough_sessions_are_over(shop: Remembering):
     with trials.Changing(str(shop.home.path)) as known:
         known.runs = [run_of(2 * PER_ARM)]
     told = [json.loads(shop.tell(payloads.session_start, session_id=id).stdout or "{}").get("systemMessage") for id in ("a", "b")]
-    assert told == [f"PopKit: {PER_ARM} sessions with and {PER_ARM} without hints are over. popkit try-out shows what came of it.", None]
+    assert told == [f"PopKit: {PER_ARM} sessions with and {PER_ARM} without hints are over. popkit try-out shows the result.", None]
 
 
 def test_while_somebody_else_holds_the_trials_a_session_has_what_is_usual(shop: Remembering):

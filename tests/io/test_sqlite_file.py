@@ -71,7 +71,7 @@ def test_a_store_of_another_kind_or_of_a_later_version_is_refused_untouched(tmp_
     path = tmp_path / "memory.sqlite"
     open_store(str(path), NOTES).close()
     before = path.read_bytes()
-    with pytest.raises(StoreDamaged, match="database of another program"):
+    with pytest.raises(StoreDamaged, match="belongs to another program"):
         open_store(str(path), Schema("governance", 0x506F7047, (FIRST,)))
     with pytest.raises(StoreTooNew, match=r"version 2; this one knows 1\). Update PopKit"):
         open_store(str(path), Schema("memory", NOTES.application_id, (FIRST,)))
@@ -103,7 +103,7 @@ def test_a_store_with_programs_that_we_have_not_made_is_refused(tmp_path: Path, 
             db.execute("DROP TRIGGER notes_stay")
         db.execute(made)
         db.commit()
-    with pytest.raises(StoreDamaged, match="a trigger or view that PopKit has not made"):
+    with pytest.raises(StoreDamaged, match="a trigger or view that PopKit did not make"):
         open_store(path, GUARDED)
 
 

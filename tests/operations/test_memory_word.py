@@ -149,10 +149,10 @@ def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
     services.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
     assert "forgotten" not in answer("retention --json", site, "", NOW)
     said = " ".join(answer("", site, "", NOW).split())
-    assert f"2 memories of value will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
+    assert f"2 valuable memories will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
     assert "forgotten" not in answer("", site, "", NOW)
     services.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
-    assert "1 memory of value will be forgotten by" in answer("", site, "", NOW)
+    assert "1 valuable memory will be forgotten by" in answer("", site, "", NOW)
 
 
 def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):

@@ -107,7 +107,7 @@ def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time(
 
 def test_what_memory_gave_comes_in_order_of_time():
     entries = [journal.remembered("b", 3, 9.0), journal.advised(3, 1.0), journal.remembered("a", 3, 5.0), {"event": "memory", "at": 1.0}]
-    assert journal.given(entries) == [(5.0, "a"), (9.0, "b")]
+    assert journal.remembered_texts(entries) == [(5.0, "a"), (9.0, "b")]
 
 
 def test_a_clear_outside_takes_results_out_of_the_context_and_moves_what_stands_behind(tmp_path):

@@ -84,7 +84,7 @@ def test_what_memory_did_not_tell_spares_nothing(said: str):
 @pytest.mark.parametrize("heard", [TOTALS, "/elsewhere/basket_totals.ts:3: code", '{"file":"basket_totals.ts"}'])
 def test_a_file_whose_name_a_result_or_a_prompt_has_held_is_not_unaided(heard: str):
     found = recall()
-    found.heard(heard)
+    found.note_mentions(heard)
     found.wrote([TOTALS], 7.0, "m1")
     assert spared(found) == []
 
@@ -124,7 +124,7 @@ def test_hearing_more_never_spares_more(heard: list[str], more: list[str], writt
     def counted(told: list[str]) -> int:
         found = recall()
         for said in told:
-            found.heard(said)
+            found.note_mentions(said)
         for number, said in enumerate(written):
             found.wrote([said], float(number), f"m{number}")
         return len(spared(found))
@@ -182,6 +182,6 @@ def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path
 
 def test_a_hidden_file_is_heard_of_by_its_name():
     found = recall("```\napps/api/: .env.example\n```")
-    found.heard("Copy .env.example first.")
+    found.note_mentions("Copy .env.example first.")
     found.wrote(["apps/api/.env.example"], 7.0, "m1")
     assert spared(found) == []

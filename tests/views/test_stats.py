@@ -171,7 +171,7 @@ def test_the_card_is_written_where_it_was_asked_for_and_again_over_itself(name: 
 
 def test_a_file_that_is_no_card_is_never_replaced(session: Written, tmp_path: Path):
     (tmp_path / "notes.md").write_text("mine")
-    assert "is no card" in stats_answer(session, tmp_path, tmp_path / "notes.md").error
+    assert "is not a card" in stats_answer(session, tmp_path, tmp_path / "notes.md").error
     assert (tmp_path / "notes.md").read_text() == "mine"
 
 

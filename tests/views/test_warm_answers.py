@@ -132,7 +132,7 @@ def test_where_it_would_have_lost_money_it_is_switched_on_by_a_second_word(askin
 def test_of_a_user_without_sessions_nobody_can_say_what_it_would_have_been_worth(asking: Asking) -> None:
     asking.learn([], 0, 0)
     shown = " ".join(asking.says("warm on").split())
-    assert "no session of yours is known yet, so nobody can say what it would have been worth" in shown
+    assert "none of your sessions is known yet, so its worth cannot be estimated" in shown
     assert asking.data()["on"] is True
 
 

@@ -1,5 +1,5 @@
-"""The configuration: what it may say, what it says, what is wrong with it; and the effective one, cached between hooks: reading and
-checking four files takes a hook 1 ms, comparing their stamps none.
+"""The configuration: its keys, its layers, its mistakes; and the effective one, cached between hooks: reading and checking four files takes
+a hook 1 ms, comparing their stamps none.
 
 The cache is ours alone (0600, in our folder); it is used only while every file is the one that was read, and the reader is the same.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# A cached configuration is swept a month after it was made, at most so many at a session's start.
+# A cached configuration is swept a month after it was made, at most this many at a session's start.
 KEPT_S = 30 * 86_400
 SWEPT_AT_ONCE = 50
 # Modules of the reader: where they change, the same files may mean something else.
@@ -66,17 +66,17 @@ def sweep_cached(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> i
     """Remove at most `budget` cached configurations that were made long ago; return how many. A project that is still worked in makes its
     own again. `now` in seconds."""
     folder = join(popkit_home, "cache")
-    gone = 0
+    deleted = 0
     for name in files.names(folder):
-        if gone >= budget:
+        if deleted >= budget:
             break
         try:
             if name.startswith("config-") and now - os.lstat(join(folder, name)).st_mtime > KEPT_S:
                 os.unlink(join(folder, name))
-                gone += 1
+                deleted += 1
         except OSError:
             continue  # another hook was faster, or it is a folder
-    return gone
+    return deleted
 
 
 def _stamp(path: str) -> list[int] | None:

@@ -93,7 +93,7 @@ READ_PRICE = number(0, 1, "a share of the input price")
 WRITE_PRICE = number(1, 10, "a multiple of the input price")
 DOLLARS = number(0, MOST_DOLLARS, "dollars per million tokens")
 
-_DESCRIPTION = described("What the tier is for; shown to people, read by nothing.", PROSE)
+_DESCRIPTION = described("What the tier is for; shown to people only.", PROSE)
 TIER = described(
     "How results of one tier end. A field that is left out keeps the value of the layer below.",
     record(
@@ -131,7 +131,7 @@ OVERRIDE = described(
         "ToolOverride",
         {
             "tier": described("The tier of calls that no pattern matches.", TIER_NAME),
-            "default": described("Another spelling of tier; only one of the two may stand.", TIER_NAME),
+            "default": described("Another spelling of tier; give only one of the two.", TIER_NAME),
             "patterns": described(
                 "Globs on the path, for Bash the first words of the command or a glob on all of it, each with a tier. The first that "
                 "matches wins; null removes a pattern of a layer below.",
@@ -143,7 +143,7 @@ OVERRIDE = described(
 )
 MOST_KEPT_S = 604_800
 MODEL = described(
-    "What is known of one model; what is left out is taken as the most cautious case.",
+    "Facts about one model; one that is left out counts as the most cautious case.",
     record(
         "Model",
         {
@@ -167,7 +167,7 @@ _TIERS_ABOUT = {
     "ephemeral": "Acknowledgments: edits, mkdir.",
     "short": "Searches.",
     "medium": "File contents.",
-    "session": "Tests, builds, and whatever is not known better.",
+    "session": "Tests, builds, and everything not known more exactly.",
     "preserved": "Errors, decisions, preserved patterns.",
 }
 _THRESHOLDS_ABOUT = {
@@ -185,12 +185,12 @@ _GRACE_ABOUT = {
 }
 _COMPACTION_ABOUT = {
     "advise": "Whether the summariser is told what is dead and what must survive.",
-    "index": "Whether an index of what can be restored is given back afterwards.",
+    "index": "Whether an index of what can be restored is added afterwards.",
 }
 
 _KEEP_ABOUT = {
     "originals": (0, "Days for which a transcript is kept as it was before its last change, while the transcript is there."),
-    "sessions": (1, "Days without a change after which what is stored of a session goes; its contents stay in the archive."),
+    "sessions": (1, "Days without a change after which a session's stored state is deleted; its contents stay in the archive."),
 }
 MOST_MEMORY_TOKENS = 2_000
 _MEMORY = {
@@ -207,13 +207,15 @@ _CONTEXT = {
         'Where snapshots and usage are kept: "" for SQLite in our own folder, postgresql://host[:port]/name for a server.',
         address(("postgresql",), "postgresql://host[:port]/name", "PGUSER and PGPASSWORD"),
     ),
-    "user": described('Who usage is booked to; "" for your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}),
+    "user": described(
+        'The user that usage is booked to; "" for your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}
+    ),
     "session_tokens": described("Tokens that the requests of one session may have.", _TOKENS, null=NO_LIMIT),
     "month_tokens": described("Tokens that all your requests of a calendar month may have.", _TOKENS, null=NO_LIMIT),
     "session_usd": described("Dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
     "month_usd": described("Dollars that all your requests of a calendar month may cost.", _DOLLARS, null=NO_LIMIT),
     "on_exceeded": described(
-        "What an agent or a proxy does with a request once a limit is used up. warn: send it and say so; refuse: send nothing.",
+        "What an agent or a proxy does with a request once a limit is reached. warn: send it and say so; refuse: send nothing.",
         word("warn", "refuse"),
     ),
     "snapshot_days": described("Days for which snapshots of assembled contexts are kept.", whole(1, 36_500)),
@@ -307,12 +309,12 @@ FIELDS = {
         ruleset.DEFAULT_COMPACT,
         OFF,
     ),
-    "compact_manual": setting("Whether it answers /compact where no words stand behind it.", FLAG, True, OFF),
+    "compact_manual": setting("Whether it answers a /compact that no words follow.", FLAG, True, OFF),
     "compact_auto": setting("Whether it answers where the context is nearly full.", FLAG, True, OFF),
     "compact_agents": setting("Whether it answers for subagents too.", FLAG, True, OFF),
     "compact_when_cold": setting(
         "Whether it compacts by itself between turns where the prompt cache has gone cold and that pays: off, ask (once, in the pane), on. "
-        "Only your own file may hold this key, no project's.",
+        "Only your own file may hold this key, not a project's.",
         word(*ruleset.WHEN_COLD),
         ruleset.DEFAULT_WHEN_COLD,
         NOTHING,
@@ -348,30 +350,30 @@ FIELDS = {
         OFF,
     ),
     "clear_at_exit": setting(
-        "Whether the end of a session clears what is expired. Only your own file may hold this key, no project's.", FLAG, False, NOTHING
+        "Whether the end of a session clears what is expired. Only your own file may hold this key, not a project's.", FLAG, False, NOTHING
     ),
     "keep_warm": setting(
         "Whether the prompt cache is kept warm while you are away, where that is worth its price: off, on. Only your own file may hold "
-        "this key, no project's.",
+        "this key, not a project's.",
         word("off", "on"),
         "off",
         NOTHING,
     ),
     "keep_warm_requests": setting(
-        "Requests in a row that may keep the cache warm, at most. Only your own file may hold this key, no project's.",
+        "Requests in a row that may keep the cache warm, at most. Only your own file may hold this key, not a project's.",
         whole(1, ruleset.MOST_WARM_REQUESTS),
         ruleset.KEEP_WARM_REQUESTS,
         NOTHING,
     ),
     "keep_warm_usd": setting(
         "Dollars, at the prices of the API, for which a session may keep the cache warm, at most. Only your own file may hold this key, "
-        "no project's.",
+        "not a project's.",
         number(0, MOST_DOLLARS, "dollars"),
         ruleset.KEEP_WARM_USD,
         NOTHING,
     ),
     "keep_days": setting(
-        "How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, no project's.",
+        "How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, not a project's.",
         record(
             "KeepDays",
             {name: described(about, whole(low, 36_500)) for name, (low, about) in _KEEP_ABOUT.items()},
@@ -380,19 +382,19 @@ FIELDS = {
         NOTHING,
     ),
     "memory": setting(
-        "Memory across sessions. Only your own file may hold this key, no project's.", record("Memory", _MEMORY), ruleset.MEMORY, NOTHING
+        "Memory across sessions. Only your own file may hold this key, not a project's.", record("Memory", _MEMORY), ruleset.MEMORY, NOTHING
     ),
     "mcp": setting(
-        "The tools of `popkit mcp`. Only your own file may hold this key, no project's.", record("Mcp", _MCP), ruleset.MCP, NOTHING
+        "The tools of `popkit mcp`. Only your own file may hold this key, not a project's.", record("Mcp", _MCP), ruleset.MCP, NOTHING
     ),
     "context": setting(
-        "Budgets, snapshots and traces of assembled contexts. Only your own file may hold this key, no project's.",
+        "Budgets, snapshots and traces of assembled contexts. Only your own file may hold this key, not a project's.",
         record("Context", _CONTEXT),
         ruleset.CONTEXT,
         NOTHING,
     ),
     "models": setting(
-        "Prices and windows of the models. Only your own file may hold this key, no project's.",
+        "Prices and windows of the models. Only your own file may hold this key, not a project's.",
         record(
             "Models",
             {
@@ -407,10 +409,10 @@ FIELDS = {
         NOTHING,
     ),
 }
-# Keys by which a file says something about itself; they are no settings.
+# Keys by which a file says something about itself; they are not settings.
 NOTES = {
-    "$schema": described("Where an editor finds this schema; no setting.", PROSE),
-    "$comment": described("A note for readers; no setting.", PROSE),
+    "$schema": described("Where an editor finds this schema; not a setting.", PROSE),
+    "$comment": described("A note for readers; not a setting.", PROSE),
 }
 RETENTION = described(
     "The settings of tiered retention. Everything may be left out: the layer below then counts.", record("Retention", {**FIELDS, **NOTES})

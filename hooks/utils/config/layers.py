@@ -52,15 +52,15 @@ class Layer:
 
 def layer_paths(root: str | None, home: str | None, project: str | None) -> list[tuple[str, str]]:
     """Return (layer name, path) of each file, lowest first; a folder that is not known has none."""
-    found = []
+    paths = []
     if root:
-        found.append(("shipped", join(root, "retention-config.json")))
-        found.append(("power-mode", join(root, "power-mode", "config.json")))
+        paths.append(("shipped", join(root, "retention-config.json")))
+        paths.append(("power-mode", join(root, "power-mode", "config.json")))
     if home:
-        found.append(("user", join(home, "retention-config.json")))
+        paths.append(("user", join(home, "retention-config.json")))
     if project:
-        found.append(("project", join(project, ".claude", "retention-config.json")))
-    return found
+        paths.append(("project", join(project, ".claude", "retention-config.json")))
+    return paths
 
 
 def load(root: str | None, home: str | None, project: str | None) -> dict[str, Any]:
@@ -173,10 +173,10 @@ def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
         if not isinstance(value, dict):
             return _no_looser(key, below, value, refuse)
         holds = {**FIELDS[key]["default"], **below}
-        kept = {name: _no_looser(f"{key}.{name}", holds.get(name), member, refuse) for name, member in value.items()}
-        return {name: member for name, member in kept.items() if member is not DROP}
+        members = {name: _no_looser(f"{key}.{name}", holds.get(name), member, refuse) for name, member in value.items()}
+        return {name: member for name, member in members.items() if member is not DROP}
     if key == "tool_overrides":
-        return {tool: kept for tool, said in value.items() if (kept := _still_preserving(tool, below, said, refuse)) is not DROP}
+        return {tool: used for tool, rule in value.items() if (used := _still_preserving(tool, below, rule, refuse)) is not DROP}
     return value
 
 
@@ -195,19 +195,19 @@ def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
     return value
 
 
-def _still_preserving(tool: str, below: dict[str, Any], said: Any, refuse: Refuse) -> Any:
+def _still_preserving(tool: str, below: dict[str, Any], rule: Any, refuse: Refuse) -> Any:
     """Return a project's override of a tool, or DROP where it would end what the layers below preserve, under its name or under one with
     wildcards."""
     own = below.get(tool) or {}
     if _preserves(own):
-        said = {"tier": said} if isinstance(said, str) else said or {}
-        hides = own.get("tier") == "preserved" or said.get("patterns")
+        rule = {"tier": rule} if isinstance(rule, str) else rule or {}
+        hides = own.get("tier") == "preserved" or rule.get("patterns")
     else:
         hides = any(_preserves(entry) and _hides(tool, name, below) for name, entry in below.items())
     if hides:
-        refuse(f"tool_overrides.{tool}", said, STAYS_PRESERVED)
+        refuse(f"tool_overrides.{tool}", rule, STAYS_PRESERVED)
         return DROP
-    return said
+    return rule
 
 
 def _preserves(entry: dict[str, Any]) -> bool:
@@ -237,7 +237,7 @@ def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> 
         refuse(key, value, f"{RISING}; the layers below say " + ", ".join([f"{name} {level}" for name, level in whole.items()]))
         return DROP
     if key == "models":
-        by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, said: {**(known or {}), **said})
+        by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, more: {**(known or {}), **more})
         return {**below, **value, **({"by_id": by_id} if by_id else {})}
     if key in ("grace_calls", "compaction", "memory", "context"):
         return {**below, **value}

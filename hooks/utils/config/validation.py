@@ -1,9 +1,9 @@
 """Validate a document of configuration by the table of `fields`: return what can be used of it. Never raises, touches nothing.
 
 The reader of a kind is a function of (field, value, path, note): it returns what can be used of the value, or `DROP`, and calls `note` for
-each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what could stand there and `known` names the
-possible words (with an empty `allowed`, the key itself is unknown). The hooks' reader and `popkit config check` both use it, so neither can
-accept what the other refuses.
+each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what it could be and `known` names the possible
+words (with an empty `allowed`, the key itself is unknown). The hooks' reader and `popkit config check` both use it, so neither can accept
+what the other refuses.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ TOO_MUCH = (
 def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
     """Return the settings of a document that can be used, as the content of its `retention` object.
 
-    The object may stand alone in its file, but not in `power-mode/config.json`, which holds settings of others as well.
+    The object may be the whole file, but not in `power-mode/config.json`, which holds settings of others as well.
     """
     if layer == "power-mode" and isinstance(document, dict):
         document = {key: document[key] for key in ("retention",) if key in document}
     wrapped = not isinstance(document, dict) or "retention" in document
     if layer == "project":
         document = _without_user_only(document, note)
-    found = read(DOCUMENT if wrapped else RETENTION, document, (), note)
+    settings = read(DOCUMENT if wrapped else RETENTION, document, (), note)
     if wrapped:
-        found = found.get("retention", {}) if found is not DROP else {}
-    found = {key: value for key, value in found.items() if key not in NOTES}
-    if layer == "project" and (cost := pattern_cost(found)) > PATTERN_BUDGET:
+        settings = settings.get("retention", {}) if settings is not DROP else {}
+    settings = {key: value for key, value in settings.items() if key not in NOTES}
+    if layer == "project" and (cost := pattern_cost(settings)) > PATTERN_BUDGET:
         note((), cost, TOO_MUCH, ())
         return {}
-    return found
+    return settings
 
 
 def pattern_cost(values: dict[str, Any]) -> int:
@@ -65,7 +65,7 @@ def _weight(pattern: str) -> int:
 
 
 def read(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """Return what can be used of a value under a field, or DROP."""
+    """Return the usable part of a value under a field, or DROP."""
     if value is None and "null" in field:
         return None
     if "null" in field:
@@ -169,8 +169,8 @@ def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
         return DROP
     if len(value) > MOST_ENTRIES:
         note(path, value, f"at most {MOST_ENTRIES} entries", ())
-    found = [read(field["of"], item, (*path, at), note) for at, item in enumerate(value[:MOST_ENTRIES])]
-    return [item for item in found if item is not DROP]
+    items = [read(field["of"], item, (*path, at), note) for at, item in enumerate(value[:MOST_ENTRIES])]
+    return [item for item in items if item is not DROP]
 
 
 def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
@@ -180,13 +180,13 @@ def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> A
         return DROP
     if len(value) > MOST_ENTRIES:
         note(path, value, f"at most {MOST_ENTRIES} entries", ())
-    found = {}
+    values = {}
     for key, entry in list(value.items())[:MOST_ENTRIES]:
         at = (*path, key)
         used = DROP if read(field["key"], key, at, note) is DROP else read(field["of"], entry, at, note)
         if used is not DROP:
-            found[key] = used
-    return found
+            values[key] = used
+    return values
 
 
 def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
@@ -195,15 +195,15 @@ def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -
     if not isinstance(value, dict):
         note(path, value, "an object with " + ", ".join(fields), ())
         return DROP
-    found = {}
+    values = {}
     for key, entry in value.items():
         if key not in fields:
             note((*path, key), entry, "", tuple(fields))
             continue
         used = read(fields[key], entry, (*path, key), note)
         if used is not DROP:
-            found[key] = used
-    return _RULES[field["rule"]](found, path, note) if field["rule"] else found
+            values[key] = used
+    return _RULES[field["rule"]](values, path, note) if field["rule"] else values
 
 
 _READERS = {
@@ -218,17 +218,17 @@ def rises(thresholds: dict[str, float]) -> bool:
     return all(low < high for low, high in zip(levels, levels[1:]))
 
 
-def _rising(found: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
-    if rises(found):
-        return found
-    note(path, found, RISING, ())
+def _rising(values: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
+    if rises(values):
+        return values
+    note(path, values, RISING, ())
     return {}
 
 
-def _one_tier(found: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
-    if "tier" in found and "default" in found:
-        note((*path, "default"), found.pop("default"), 'nothing beside "tier": both name the tier of the tool', ())
-    return found
+def _one_tier(values: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
+    if "tier" in values and "default" in values:
+        note((*path, "default"), values.pop("default"), 'nothing beside "tier": both name the tier of the tool', ())
+    return values
 
 
 _RULES = {"rising": _rising, "one_tier": _one_tier}

@@ -120,7 +120,7 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
 
 
 def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
-    """Return what the panel would say, if the transcript is small enough for a hook; else what the hooks have seen expire."""
+    """Return the panel's verdict if the transcript is small enough for a hook, else the expired results that the hooks have seen."""
     import os
 
     try:
@@ -128,11 +128,11 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
             from ..reclaim import outlook
             from ..views import report
 
-            found = report.build(outlook.look(site, transcript_path, now))
+            current = report.build(outlook.look(site, transcript_path, now))
             return {
-                "expired_count": found["expired"]["items"],
-                "reclaimable_tokens": found["reclaimable"]["now"]["tokens"],
-                "suggestion": _unasked(found, site.rules().thresholds["critical"]),
+                "expired_count": current["expired"]["items"],
+                "reclaimable_tokens": current["reclaimable"]["now"]["tokens"],
+                "suggestion": _advice(current, site.rules().thresholds["critical"]),
             }
     except (OSError, ValueError):
         pass  # no transcript (yet), or one that cannot be read
@@ -144,13 +144,13 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": words if expired["items"] else ""}
 
 
-def _unasked(found: Report, critical: float) -> str:
-    """Return what a report says to do now; "" where that is nothing, or only to wait while there is room."""
+def _advice(current: Report, critical: float) -> str:
+    """Return the advice of a report; "" where there is nothing to do, or only to wait while there is room."""
     from ..views import phrases
 
-    kind, context = found["verdict"]["kind"], found["context"]
+    kind, context = current["verdict"]["kind"], current["context"]
     has_room = context is not None and context["ratio"] < critical
-    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.unasked(found)
+    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.notice(current)
 
 
 def _short(tokens: int) -> str:

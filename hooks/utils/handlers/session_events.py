@@ -22,7 +22,7 @@ HINT = "Send look-ups that do not depend on one another together in one message.
 # Sources of an empty context.
 _NEW = ("startup", "clear")
 _EMPTY = (*_NEW, "compact")
-# The hook runs at most so long after a compaction that PopKit answered.
+# The hook runs at most this long after a compaction that PopKit answered (seconds).
 _JUST_NOW_S = 60.0
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. A larger transcript is left alone.
 CLEAR_BYTES = 24 * 1024 * 1024
@@ -59,15 +59,15 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     except files.LockTimeout:
         pass  # the first prompt makes the state follow the transcript
     now = time_of_day(environ)
-    given = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
+    parts = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
     if compacted:
-        given.append(_index(site, now))
+        parts.append(_index(site, now))
     else:
         from ..state import sweeping
 
         sweep_cached(site.home, now)
         sweeping.sweep(site, now)
-    context = "\n\n".join(filter(None, given))
+    context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
     notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
     message = "\n".join(filter(None, notices))
@@ -152,7 +152,7 @@ def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> st
     rewound branch is dropped. What is live ends later, when SessionStart(compact) says that the compaction happened.
 
     Return what the summariser should know, as plain text: JSON would be pasted into its instructions verbatim. None where the mod has just
-    said it."""
+    given it."""
     site = live.site_of(payload, environ)
     if site is None:
         return None

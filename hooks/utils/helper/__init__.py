@@ -20,7 +20,7 @@ from ..hosts import OPENCODE
 from ..io import home, storage
 from ..state import sockets
 from .guest import transcript_of
-from .session import ASKED, Session
+from .session import METHODS, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,16 +56,16 @@ class _Handler(BaseHTTPRequestHandler):
         answer: dict[str, Any] = {}
         try:
             body = self._body()
-            if self.path in ASKED:
-                asked = json.loads(body or b"{}")
-                answer = ASKED[self.path](session, asked) if isinstance(asked, dict) else {}
+            if self.path in METHODS:
+                request = json.loads(body or b"{}")
+                answer = METHODS[self.path](session, request) if isinstance(request, dict) else {}
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
             storage.log_failure(session.environ, "serve " + self.path[:20], error)
             answer = {}
         try:
             self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape
         finally:
-            if self.path == "/end":  # once it is answered, or nobody waits for that any more: the process ends with it
+            if self.path == "/end":  # once it is answered, or its client has gone: the process ends with it
                 threading.Thread(target=self.server.shutdown, daemon=True).start()
 
     def _answer(self, data: bytes) -> None:
@@ -132,14 +132,14 @@ def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS
 
 
 def _watch_parent(server: _Server, parent: int) -> None:
-    """End the server when the client has gone: nobody would."""
+    """End the server when the client has gone, which nothing else would do."""
     while os.getppid() == parent and _is_read(sys.stdout.fileno()):
         time.sleep(_PARENT_POLL_S)
     server.shutdown()
 
 
 def _is_read(fd: int) -> bool:
-    """Return whether somebody still holds the other end of our standard output."""
+    """Return whether another process still holds the other end of our standard output."""
     import select
 
     poll = select.poll()

@@ -1,5 +1,5 @@
-"""Decide which compactions are answered without a model, and with what. What the person has asked for waits here until the host asks what
-the compaction is to be.
+"""Decide which compactions are answered without a model, and with what. A clear that the user has asked for waits here until the host asks
+how to compact.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
 _MOST_LEFT = 0.6
-# Names of so many characters are held: more than a fifth of what a window of 1,000,000 tokens shows.
+# Names of at most this many characters together are held: more than a fifth of what a window of 1,000,000 tokens shows.
 MOST_CHARS = 2_000_000
 _ENTRY_CHARS = 100  # of a text that has no names, too
 _BETWEEN = "\n\n"  # names and failures: neither are empty, nor hold a line's end
-# Of what is left, so much goes to the summariser where we do not reach the target: the older part.
+# The share of what is left that goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
 
@@ -50,9 +50,9 @@ class Compactions:
         self.find = find
         self.marked = Marked(transcript_path)
         self.wanted: Wanted | None = None
-        self.is_begun = True  # whether the host has been told to start one for it
+        self.is_begun = True  # whether the host was asked to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
-        # says in the journal what was answered last, once that stands, and returns what is left to do
+        # journals the last answer once the host has applied it, and returns what is left to do
         self._answered: Callable[[], Callable[[], None]] | None = None
 
     def clear(self, ids: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ class Compactions:
         self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
 
     def when_cold(self, target: float, least: int) -> None:
-        """Have the next compaction that we start go down to a target, if the cache is still cold then and so many tokens leave."""
+        """Have the next compaction that we start go down to a target, if the cache is still cold then and at least `least` tokens leave."""
         self.wanted, self.is_begun = Wanted(COLD, target, least=least), False
 
     def cancel(self) -> bool:
@@ -85,18 +85,18 @@ class Compactions:
         return is_due
 
     def confirm(self, is_ours: bool) -> Callable[[], None] | None:
-        """Record that a compaction is done: with what was answered if `is_ours`, else without it. Return what is left to do then, for which
-        the host need not wait."""
+        """Record that a compaction is done: with our answer if `is_ours`, else without it. Return what is left to do then, for which the
+        host need not wait."""
         made, self._answered = self._answered, None
         return made() if is_ours and made is not None else None
 
-    def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
+    def answer(self, site: Site, transcript_path: str, request: dict[str, Any], now: float) -> dict[str, Any]:
         """Return what the mod does with a compaction: `rows` replace the conversation; with `hand_on` they go to the summariser; with
         `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line for the person."""
-        trigger, agent_id = str(asked.get("trigger") or ""), str(asked.get("agent_id") or "")
-        is_own = asked.get("own") is True
+        trigger, agent_id = str(request.get("trigger") or ""), str(request.get("agent_id") or "")
+        is_own = request.get("own") is True
         self._answered = None
-        wanted = self._wanted(site, trigger, agent_id, asked)
+        wanted = self._wanted(site, trigger, agent_id, request)
         if is_own:
             self.wanted = None
         if wanted is None:
@@ -105,7 +105,7 @@ class Compactions:
             return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
         if wanted.why == COLD and _is_warm(transcript_path, now):
             return {"skip": "the prompt cache is warm again"}
-        rows = asked.get("rows")
+        rows = request.get("rows")
         try:
             marked = self.marked if transcript_path == self.marked.path else None
             made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find, marked)
@@ -116,7 +116,7 @@ class Compactions:
             return {}
         self.declined = ""
         self._answered = lambda: made.note(True)
-        if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
+        if trigger == MANUAL and wanted.why == MANUAL and str(request.get("instructions") or "").strip():
             return {"rows": made.rows, "hand_on": True}
         if wanted.why == AUTO and not made.met and made.after > _MOST_LEFT * made.before:
             older, newer = _split(made.rows)
@@ -131,12 +131,12 @@ class Compactions:
         saved = reclaiming.share_of_reads(site, transcript_path, made.before - made.after, now)
         return {"rows": made.rows, "notice": notice(made, saved)}
 
-    def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:
+    def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> Wanted | None:
         """Return what a compaction is to do; None where it is the host's."""
         config = site.config
         if not site.enabled:
             return None
-        if asked.get("own") is True:
+        if request.get("own") is True:
             return self.wanted
         is_on = site.setting("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")

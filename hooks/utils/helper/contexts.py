@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     from ..state.live import Site
 
 
-# What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
+# The most bytes of what is shown, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
 # that is in no context any more. It goes in large steps, for each step builds the index of what stays again.
 MOST_BYTES, _KEPT = 11_000_000, 0.8
 _LINE_BYTES = 75  # a line's part of the index
-# The newest answer stands in so many bytes at a transcript's end, or a little later.
+# The newest answer is within this many bytes of a transcript's end, or comes a little later.
 _TAIL_BYTES = 64 * 1024
 
 
 class Context:
-    """`shown`: the lines · `numbers`: id of a result that stands -> its number · `count` of results so far · `before`: the (tool, input) of
-    the call before, if its result entered in part · `is_cut`: requests lack the oldest of them, or may · `newest` of the requests that have
-    been answered, `grown`: tokens that have entered since it was seen · `weights`: id of what is shown -> its bytes, the oldest first."""
+    """`shown`: the lines · `numbers`: id of a result in the context -> its number · `count` of results so far · `before`: the (tool, input)
+    of the call before, if its result entered in part · `is_cut`: requests lack the oldest of them, or may · `newest` of the requests that
+    have been answered, `grown`: tokens that have entered since it was seen · `weights`: id of what is shown -> its bytes, the oldest
+    first."""
 
     __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown", "weight", "weights")
 
@@ -70,25 +71,25 @@ class Context:
 
     def lighten(self, most: int) -> None:
         """Forget the oldest of what is shown, down to `most` bytes."""
-        gone = []
+        removed = []
         for id, weight in self.weights.items():
             if self.weight <= most:
                 break
             self.weight -= weight
-            gone.append(id)
-        for id in gone:
+            removed.append(id)
+        for id in removed:
             del self.weights[id]
-        self.shown.forget(gone)
+        self.shown.forget(removed)
 
     def keep(self, ids: Collection[str]) -> None:
-        """Keep these results alone: what came after the last of them was taken back."""
-        kept = {id: number for id, number in self.numbers.items() if id in ids}
-        if len(kept) == len(self.numbers):
+        """Keep only these results: what came after the last of them was taken back."""
+        numbers = {id: number for id, number in self.numbers.items() if id in ids}
+        if len(numbers) == len(self.numbers):
             return
         self.newest, self.is_cut = None, False
-        self.numbers = kept
-        self.count = max(kept.values(), default=self.floor)
-        self.shown.keep({*kept, *("call " + id for id in kept)})
+        self.numbers = numbers
+        self.count = max(numbers.values(), default=self.floor)
+        self.shown.keep({*numbers, *("call " + id for id in numbers)})
         self._weigh()
         self.before = ()
 
@@ -107,7 +108,7 @@ class Context:
         self.weights = {id: weight for id, weight in self.weights.items() if id in self.shown.sources}
         self.weight = sum(self.weights.values())
 
-    def answered(self, transcript_path: str, editing: Editing | None) -> None:
+    def read_newest_answer(self, transcript_path: str, editing: Editing | None) -> None:
         """Read the newest answer: from now on nothing leans on what its request lacked, as far as it says so, nor on what the next one may
         lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
         newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
@@ -126,7 +127,7 @@ class Context:
             self._weigh()
 
 
-def learnt(
+def resumed_context(
     site: Site,
     transcript_path: str,
     agent_id: str,
@@ -141,8 +142,8 @@ def learnt(
     try:
         made = reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
-        gone = {id for step in lacking_steps(made.conversation, editing) for id in step.ids}
-        context.is_cut = bool(gone) or has_begun_clearing(made.conversation, editing)
+        lacking = {id for step in lacking_steps(made.conversation, editing) for id in step.ids}
+        context.is_cut = bool(lacking) or has_begun_clearing(made.conversation, editing)
         context.count = made.state.index
         called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.relevant):
@@ -152,9 +153,9 @@ def learnt(
                     called[block["id"]] = block.get("input")
                 elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
-                    is_shown = not result.cleared and result.id not in gone
+                    is_shown = not result.cleared and result.id not in lacking
                     arrival = _arrival(site, result, block if is_shown else {}, called.pop(result.id, None), cwd)
-                    stand(context, arrival, say_once)
+                    show_whole(context, arrival, say_once)
                     entered(arrival.text, arrival.kind, Use(arrival.id, arrival.traits, arrival.tool_input))
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
@@ -163,18 +164,18 @@ def learnt(
 
 
 def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
-    """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is named all the same); `tool_input`:
-    of its call."""
-    given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
+    """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is still named); `tool_input`: of its
+    call."""
+    fields, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
-        result.id, tool, given, result.kind, door.name_of(tool, given, cwd), text,
+        result.id, tool, fields, result.kind, door.name_of(tool, fields, cwd), text,
         result.error or not block, path_of(tool, result.subjects),
     )  # fmt: skip
 
 
-def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
-    """Show a result that stands as it is, and the call that it answers."""
+def show_whole(context: Context, arrival: door.Arrival, say_once: str) -> None:
+    """Show a result that is in the context as it is, and the call that it answers."""
     wrote = door.written(arrival) if say_once == door.ANY else None
     if wrote is not None:
         context.show(wrote)
@@ -182,5 +183,5 @@ def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
 
 
 def path_of(tool: Tool, subjects: list[str]) -> str:
-    """Return the file whose lines a result shows; "" for what is no read of a file."""
+    """Return the file whose lines a result shows; "" for a result that is not a read of a file."""
     return subjects[0] if tool.operation == READ and subjects else ""

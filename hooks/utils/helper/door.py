@@ -1,5 +1,5 @@
-"""Decide what enters of each row: a row in, a row out. Archives what stays outside before it answers, and journals what the conversation
-does not record.
+"""Decide what enters of each row: a row in, a row out. Archive what stays outside before answering, and journal what the conversation does
+not record.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..reclaim.places import stamp_of
 from ..state import journal, live, reconciling, store, trials
 from ..state.archived import errors, task_id
 from ..state.live import Site
-from .contexts import MOST_BYTES, Context, learnt, path_of, stand
+from .contexts import MOST_BYTES, Context, path_of, resumed_context, show_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from ..policy.classify import Classification
     from ..policy.tools import Call
 
-# Of the time that the mod waits for a row (seconds, by default) so much is ours: a result that takes longer to look at enters whole.
+# The share of the time that the mod waits for a row which is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7
-_BUSY_SHARE = 1 / 3  # for a transaction of somebody else in the archive
+_BUSY_SHARE = 1 / 3  # for another process's transaction in the archive
 
 
 def _seconds(configured: str | None) -> float:
@@ -78,13 +78,15 @@ class Door:
         """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
         if known is None:
-            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered)
-        self.contexts[agent_id] = known  # the one that was asked about last stands last
+            known = resumed_context(
+                self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered
+            )
+        self.contexts[agent_id] = known  # the one used last comes last
         self._lighten()
         return known
 
     def _lighten(self) -> None:
-        """Hold no more of all contexts together than of one: nobody says when a subagent is done. Subagents give way first, and of these
+        """Hold no more of all contexts together than of one: no event says when a subagent is done. Subagents give way first, and of these
         those that were silent the longest."""
         weight = sum(context.weight for context in self.contexts.values())
         *others, _ = sorted(self.contexts, key=lambda agent_id: not agent_id) if "" not in [*self.contexts][-1:] else self.contexts
@@ -117,8 +119,8 @@ class Door:
                 self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
     def compacting(self, agent_id: str, *messages: object) -> None:
-        """Note the calls in these messages of the host, as a context is folded: a result of theirs that stands afterwards comes in once
-        more."""
+        """Note the calls in these messages of the host, as a context is folded: a result of theirs that is still there afterwards comes in
+        again."""
         self.returning[agent_id] = {id: use for some in messages for id, use in uses_of(some).items()}
 
     def compacted(self, agent_id: str) -> None:
@@ -144,7 +146,7 @@ class Door:
         began = time.monotonic()
         context = self.context(agent_id)
         was_cut = context.is_cut
-        context.answered(self.transcript_of(agent_id), self.editing)
+        context.read_newest_answer(self.transcript_of(agent_id), self.editing)
         if context.is_cut and not was_cut:
             self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
@@ -163,8 +165,8 @@ class Door:
         return blocks
 
     def _again(self, context: Context, arrived: Arrived, agent_id: str) -> None:
-        """Take in a result that nobody called for now: it stood before a compaction, and stands on as it is. Where its call is not known,
-        nothing can name it."""
+        """Take in a result that no call has just brought: it was there before a compaction, and stays as it is. Where its call is not
+        known, nothing can name it."""
         context.arrive(arrived.id)
         tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
         if not tool:
@@ -173,7 +175,7 @@ class Door:
         classified = classify(call, self.cwd, self.rules)
         name, path = door.name_of(call.traits, tool_input, self.cwd), path_of(call.traits, classified.subjects)
         arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
-        stand(context, arrival, self.settings.say_once)
+        show_whole(context, arrival, self.settings.say_once)
 
     def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
         """Return what enters of a result, None for all of it; the context knows it from then on."""
@@ -183,19 +185,19 @@ class Door:
         chain = archive.Chain(
             task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
         )
-        asked = (call.tool, call.tool_input)
+        signature = (call.tool, call.tool_input)
         name = door.name_of(call.traits, call.tool_input, self.cwd)
         path, handle = path_of(call.traits, classified.subjects), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
             arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
-            asked == context.before, handle,
+            signature == context.before, handle,
         )  # fmt: skip
         entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else door.Entry(arrived.text, (), ())
-        if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, classified, content)):
+        if entry.reasons and (time.monotonic() - began > self.time_s or not self._archived(chain, arrival, classified, content)):
             entry = door.Entry(arrived.text, (), ())
         self.entered(entry.text, classified.kind, Use(arrived.id, call.traits, call.tool_input))
         context.grown += estimate_tokens(entry.text, classified.content)
-        context.before = asked if door.is_partial(entry) else ()
+        context.before = signature if door.is_partial(entry) else ()
         for source in door.shows(arrival, entry.text, self.settings):
             context.show(source)
         if not entry.reasons:
@@ -204,7 +206,7 @@ class Door:
         self.rewritten += 1
         return entry.text
 
-    def _kept(self, chain: archive.Chain, arrival: door.Arrival, classified: Classification, content: str) -> bool:
+    def _archived(self, chain: archive.Chain, arrival: door.Arrival, classified: Classification, content: str) -> bool:
         """Archive the whole of a result, under the handle that the entering text may name; return whether that is done."""
         tokens = estimate_tokens(arrival.text, classified.content)
         new = archive.NewRecord(arrival.id, classified.kind, classified.label, content, stamp_of(time.time()), classified.subjects, tokens)

@@ -35,53 +35,53 @@ class Guest:
         self.door = door
         self.site = site
         self.later = later
-        self.kept: dict[str, host.Kept] = {}
+        self.transcripts: dict[str, host.Kept] = {}
         self.is_begun = False
 
-    def result(self, asked: dict[str, Any], agent_id: str) -> dict[str, Any]:
-        """Return {} for a result that enters as it came, else `output` as it enters. `asked`: `id`, `tool`, `input`, `output`, `metadata`,
-        `cwd`."""
-        call = host.call_of(asked, time.time())
+    def result(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
+        """Return {} for a result that enters as it came, else `output` as it enters. `request`: `id`, `tool`, `input`, `output`,
+        `metadata`, `cwd`."""
+        call = host.call_of(request, time.time())
         if call is None:
             return {}
-        self.later(self._observe, call, asked, agent_id)
-        row = row_of(call.id, asked.get("output"), call.outcome.error)
+        self.later(self._observe, call, request, agent_id)
+        row = row_of(call.id, request.get("output"), call.outcome.error)
         blocks = self.door.row(row, {call.id: {"tool": call.tool, "input": call.tool_input}}, agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 
-    def messages(self, asked: dict[str, Any], agent_id: str) -> None:
+    def messages(self, request: dict[str, Any], agent_id: str) -> None:
         """Take in messages that are done, or with `all` whatever the session holds, and ids of those that were `removed`."""
-        messages, removed = asked.get("messages"), asked.get("removed")
+        messages, removed = request.get("messages"), request.get("removed")
         if not self.is_begun:
-            self._begin(asked)
-        self.later(self._keep, messages if isinstance(messages, list) else [], asked.get("all") is True, agent_id)
+            self._begin(request)
+        self.later(self._keep, messages if isinstance(messages, list) else [], request.get("all") is True, agent_id)
         if isinstance(removed, list) and removed:
             self.later(self._take_back, [id for id in removed if isinstance(id, str)], agent_id)
 
-    def prompt(self, asked: dict[str, Any], agent_id: str) -> dict[str, Any]:
-        """Begin a turn; return `text` for the model, where memory or what a compaction has folded away has not been said yet."""
+    def prompt(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
+        """Begin a turn; return `text` for the model, where MEMORY.md or the index after a compaction has not been given yet."""
         if not self.is_begun:
-            self._begin(asked)
+            self._begin(request)
         site = self.site()
         self.later(self._prompted, agent_id)
         if agent_id or not site.enabled:
             return {}
-        told = []
+        parts = []
         now = time_of_day(site.environ)
         if memory.is_used(site.home):
             from ..state import services
 
-            told.append(services.deliver_memory(site, now))
+            parts.append(services.deliver_memory(site, now))
         if site.session.get("compacted"):
             from ..reclaim import compaction_advice
 
             site.remember(compacted=None)
-            told.append(compaction_advice.after(site, now) or "")
-        text = "\n\n".join(filter(None, told))
+            parts.append(compaction_advice.after(site, now) or "")
+        text = "\n\n".join(filter(None, parts))
         return {"text": text} if text else {}
 
     def standing(self, agent_id: str) -> list[str]:
-        """Return the ids of the results that stand, once all that was put off is done."""
+        """Return the ids of the results in the context, once all deferred work is done."""
         return self._of(agent_id).ids()
 
     def end(self) -> None:
@@ -98,13 +98,13 @@ class Guest:
 
     # --- put off ---------------------------------------------------------------------------------------------------------------
 
-    def _begin(self, asked: dict[str, Any]) -> None:
-        """Remember what hooks elsewhere are told at a session's start."""
+    def _begin(self, request: dict[str, Any]) -> None:
+        """Remember the facts that hooks of other hosts receive at a session's start."""
         self.is_begun = True
         site = self.site()
         facts: dict[str, object] = {"project": site.project, "transcript": self.door.transcript_path}
-        if isinstance(asked.get("model"), str):
-            facts["model"] = asked["model"]
+        if isinstance(request.get("model"), str):
+            facts["model"] = request["model"]
         site.remember(**facts)
 
     def _keep(self, messages: list[Any], is_all: bool, agent_id: str) -> None:
@@ -114,19 +114,19 @@ class Guest:
         self._of(agent_id).take_back(ids)
 
     def _of(self, agent_id: str) -> host.Kept:
-        if agent_id not in self.kept:
+        if agent_id not in self.transcripts:
             path = self.door.transcript_of(agent_id)
-            self.kept[agent_id] = host.Kept(path, self.door.session_id, self.door.cwd, agent_id)
-        return self.kept[agent_id]
+            self.transcripts[agent_id] = host.Kept(path, self.door.session_id, self.door.cwd, agent_id)
+        return self.transcripts[agent_id]
 
-    def _observe(self, call: Call, asked: dict[str, Any], agent_id: str) -> None:
+    def _observe(self, call: Call, request: dict[str, Any], agent_id: str) -> None:
         """Give the result of a call a lifetime, as the hook on tool calls does."""
         site = self.site()
         if not site.enabled:
             return
         paths, has_committed = site.paths(agent_id), commits(call)
         if has_committed:
-            output = asked.get("output")
+            output = request.get("output")
             call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
 
         def observe(stored: store.Stored, rules: Ruleset) -> bool:

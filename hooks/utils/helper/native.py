@@ -1,7 +1,7 @@
 """Run `popkit native`, `popkit bill` and `popkit limits` from inside the client, in processes of their own: what they read
 (transcripts, of the newest sessions or of all) would fill the helper's memory and takes up to a minute.
 
-A change is shown first, with the words that make it: whoever presses those has seen it.
+A change is shown first, with the words that make it, so the user has seen it before pressing them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _LONGEST_S = 300.0
 _DATA_S = 60.0
-# A person waits so long for an answer; then it is on its way.
+# A person waits this long (seconds) for an answer; after that it is on its way.
 _PATIENCE_S = 4.0
 _CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
 _READING = "PopKit is reading your transcripts, which takes long only the first time. Ask again in a minute."
-_LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute; then they stand here."
+_LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute. They then appear here."
 
 
 class Native:
@@ -65,15 +65,15 @@ class Native:
     def data(self, command: str, now: float) -> dict[str, Any]:
         """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `limits`), at most a minute old; {"error": why} where
         there is nothing."""
-        at, found = self._data.get(command, (-_DATA_S, {}))
+        at, data = self._data.get(command, (-_DATA_S, {}))
         if not 0 <= now - at < _DATA_S:
             printed = self._wait([command, "--json"])
             try:
-                found = json.loads(printed or json.dumps({"error": _READING}))
+                data = json.loads(printed or json.dumps({"error": _READING}))
             except ValueError:
-                found = {"error": printed}
-            self._data[command] = (now if printed else -_DATA_S, found)
-        return found
+                data = {"error": printed}
+            self._data[command] = (now if printed else -_DATA_S, data)
+        return data
 
     def _wait(self, words: list[str]) -> str | None:
         """Return what a command prints; None where that takes longer than a person waits: it goes on."""
@@ -84,7 +84,7 @@ class Native:
         return printed[0] if printed else None
 
     def offers(self) -> list[Offer]:
-        """Return what can be done now."""
+        """Return the offers that are possible now."""
         if self._asking is not None and self._asking.is_alive():
             return []
         if self.change:
@@ -104,7 +104,7 @@ class Native:
         self.is_on = None
 
     def _run(self, words: list[str]) -> str:
-        """Return what the command prints; it is never asked on a terminal."""
+        """Return what the command prints; it never asks on a terminal."""
         try:
             done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
                 processes.popkit_command(words), env=self.environ, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

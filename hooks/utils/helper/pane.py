@@ -82,33 +82,33 @@ class Pane:
             with suppress(OSError):  # the next one is kept
                 client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
 
-    def view(self, site: Site, asked: PaneRequest, now: float) -> dict[str, Any]:
+    def view(self, site: Site, request: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
-        (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none. There is no line for
-        the prompt's foot: the client draws what stands there as a warning."""
-        width = text.width_of(asked.columns, text.NARROWEST_PANE)
+        (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none. There is no line for the
+        prompt's foot: the client draws text there as a warning."""
+        width = text.width_of(request.columns, text.NARROWEST_PANE)
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = switches.compacts_cold(site, view)
         full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
-        shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
+        shown = page(request.page, current, request.chosen, width, request.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
-            gone = reclaiming.receipts_of(site, current)
-            shown["head"] = text.laid_out(receipt.pane_head(gone, now), width)
-            room = asked.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
-            shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, COMMAND), width) + saved
+            receipts = reclaiming.receipts_of(site, current)
+            shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
+            room = request.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
+            shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved
         if shown["page"] == BILL:
-            found = self.native.data("bill", now)
-            lines = text.wrap(str(found["error"])) if "error" in found else bill.lines_of(found, now, details=True, most=_MOST_KINDS)
+            data = self.native.data("bill", now)
+            lines = text.wrap(str(data["error"])) if "error" in data else bill.lines_of(data, now, details=True, most=_MOST_KINDS)
             shown["lines"] = text.laid_out([*self._limits(site, current, now), *lines], width)
-            shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
+            shown["deeds"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
             lines, settings = self._settings(site, now)
             shown["lines"], shown["deeds"] = text.laid_out(lines, width), offers.to_json(settings)
         worth = is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
         shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
-        band = {"text": phrases.unasked(current)} if worth else None
+        band = {"text": phrases.notice(current)} if worth else None
         offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
         context = current["context"]
         left = context["cache_seconds_left"] if context else 0
@@ -117,7 +117,7 @@ class Pane:
             "line": phrases.sum_line(current),
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
-            "toast": self.misses.notice(view.rules.models) or (_toast(site, current, now) if asked.turn_ended else ""),
+            "toast": self.misses.notice(view.rules.models) or (_toast(site, current, now) if request.turn_ended else ""),
             **({"compact": True} if self._leaves_by_itself(site, cold_now, view.state.index) else {}),
         }
 
@@ -130,24 +130,24 @@ class Pane:
         return self.compactions.begin()
 
     def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:
-        """Return what took the windows of the plan, and how fast; [] where none runs."""
+        """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(client_reports.readings(site.home), now):
             return []
-        found = self.native.data("limits", now)
-        return amounts.limits_pane_lines(found, current["context"]["model"] if current["context"] else "", now)
+        data = self.native.data("limits", now)
+        return amounts.limits_pane_lines(data, current["context"]["model"] if current["context"] else "", now)
 
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
 
     def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
-        """Return what a person may switch on and off in this session: how it stands, and the deeds."""
-        kept = switches.kept_warm(site, self.transcript_path, now)
+        """Return (lines on what a person may switch on and off in this session, the offers)."""
+        warmth = switches.kept_warm(site, self.transcript_path, now)
         if is_kept(site.session_id):
-            return cache.show_lines(kept, COMMAND), []
+            return cache.show_lines(warmth, COMMAND), []
         self.native.look()
         title = text.title("Keeping the prompt cache warm")
-        lines = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
-        return lines, [*offers.of_warmth(kept), *self.native.offers()]
+        lines = [*title, cache.pane_line(warmth), *cache.sum_lines(warmth), "", *self.native.text.split("\n")]
+        return lines, [*offers.of_warmth(warmth), *self.native.offers()]
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
@@ -193,7 +193,7 @@ def _toast(site: Site, current: Report, now: float) -> str:
 
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
-    """Return what PopKit was worth, in this session and on this machine."""
+    """Return the worth of PopKit, in this session and on this machine."""
     reconciling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
     lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]
@@ -207,7 +207,7 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
 def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "") -> dict[str, Any]:
     """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and `deeds`, the
     offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about compacting when the
-    cache is cold, "" for none; `full`: how full the plan's limits are, "" where nobody knows. A report has neither savings, bill nor
+    cache is cold, "" for none; `full`: how full the plan's limits are, "" where that is unknown. A report has neither savings, bill nor
     settings: their pages have no lines here. Pure."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)

@@ -1,7 +1,7 @@
 """The prompt cache of a session: keep it warm, and find what it loses while the session runs.
 
-To keep it warm is to tell the mod when to send what, and to book what came of it. The mod sends it over the main thread's last request;
-nothing else is ever sent. Losses are found from the end of its transcripts, and said once.
+To keep it warm, tell the mod when to send which request, and book the result. The mod sends it over the main thread's last request; nothing
+else is ever sent. Losses are read from the ends of its transcripts, and reported once.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 # All that a request says beyond what the session has sent anyway.
 LINE = "Reply with ok at once, without thinking and without tools. This message only keeps the prompt cache warm."
-# How often it is looked whether the transcript has the answer, and for how long after a turn.
+# How often to check whether the transcript has the answer, and for how long after a turn.
 _LAG_S, _WAITED_S = 2.0, 30.0
 # A turn that ended with an answer.
 _ANSWERED = "answer"
 # A timer may come this much early.
 _EARLY_S = 0.5
-# By so much the time of day may differ from the time that has gone by: it is less than a request is sent before the cache expires.
+# The time of day may differ from elapsed time by this much: less than a request is sent before the cache expires.
 _SET_S = 10.0
 
 
@@ -50,34 +50,34 @@ class Keeper:
         self.transcript_path = transcript_path
         self.every_s = seconds(environ.get("POPKIT_WARM_S"))
         self.lock = threading.Lock()
-        self.asked = ("", 0.0)  # the answer behind which the last one was handed out, and when
+        self.handed_out = ("", 0.0)  # the answer behind which the last one was handed out, and when
         self.turn = (0.0, 0.0)  # when the last turn began, and until when its answer is waited for
         self.row = ""  # the answer of this window's last turn, "" where that is not known
         self.clocks = (0.0, 0.0)  # what both showed when this row was last looked at
 
-    def when(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return {} for nothing, `in_ms` to ask again then, or `prompt`: what to send now. `asked`: `reason`, `turn_ms`: why a turn has
+    def when(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return {} for nothing, `in_ms` to ask again then, or `prompt`: what to send now. `request`: `reason`, `turn_ms`: why a turn has
         just ended, and how long it took · `due`: whether the time that was answered before has come · `model`, `limits` of the client."""
         with self.lock:
-            now, turn_ms = time_of_day(self.environ), asked.get("turn_ms")
+            now, turn_ms = time_of_day(self.environ), request.get("turn_ms")
             if isinstance(turn_ms, (int, float)):
                 self.turn = (now - turn_ms / 1000 - _LAG_S, now + _WAITED_S)
                 self.row, self.clocks = "", (0.0, 0.0)
-            if asked.get("reason", _ANSWERED) != _ANSWERED:
+            if request.get("reason", _ANSWERED) != _ANSWERED:
                 return {}
-            return self._decided(asked, now)
+            return self._decided(request, now)
 
-    def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Book a request that was sent, and return as `when` does. `asked`: `answered`, and if not the `reason` and the `error` · `usage` ·
-        `model`, `limits`."""
+    def warmed(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Book a request that was sent, and return as `when` does. `request`: `answered`, and if not the `reason` and the `error` ·
+        `usage` · `model`, `limits`."""
         with self.lock:
             site, now = self.site(), time_of_day(self.environ)
             warmth = Warmth(site, self.transcript_path)
-            usage = asked.get("usage")
+            usage = request.get("usage")
             usage = usage if isinstance(usage, dict) else {}
             prompt = prompt_tokens(usage)
             read, created, output = (_count(usage.get(name)) for name in _COUNTED)
-            row, at = self.asked
+            row, at = self.handed_out
             if not at and warmth.open_at is not None:
                 row, at = warmth.row, warmth.open_at  # asked by a helper before this one
             if prompt:
@@ -86,22 +86,22 @@ class Keeper:
                 _note(site, warmth, used=at or now)
             if not row or warmth.row != row:
                 return {}  # another turn has come between
-            if asked.get("answered") is not True and asked.get("reason") != "empty-reply":
-                return _ends(site, warmth, warming.ERROR, _word(asked.get("error")) or _word(asked.get("reason")))
+            if request.get("answered") is not True and request.get("reason") != "empty-reply":
+                return _ends(site, warmth, warming.ERROR, _word(request.get("error")) or _word(request.get("reason")))
             if warming.is_miss(read, warmth.prompt):
                 return _ends(site, warmth, warming.MISS)
-            return self._decided(asked, now)
+            return self._decided(request, now)
 
-    def _decided(self, asked: dict[str, Any], now: float) -> dict[str, Any]:
-        """Return as `when` does. What is handed out is written down first, by one helper at a time."""
+    def _decided(self, request: dict[str, Any], now: float) -> dict[str, Any]:
+        """Return as `when` does. A request is written down before it is handed out, by one helper at a time."""
         site = self.site()
         try:
             with locked(site):
-                return self._when(site, asked, now)
+                return self._when(site, request, now)
         except files.LockTimeout:
             return {"in_ms": round(_LAG_S * 1000)}
 
-    def _when(self, site: Site, asked: dict[str, Any], now: float) -> dict[str, Any]:
+    def _when(self, site: Site, request: dict[str, Any], now: float) -> dict[str, Any]:
         warmth = Warmth(site, self.transcript_path)
         if not warmth.on:
             return _ends(site, warmth, warming.OFF) if warmth.facts.get("next") else {}
@@ -110,19 +110,19 @@ class Keeper:
         self.row = self.row or warmth.row
         if self.row != warmth.row:
             return {}  # the session goes on in another window, whose prompt this one does not have
-        why, about = self._against(warmth, asked, now)
+        why, about = self._against(warmth, request, now)
         if why:
             return _ends(site, warmth, why, about)
         following = warmth.following(now, self.every_s)
-        model, is_over = asked.get("model"), following.why in warming.FOR_GOOD
+        model, is_over = request.get("model"), following.why in warming.FOR_GOOD
         about = warmth.facts.get("about", "") if is_over else ""
         facts = {"model": model if isinstance(model, str) else "", "next": following.at, "ended": following.why, "about": about}
         _note(site, warmth, **facts)
         if following.at is None:
             return {}
-        if warmth.open_at is None and asked.get("due") is True and now >= following.at - _EARLY_S:
+        if warmth.open_at is None and request.get("due") is True and now >= following.at - _EARLY_S:
             note_request(site, warmth, now)
-            self.asked = (warmth.row, now)
+            self.handed_out = (warmth.row, now)
             return {"prompt": LINE}
         return {"in_ms": max(0, round((following.at - now) * 1000))}
 
@@ -131,13 +131,13 @@ class Keeper:
         began, until = self.turn
         return now < until and (warmth.moment is None or warmth.moment.calls or warmth.moment.answered_at < began)
 
-    def _against(self, warmth: Warmth, asked: dict[str, Any], now: float) -> tuple[str, str]:
+    def _against(self, warmth: Warmth, request: dict[str, Any], now: float) -> tuple[str, str]:
         """Return (the reason against it, what that is about); ("", "") for none."""
         before, since = self.clocks, elapsed()
         self.clocks = (now, since)
         if before[0] and abs((now - before[0]) - (since - before[1])) > _SET_S:
             return warming.CLOCK, ""
-        model_before, model, limits = warmth.facts.get("model"), asked.get("model"), asked.get("limits")
+        model_before, model, limits = warmth.facts.get("model"), request.get("model"), request.get("limits")
         if model_before and isinstance(model, str) and model != model_before:
             return warming.MODEL, ""
         for limit in limits if isinstance(limits, list) else ():
@@ -182,7 +182,7 @@ WORTH_TELLING_USD = 0.10
 
 
 class Misses:
-    """The losses of a session: of its main thread and of its subagents. `since`: seconds; what was lost before is not said."""
+    """The losses of a session: of its main thread and of its subagents. `since`: seconds; earlier losses are not reported."""
 
     def __init__(self, transcript_path: str, since: float) -> None:
         self._path = transcript_path
@@ -199,7 +199,7 @@ class Misses:
                 [
                     (loss, usd, thread.path != self._path)
                     for thread in self._threads.values()
-                    for loss in thread.taken()
+                    for loss in thread.new_losses()
                     for usd in [_usd(models, loss)]
                     if usd is not None and usd > WORTH_TELLING_USD
                 ]
@@ -220,7 +220,7 @@ class Misses:
 
 
 class _Thread:
-    """The losses of one transcript that were not taken yet."""
+    """The losses of one transcript that were not reported yet."""
 
     def __init__(self, path: str, since: float, models: Models) -> None:
         self.path = path
@@ -240,7 +240,7 @@ class _Thread:
         self._lost += [loss for loss in map(self._losses.of, requests) if loss is not None and loss.usage.at > self._since]
         self._since = max([self._since, *(sent.usage.at for sent in requests)])
 
-    def taken(self) -> list[Loss]:
+    def new_losses(self) -> list[Loss]:
         lost, self._lost = self._lost, []
         return lost
 

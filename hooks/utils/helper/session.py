@@ -109,79 +109,79 @@ class Session:
 
     # --- one method a request -------------------------------------------------------------------------------------------------------
 
-    def row(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def row(self, request: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()
-        calls = asked.get("calls")
+        calls = request.get("calls")
         with self.lock:
-            blocks = self.door.row(asked, calls if isinstance(calls, dict) else {}, _text(asked, "agent_id"), _text(asked, "cwd"))
+            blocks = self.door.row(request, calls if isinstance(calls, dict) else {}, _text(request, "agent_id"), _text(request, "cwd"))
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         self.work.put((self.compactions.look, ()))
         return {} if blocks is None else {"content": blocks}
 
-    def result(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def result(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer for a result of a host that hands over no rows."""
         began = time.perf_counter()
         with self.lock:
-            answer = self.guest.result(asked, _text(asked, "agent_id")) if self.guest else {}
+            answer = self.guest.result(request, _text(request, "agent_id")) if self.guest else {}
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         return answer
 
-    def messages(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def messages(self, request: dict[str, Any]) -> dict[str, Any]:
         """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
         if self.guest:
-            self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), fresh=True)
-            agent_id = _text(asked, "agent_id")
-            self.guest.messages(asked, agent_id)
-            if _texts(asked, "removed"):
+            self.pane.note_usage(self._site(), request.get("usage"), now(self.environ), fresh=True)
+            agent_id = _text(request, "agent_id")
+            self.guest.messages(request, agent_id)
+            if _texts(request, "removed"):
                 with self._settled():
                     ids = self.guest.standing(agent_id)
                 with self.lock:
                     self.door.keep(agent_id, ids)
         return {}
 
-    def prompt(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def prompt(self, request: dict[str, Any]) -> dict[str, Any]:
         """Begin a turn of such a host; return `text` for the model, where there is something to say."""
         if self.guest is None:
             return {}
-        self.begin_turn(asked)
-        return self.guest.prompt(asked, _text(asked, "agent_id"))
+        self.begin_turn(request)
+        return self.guest.prompt(request, _text(request, "agent_id"))
 
-    def begin_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Begin a turn; with `ids` of the results that stand, where some were taken back, and the client's `usage`."""
+    def begin_turn(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Begin a turn; with the `ids` of the remaining results, where some were taken back, and the client's `usage`."""
         site = self._site()
-        self.pane.note_usage(site, asked.get("usage"), now(self.environ), fresh=False)
+        self.pane.note_usage(site, request.get("usage"), now(self.environ), fresh=False)
         with self.lock:
             self.door.turn()
-            if "ids" in asked:
-                self.door.keep(_text(asked, "agent_id"), _texts(asked, "ids"))
+            if "ids" in request:
+                self.door.keep(_text(request, "agent_id"), _texts(request, "ids"))
         return {}
 
-    def compact(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def compact(self, request: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            path = self.door.transcript_of(_text(asked, "agent_id"))
-            answer = self.compactions.answer(self._site(), path, asked, now(self.environ))
+            path = self.door.transcript_of(_text(request, "agent_id"))
+            answer = self.compactions.answer(self._site(), path, request, now(self.environ))
         with self.lock:
-            self.door.compacting(_text(asked, "agent_id"), answer.get("rows", asked.get("rows")), answer.get("behind"))
+            self.door.compacting(_text(request, "agent_id"), answer.get("rows", request.get("rows")), answer.get("behind"))
         return answer
 
-    def want(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def want(self, request: dict[str, Any]) -> dict[str, Any]:
         """Note a change of the conversation that a process outside of the client asks for; the mod reads it in our output."""
         with self.stored:
-            if asked.get("cancel") is True:
+            if request.get("cancel") is True:
                 return {"heard": True, "cancelled": self.compactions.cancel()}
-            if "only" in asked:
-                self.compactions.clear(_texts(asked, "only"))
+            if "only" in request:
+                self.compactions.clear(_texts(request, "only"))
             else:
-                self.compactions.put_back(_texts(asked, "back"))
+                self.compactions.put_back(_texts(request, "back"))
             self.compactions.begin()
         sys.stdout.write(_CALL + "\n")
         sys.stdout.flush()
         return {"heard": True}
 
-    def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
-        """Return what the summariser should know, and remember for the hook on compactions that it has been given."""
+    def compacting(self, _request: dict[str, Any]) -> dict[str, Any]:
+        """Return what the summariser should know, and note, for the hook on compactions, that it was given."""
         from ..reclaim import compaction_advice  # seldom
 
         at, site = now(self.environ), self._site()
@@ -192,63 +192,65 @@ class Session:
             site.remember(advised=at)
         return {"text": text or ""}
 
-    def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Note that a compaction is done; `stood`: with what was answered."""
+    def compacted(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Note that a compaction is done; `stood`: with our answer."""
         with self._settled():
-            rest = self.compactions.confirm(asked.get("stood") is True)
+            rest = self.compactions.confirm(request.get("stood") is True)
         with self.lock:
-            self.door.compacted(_text(asked, "agent_id"))
+            self.door.compacted(_text(request, "agent_id"))
         if self.guest:
-            self.guest.compacted(_text(asked, "agent_id"))
+            self.guest.compacted(_text(request, "agent_id"))
         if rest is not None:
             self.work.put((rest, ()))  # not before: the client waits for this answer, too
         return {}
 
-    def late(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def late(self, request: dict[str, Any]) -> dict[str, Any]:
         with self.lock:
-            self.door.late(_text(asked, "agent_id"), _texts(asked, "ids"))
+            self.door.late(_text(request, "agent_id"), _texts(request, "ids"))
         return {}
 
-    def view(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), asked.get("turn_ended") is True)
-        shown = PaneRequest(_text(asked, "page"), _text(asked, "chosen"), _columns(asked), _rows(asked), asked.get("turn_ended") is True)
+    def view(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.pane.note_usage(self._site(), request.get("usage"), now(self.environ), request.get("turn_ended") is True)
+        shown = PaneRequest(
+            _text(request, "page"), _text(request, "chosen"), _columns(request), _rows(request), request.get("turn_ended") is True
+        )
         with self._settled():
             return self.pane.view(self._site(), shown, now(self.environ))
 
-    def command(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def command(self, request: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            return self._reply(self.pane.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked)))
+            return self._reply(self.pane.answer(_text(request, "words"), self._site(), now(self.environ), _columns(request)))
 
-    def press(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def press(self, request: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            return self._reply(self.pane.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked)))
+            return self._reply(self.pane.press(_text(request, "id"), self._site(), now(self.environ), _columns(request)))
 
     def _reply(self, text: str) -> dict[str, Any]:
         """Return an answer; with `compact` where a compaction is to be started, which does what was asked for."""
         return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
 
-    def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return self.keeper.when(asked)
+    def warm(self, request: dict[str, Any]) -> dict[str, Any]:
+        return self.keeper.when(request)
 
-    def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return self.keeper.warmed(asked)
+    def warmed(self, request: dict[str, Any]) -> dict[str, Any]:
+        return self.keeper.warmed(request)
 
-    def standing(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Keep what the client says stands in the window before the first word."""
+    def standing(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Store the client's breakdown of the window before the first word."""
         with self.stored:
             client_reports.keep_breakdown(
-                self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ)
+                self._site().home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
             )
         return {}
 
-    def hidden(self, _asked: dict[str, Any]) -> dict[str, Any]:
+    def hidden(self, _request: dict[str, Any]) -> dict[str, Any]:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
         names, deferred = client_reports.parted(client_reports.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
-    def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
+    def health(self, _request: dict[str, Any]) -> dict[str, Any]:
         return {
             "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
             "p50_ms": round(1000 * sorted(self.times)[len(self.times) // 2], 2) if self.times else None,
@@ -260,8 +262,8 @@ class Session:
         return site
 
 
-# What is asked -> its method.
-ASKED = {
+# Path of a request -> the method that answers it.
+METHODS = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
@@ -270,13 +272,13 @@ ASKED = {
 }  # fmt: skip
 
 
-def _text(asked: dict[str, Any], name: str) -> str:
-    value = asked.get(name)
+def _text(request: dict[str, Any], name: str) -> str:
+    value = request.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _texts(asked: dict[str, Any], name: str) -> list[str]:
-    value = asked.get(name)
+def _texts(request: dict[str, Any], name: str) -> list[str]:
+    value = request.get(name)
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
@@ -284,13 +286,13 @@ def _project(cwd: str) -> str:
     return os.path.realpath(cwd) if cwd else ""
 
 
-def _columns(asked: dict[str, Any]) -> int:
-    value = asked.get("columns")
+def _columns(request: dict[str, Any]) -> int:
+    value = request.get("columns")
     return value if type(value) is int and 0 < value < 1000 else _COLUMNS
 
 
-def _rows(asked: dict[str, Any]) -> int:
-    value = asked.get("rows")
+def _rows(request: dict[str, Any]) -> int:
+    value = request.get("rows")
     return value if type(value) is int and 0 < value < 1000 else _ROWS
 
 

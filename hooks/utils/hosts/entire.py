@@ -259,7 +259,7 @@ def _sizes(top: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str],
 def _batch(top: str, wanted: Iterable[tuple[str, str]], how: str = "--batch=") -> bytes:
     """Return what git's cat-file says of files in commits; with the empty form nothing but their contents, each in newlines."""
     names = b"".join(f"{commit}:{path}\n".encode("utf-8", "surrogateescape") for commit, path in wanted)
-    return (processes.ask_git(top, "cat-file", how, asked=names, timeout_s=processes.PATIENT_S) or b"") if names else b""
+    return (processes.ask_git(top, "cat-file", how, stdin=names, timeout_s=processes.PATIENT_S) or b"") if names else b""
 
 
 def size(address: str) -> int:

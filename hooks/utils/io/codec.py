@@ -33,7 +33,7 @@ except ImportError:  # another Python than CPython
 else:
 
     class _Context:
-        """What the C scanner asks of a decoder."""
+        """The attributes that the C scanner reads of a decoder."""
 
         strict = False
         object_hook = None
@@ -80,7 +80,7 @@ else:
 
 
 def dumps(value: object) -> str:
-    """Return compact JSON that `loads` reads as the same value; ASCII, unless two halves of a surrogate pair stand side by side in a text:
+    """Return compact JSON that `loads` reads as the same value; ASCII, unless a text has two halves of a surrogate pair side by side:
     escaped they would be read as one character. ValueError for NaN, Infinity or what JSON has no form for."""
     try:
         text = _text_of(value, True)

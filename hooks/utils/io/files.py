@@ -1,4 +1,4 @@
-"""Private files: 0600 in 0700 folders, replaced whole or appended in one write, behind a lock that never waits for ever."""
+"""Private files: 0600 in 0700 folders, replaced whole or appended in one write, behind a lock that never waits forever."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_private_folder(path: str, may_be_link: bool = True) -> None:
     """Make a folder and its missing parents, 0700 whatever the umask is. OSError for a link where none may be: it could lead anywhere."""
     try:
         if not may_be_link and os.lstat(path).st_mode & _KIND == _LINK:
-            raise OSError("a symbolic link is no folder of ours: " + path)
+            raise OSError("a symbolic link instead of a folder of ours: " + path)
         os.stat(path)
         return
     except FileNotFoundError:
@@ -214,9 +214,9 @@ class Lock:
         try:
             self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             if not self._is_ours():
-                self._wait(self._ask_until)
+                self._wait(self._try_until)
         except BaseException:
-            self._let_go()
+            self._release()
             raise
         return self
 
@@ -231,8 +231,8 @@ class Lock:
                 pass  # a file system without locks: better none than no record
         return True
 
-    def _ask_until(self, left_s: float) -> bool:
-        """Try again and again for so many seconds; return whether the lock is ours."""
+    def _try_until(self, left_s: float) -> bool:
+        """Try again and again for `left_s` seconds; return whether the lock is ours."""
         until = time.monotonic() + left_s
         while True:
             time.sleep(_POLL_S)
@@ -251,9 +251,9 @@ class Lock:
             patience.spend_since(began)
 
     def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
-        self._let_go()
+        self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -268,7 +268,7 @@ def spill(path: str, text: str) -> None:
 def spilled(path: str) -> list[str]:
     """Return the files that `spill` has left beside a file, oldest first."""
     folder, _, name = path.rpartition("/")
-    return [folder + "/" + found for found in names(folder) if found.startswith(name + _SPILLED) and not found.endswith(".tmp")]
+    return [folder + "/" + entry for entry in names(folder) if entry.startswith(name + _SPILLED) and not entry.endswith(".tmp")]
 
 
 def remove(path: str) -> None:
@@ -280,7 +280,7 @@ def remove(path: str) -> None:
 
 
 def names(folder: str) -> list[str]:
-    """Return what lies in a folder, in order; nothing where it cannot be read."""
+    """Return the names in a folder, sorted; none where it cannot be read."""
     try:
         return sorted(os.listdir(folder))
     except OSError:

@@ -15,8 +15,7 @@ TRANSCRIPTS = "transcripts"  # those that the helper keeps of other hosts' sessi
 
 
 class NoHome(Exception):
-    """No folder of ours can be named: neither POPKIT_HOME nor CLAUDE_CONFIG_DIR nor a home folder is known, or POPKIT_HOME is a relative
-    path."""
+    """Our folder has no name: neither POPKIT_HOME nor CLAUDE_CONFIG_DIR nor a home folder is known, or POPKIT_HOME is a relative path."""
 
     def __init__(self, why: str = "no folder for PopKit's state: set POPKIT_HOME (or HOME)"):
         super().__init__(why)

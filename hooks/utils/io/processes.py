@@ -76,11 +76,11 @@ def git_blob(path: str, name: str) -> bytes | None:
 def git_keeps(path: str, name: str) -> bool:
     """Return whether a commit that a branch or a tag leads to has (or its parent had) this blob at this path, so that it is never
     collected. A blob that is only staged, stashed or on no branch does not count. False where git cannot say."""
-    found = ask_git(
+    output = ask_git(
         _folder_of(path), "log", "-m", "--branches", "--tags", "--remotes", "-1", "--format=%H", "--no-show-signature", "--no-follow",
         "--no-ext-diff", "--no-textconv", "--root", "--find-object=" + name, "--", path, timeout_s=PATIENT_S,
     )  # fmt: skip
-    return bool(found and found.strip())
+    return bool(output and output.strip())
 
 
 def _folder_of(path: str) -> str:
@@ -92,10 +92,10 @@ def _folder_of(path: str) -> str:
 
 
 def ask_git(
-    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b"", most: int = 0,
+    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, stdin: bytes = b"", most: int = 0,
 ) -> bytes | None:  # fmt: skip
-    """Return what git prints in a folder, given `asked` as its input; None where it fails, or prints more than `most` bytes (0: as many as
-    it likes). It fetches nothing and prompts nobody. Without an `environ` the repository is the one that the folder lies in, whatever the
+    """Return what git prints in a folder, given `stdin` as its input; None where it fails, or prints more than `most` bytes (0: as many as
+    it likes). It fetches nothing and never prompts. Without an `environ` the repository is the one that the folder lies in, whatever the
     caller's GIT_DIR says."""
     import subprocess  # only when something was committed, or leaves the archive
 
@@ -108,7 +108,7 @@ def ask_git(
     try:
         if most:
             return _at_most(most, command, environ, timeout_s)
-        done = subprocess.run(command, capture_output=True, timeout=timeout_s, env=environ, check=False, input=asked)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, timeout=timeout_s, env=environ, check=False, input=stdin)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return done.stdout if done.returncode == 0 else None

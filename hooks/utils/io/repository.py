@@ -72,20 +72,20 @@ def within(path: str, root: str) -> str | None:
     path, root = _slashed(path), root.rstrip("/")
     homes = [root + "/"]
     for mark in _BELOW:
-        before, found, _ = root.partition(mark)
-        if found:
+        before, matched, _ = root.partition(mark)
+        if matched:
             homes.append(before + "/")
     inside = next((path[len(home) :] for home in homes if path.startswith(home)), "" if path == root else None)
     if inside is not None:
         for mark in _BELOW:
-            before, found, after = ("/" + inside).partition(mark)
-            if found and not before:
+            before, matched, after = ("/" + inside).partition(mark)
+            if matched and not before:
                 return after.partition("/")[2]
         return inside
     for mark in _APART:
-        before, found, after = root.partition(mark)
+        before, matched, after = root.partition(mark)
         there = before + mark + after.partition("/")[0] + "/"
-        if found and path.startswith(there):
+        if matched and path.startswith(there):
             return path[len(there) :].partition("/")[2]
     return None
 
@@ -122,15 +122,15 @@ def _place(folder: str, origins: int) -> tuple[str, str, str]:
 
 
 def _made_by_tools(folder: str) -> tuple[str, str] | None:
-    """Return (the top of a worktree, the folder that stands for its repository), where the path has the layout of such tools."""
+    """Return (the top of a worktree, the folder that names its repository), where the path has the layout of such tools."""
     for mark in _BELOW:
-        before, found, after = folder.partition(mark)
-        if found and before and after:
+        before, matched, after = folder.partition(mark)
+        if matched and before and after:
             return before + mark + after.partition("/")[0], before
     for mark in _APART:
-        before, found, after = folder.partition(mark)
+        before, matched, after = folder.partition(mark)
         project, _, rest = after.partition("/")
-        if found and rest:
+        if matched and rest:
             return f"{before}{mark}{project}/{rest.partition('/')[0]}", f"{before}{mark}{project}"
     return None
 
@@ -161,15 +161,15 @@ def head(top: str) -> str:
         git_folder = common
         if os.stat(top + "/.git").st_mode & _KIND != _FOLDER:
             git_folder = _led_to(top, (files.read_text(top + "/.git", _LINE_BYTES) or "")[len("gitdir:") :])
-        said = (files.read_text(git_folder + "/HEAD", _LINE_BYTES) or "").strip()
-        if said.startswith("ref: "):
-            name = said[len("ref: ") :]
+        content = (files.read_text(git_folder + "/HEAD", _LINE_BYTES) or "").strip()
+        if content.startswith("ref: "):
+            name = content[len("ref: ") :]
             packed = files.read_text(common + "/packed-refs") or "" if not files.is_there(f"{common}/{name}") else ""
             loose = files.read_text(f"{common}/{name}", _LINE_BYTES) or ""
-            said = loose.strip() or next((line.split()[0] for line in packed.splitlines() if line.endswith(" " + name)), "")
+            content = loose.strip() or next((line.split()[0] for line in packed.splitlines() if line.endswith(" " + name)), "")
     except (OSError, ValueError):
         return ""
-    return said if len(said) >= _LEAST_HASH and not said.strip("0123456789abcdef") else ""
+    return content if len(content) >= _LEAST_HASH and not content.strip("0123456789abcdef") else ""
 
 
 def _led_to(folder: str, line: str) -> str:
@@ -178,7 +178,7 @@ def _led_to(folder: str, line: str) -> str:
 
 
 def _identity(common: str, top: str, origins: int) -> str:
-    """Return what identifies a repository: its origin, or where it lies."""
+    """Return the identity of a repository: its origin, or where it lies."""
     try:
         url = _origin(files.read_text(common + "/config", _CONFIG_BYTES) or "")
     except OSError:
@@ -220,8 +220,8 @@ def _local_path(url: str, top: str) -> str:
 
 def _without_extras(url: str) -> str:
     """Return an address without scheme, user, port and `.git`, in small letters: `git@github.com:A/B.git` is `https://github.com/a/b`."""
-    _scheme, found, rest = url.partition("://")
-    if found:
+    _scheme, separator, rest = url.partition("://")
+    if separator:
         host, _, path = rest.partition("/")
         host = host.rpartition("@")[2].partition(":")[0]
     else:
@@ -232,7 +232,7 @@ def _without_extras(url: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Return a path without links; one of another system is left as it is."""
+    """Return a path without links; one of another system unchanged."""
     from os.path import isabs, realpath
 
     try:
@@ -259,7 +259,7 @@ def _proved_repository(top: str) -> str:
     try:
         top = realpath(top)
         dot_git = top + "/.git"
-        kind = os.lstat(dot_git).st_mode & _KIND  # a link is no proof
+        kind = os.lstat(dot_git).st_mode & _KIND  # a link proves nothing
         if kind == _FOLDER:
             return dot_git
         return _listed_in(top, realpath(_target_of(top, _git_line(dot_git, "gitdir:")))) if kind == _REGULAR else ""

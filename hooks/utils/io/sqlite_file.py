@@ -33,7 +33,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """The file is no such store, or no longer."""
+    """The file is not such a store, or no longer one."""
 
 
 class Schema:
@@ -174,11 +174,11 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
         if alone:
             db.execute("ROLLBACK")
     if not ours and (version or tables):
-        raise StoreDamaged(f"{where}: is a database of another program. Move it away, and {schema.remedy}")
+        raise StoreDamaged(f"{where}: belongs to another program. Move it away, and {schema.remedy}")
     if programs and version <= len(schema.migrations):
         strange = min(programs, key=str)
         raise StoreDamaged(
-            f"{where}: holds {strange!r:.40}, a trigger or view that PopKit has not made, which could change what is kept. Move it away, "
+            f"{where}: holds {strange!r:.40}, a trigger or view that PopKit did not make, which could change what is kept. Move it away, "
             f"and {schema.remedy}"
         )
     if version > len(schema.migrations):

@@ -23,7 +23,7 @@ except ImportError:
 else:
 
     def environment() -> dict[str, str]:
-        """Return the environment, as text; bytes that are no UTF-8 are kept as lone surrogates."""
+        """Return the environment, as text; bytes that are not UTF-8 are kept as lone surrogates."""
         return {key.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape") for key, value in os.environ.items()}
 
 
@@ -99,6 +99,6 @@ def day_of(at: float) -> str:
 
 
 def days_before(day: str, days: int) -> str:
-    """Return the day so many days before another; both as `day_of` has them."""
+    """Return the day that is a number of days before another; both as `day_of` has them."""
     year, month, number = map(int, day.split("-"))
     return day_of(time.mktime((year, month, number - days, 12, 0, 0, 0, 0, -1)))

@@ -1,4 +1,4 @@
-"""What is done, or looked up, when a person asks: in whatever skin, with the data and the view of it as the answer.
+"""The operations that a person asks for, in any skin: each answers with data and a view of it.
 
 The operations of /popkit:context, which are those of `popkit context`, too, are in this table; and so is the help on any table of them.
 """
@@ -141,7 +141,7 @@ def _sentence(words: str) -> list[text.Line]:
 
 
 def _notes(named: str, table: Table, shell: bool) -> list[text.Line]:
-    """Return what the labels mean that stand in a text; without one, what is said below all operations."""
+    """Return the notes on the labels of a usage line; for "", those below all operations."""
     words = "".join(char if char.isalnum() or char == "_" else " " for char in named).split()
     if words:
         notes = [note for label, note in table.notes.items() if label in words]

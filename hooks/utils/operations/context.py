@@ -40,10 +40,10 @@ def answer(
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
     except flag_parser.UsageError as error:
         return "\n".join(text.laid_out(_mistake(str(error), command).lines, width))
-    given = respond(parsed, site, transcript_path, now, command, in_place)
-    if "json" in parsed.flags and not given.error:
-        return "\n" + text.as_json(given.data)
-    return "\n".join(text.laid_out(given.lines, width))
+    reply = respond(parsed, site, transcript_path, now, command, in_place)
+    if "json" in parsed.flags and not reply.error:
+        return "\n" + text.as_json(reply.data)
+    return "\n".join(text.laid_out(reply.lines, width))
 
 
 def split(words: str) -> list[str]:
@@ -91,12 +91,12 @@ def _retention(request: Request) -> Answer:
         target = profile_target(chosen)
         request.look()
         request.site.remember(profile=target)
-        found = request.change([journal.profile_chosen(target, request.now)])
-        lines = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
-    found = request.report()
+        current = request.change([journal.profile_chosen(target, request.now)])
+        lines = ["", *text.wrap(views.profile_chosen(target, current["profile"]))]
+    current = request.report()
     if "json" not in request.flags:
         lines += switches.mark_lines(request.site, request.command, request.now) + switches.alert_lines(request.site, request.command)
-    return Answer([*lines, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
+    return Answer([*lines, *views.panel(current, "details" in request.flags, "all" in request.flags, request.command)], current)
 
 
 def _profile_of(flags: dict[str, str]) -> str:
@@ -109,10 +109,10 @@ def _profile_of(flags: dict[str, str]) -> str:
 
 def _timeline(request: Request) -> Answer:
     last: int | None = None if "all" in request.flags else request.flags["last"]
-    found = request.report()
-    rows = found["results"]
-    data = {"session": found["session"], "calls": found["calls"], "results": rows if last is None else rows[-last:]}
-    return Answer(history.timeline_lines(found, last), data)
+    current = request.report()
+    rows = current["results"]
+    data = {"session": current["session"], "calls": current["calls"], "results": rows if last is None else rows[-last:]}
+    return Answer(history.timeline_lines(current, last), data)
 
 
 def _why(request: Request) -> Answer:
@@ -122,22 +122,22 @@ def _why(request: Request) -> Answer:
         of_agents = reclaiming.receipts_of_agents(request.site)
         shown = receipt.lines(left, of_agents, request.now, "all" in request.flags, request.command)
         return Answer(shown, {"receipts": left, "agents": of_agents})
-    gone = reclaiming.find_receipt(left, request.arguments[0])
+    match = reclaiming.find_receipt(left, request.arguments[0])
     try:
         row = find_result(report, request.arguments[0])
     except NotFound:
-        if gone is None:
+        if match is None:
             raise
-        return Answer(receipt.why_lines(*gone, request.now, request.command), {**gone[1], "receipt": _brief(gone[0])})
-    if gone is None or row["state"] != "cleared":
+        return Answer(receipt.why_lines(*match, request.now, request.command), {**match[1], "receipt": _brief(match[0])})
+    if match is None or row["state"] != "cleared":
         return Answer(results.why(report, row, request.command), row)
-    when = receipt.when(gone[0], request.now)
-    return Answer(results.why(report, row, request.command, when), {**row, "receipt": _brief(gone[0])})
+    when = receipt.when(match[0], request.now)
+    return Answer(results.why(report, row, request.command, when), {**row, "receipt": _brief(match[0])})
 
 
-def _brief(found: Receipt) -> Receipt:
+def _brief(whole: Receipt) -> Receipt:
     """Return a receipt without its calls."""
-    return {name: value for name, value in found.items() if name != "calls"}
+    return {name: value for name, value in whole.items() if name != "calls"}
 
 
 def _pin(request: Request) -> Answer:
@@ -187,11 +187,11 @@ def _stats(request: Request) -> Answer:
 
 
 def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
-    """Return what the net of each scope is of a window, the same for all: the first of which that can be claimed of any; [] for none."""
+    """Return the share of one window that the net of each scope comes to: of the first window for which any can be claimed; [] for none."""
     for weights in several:
-        found = [weights.claimed(figures.moved(scope.ledger)) for scope in scopes]
-        if any(found):
-            return found
+        shares = [weights.claimed(figures.moved(scope.ledger)) for scope in scopes]
+        if any(shares):
+            return shares
     return []
 
 
@@ -207,7 +207,7 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     if not os.path.isdir(os.path.dirname(path)):
         raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
     if os.path.lexists(path) and history.MARK not in (files.read_text(path, 1 << 16) or ""):
-        raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
+        raise flag_parser.UsageError(f"{text.clean(path)} already exists and is not a card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
     files.replace_text(path, history.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
     return Answer(history.written_lines(path), {**data, "card": path})
@@ -219,16 +219,16 @@ def _warm(request: Request) -> Answer:
     act = request.arguments[0] if request.arguments else "show"
     if act != "off":
         switches.learn_breaks(request.site, request.now)
-    found = switches.kept_warm(request.site, request.transcript_path, request.now)
+    warmth = switches.kept_warm(request.site, request.transcript_path, request.now)
     if act == "show":
-        return Answer(views.show_lines(found, request.command), found)
-    refused = views.why_refused(found, "yes" in request.flags) if act == "on" else ""
+        return Answer(views.show_lines(warmth, request.command), warmth)
+    refused = views.why_refused(warmth, "yes" in request.flags) if act == "on" else ""
     if refused:
-        anyway = "" if found["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
-        return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
+        anyway = "" if warmth["refused"] else f" {request.command} warm on --yes keeps it warm anyway."
+        return Answer(["", *text.wrap(refused + anyway)], warmth, refused + anyway)
     request.site.remember(warm=act)
-    found = switches.kept_warm(request.site, request.transcript_path, request.now)
-    return Answer(views.on_lines(found, request.command) if act == "on" else views.off_lines(found), found)
+    warmth = switches.kept_warm(request.site, request.transcript_path, request.now)
+    return Answer(views.on_lines(warmth, request.command) if act == "on" else views.off_lines(warmth), warmth)
 
 
 def _cold(request: Request) -> Answer:
@@ -240,19 +240,19 @@ def _cold(request: Request) -> Answer:
         raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
-    found = switches.compacts_cold(request.site, request.look())
-    lines = views.cold_lines(found, request.command)
-    if act != "show" and found["setting"] != act:
-        lines += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
-    return Answer(lines, found)
+    cold = switches.compacts_cold(request.site, request.look())
+    lines = views.cold_lines(cold, request.command)
+    if act != "show" and cold["setting"] != act:
+        lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, which decides.")
+    return Answer(lines, cold)
 
 
 def _memory(request: Request) -> Answer:
     words = [word for word in request.arguments if word != "--json"]
     if words in (["on"], ["off"]):
-        found = switches.turn(words == ["on"], request.site, request.now)
+        switched = switches.turn(words == ["on"], request.site, request.now)
         as_json = len(words) < len(request.arguments)
-        return Answer(["", text.as_json(found)] if as_json else memory_views.turned_lines(found, request.command), found)
+        return Answer(["", text.as_json(switched)] if as_json else memory_views.turned_lines(switched, request.command), switched)
     code, output, errors = switches.ask(request.arguments, request.site, request.command)
     lines = memory_views.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")

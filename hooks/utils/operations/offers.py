@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..views.shapes import KeptWarm, Report, ResultRow
 
     class Offer(NamedTuple):
-        """`id`: the words that do it · `label` of its button · `sum`: what it comes to · `key`: the letter that presses it."""
+        """`id`: the words that do it · `label` of its button · `sum`: its effect in words · `key`: the letter that presses it."""
 
         id: str
         label: str
@@ -32,50 +32,50 @@ else:
 
 # The first words of offers.
 WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native", "bill")
-_SAID = "Clear now: "
-_DEFERRED = "as much, and Claude still finds it when it looks for a tool"
+_VERDICT = "Clear now: "
+_DEFERRED = "the same saving, and Claude still finds it when it looks for a tool"
 _LONGEST_NAME = 24
 
 
 def of_context(report: Report) -> list[Offer]:
     """Return the offers for the whole context."""
-    found = []
+    offers = []
     if report["verdict"]["kind"] == "clear":
-        found.append(Offer("clear", "Clear", phrases.verdict(report).removeprefix(_SAID), "c"))
+        offers.append(Offer("clear", "Clear", phrases.verdict(report).removeprefix(_VERDICT), "c"))
     if report["cleared"]["items"]:
-        found.append(Offer("undo", "Undo the last clear", "what it took comes back in place", "u"))
-    return found
+        offers.append(Offer("undo", "Undo the last clear", "what it took comes back in place", "u"))
+    return offers
 
 
 def of_result(row: ResultRow, restores: bool) -> list[Offer]:
     """Return the offers for one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
     understood."""
     name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
-    found = []
+    offers = []
     if row["state"] == "cleared":
         if restores:
-            found.append(Offer(f"restore {name} --in-place", "Put back", f"{tokens} come back in place", "b"))
+            offers.append(Offer(f"restore {name} --in-place", "Put back", f"{tokens} come back in place", "b"))
     elif row["pinned_by"] == row["id"]:
-        found.append(Offer(f"unpin {name}", "Unpin", f"its {tokens} may expire again", "p"))
+        offers.append(Offer(f"unpin {name}", "Unpin", f"its {tokens} may expire again", "p"))
     elif not row["pinned_by"]:
-        found.append(Offer(f"pin {name}", "Pin", f"its {tokens} stay in the context until you unpin it", "p"))
+        offers.append(Offer(f"pin {name}", "Pin", f"its {tokens} stay in the context until you unpin it", "p"))
     if row["state"] == "cleared" or row["entered"]:
-        found.append(Offer(f"show {name}", "Show all of it", "here in the pane: Claude does not see it", "s"))
-    return found
+        offers.append(Offer(f"show {name}", "Show all of it", "here in the pane: Claude does not see it", "s"))
+    return offers
 
 
-def of_warmth(kept: KeptWarm) -> list[Offer]:
+def of_warmth(warmth: KeptWarm) -> list[Offer]:
     """Return the offer to keep the prompt cache warm, or to stop that (operations/switches.py)."""
-    if kept["on"]:
-        return [Offer("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]
-    if kept["refused"]:
+    if warmth["on"]:
+        return [Offer("warm off", "Stop keeping the cache warm", "nothing more is sent", "w")]
+    if warmth["refused"]:
         return []
-    words = "warm on --yes" if cache.has_lost(kept) else "warm on"
-    return [Offer(words, "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")]
+    words = "warm on --yes" if cache.has_lost(warmth) else "warm on"
+    return [Offer(words, "Keep the cache warm", f"one request takes {text.short_tokens(warmth['one']['tokens'])} of input", "w")]
 
 
-def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
-    """Return the offers to hide or defer tools of this project's prompts, the largest first, and to show them again. `found`: a bill."""
+def of_bill(data: dict[str, Any], now: float) -> list[Offer]:
+    """Return the offers to hide or defer tools of this project's prompts, the largest first, and to show them again. `data`: a bill."""
     out = [
         Offer(
             f"bill {word} {shlex.quote(row['name'])} --yes",
@@ -83,17 +83,17 @@ def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
             sum,
             key,
         )
-        for row, keys in zip(found["proposals"], ("hk", "il", "jm"))
-        for word, key, sum in (("hide", keys[0], bill.hiding(row, found["pace"], now)), ("defer", keys[1], _DEFERRED))
+        for row, keys in zip(data["proposals"], ("hk", "il", "jm"))
+        for word, key, sum in (("hide", keys[0], bill.hiding(row, data["pace"], now)), ("defer", keys[1], _DEFERRED))
     ]
     back = [
         Offer(
             f"bill show {shlex.quote(row['name'])}",
             f"Show {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
-            "it is back from the next session on" if row.get("defer") else "it is back from the next turn on",
+            "it returns with the next session" if row.get("defer") else "it returns with the next turn",
             key,
         )
-        for row, key in zip(found["hidden"].values(), "bcd")
+        for row, key in zip(data["hidden"].values(), "bcd")
     ]
     return out + back
 

@@ -48,11 +48,11 @@ def clear(request: Request) -> Answer:
         return planning.Selection(tier, chosen, pattern, "now" in flags)
 
     dry_run = "dry-run" in flags
-    found, shown = _cleared(request, wanted, dry_run)
+    data, shown = _cleared(request, wanted, dry_run)
     words = " ".join(
         filter(None, [f"--tier {tier}" if tier else "", f"--id {flags['id']}" if "id" in flags else "", phrases.quoted(pattern)])
     )
-    return Answer(views.clear_lines(found, shown, request.command, words, "all" in flags), found)
+    return Answer(views.clear_lines(data, shown, request.command, words, "all" in flags), data)
 
 
 def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], dry_run: bool) -> tuple[Clear, Report]:
@@ -83,7 +83,7 @@ def undo(request: Request) -> Answer:
         from ..reclaim import in_place
 
         if request.in_place.cancel():
-            return Answer(["", *text.wrap("The clear was not done yet, and is not done now.")], {"restored": [], "in_place": True})
+            return Answer(["", *text.wrap("The clear had not been done yet, and is cancelled.")], {"restored": [], "in_place": True})
         handles = in_place.last_handles(request.site)
         if handles:
             request.in_place.put_back(handles)
@@ -154,21 +154,21 @@ def _ids_of(report: Report, words: str) -> tuple[str, ...]:
 def receipts_of(site: Site, report: Report) -> list[Receipt]:
     """Return the receipts of the main thread (views/receipt.py), the newest first. `report`: of the same context; it completes what an
     older version wrote."""
-    found = _read_receipts(site.paths())
+    receipts = _read_receipts(site.paths())
     rows = {row["id"]: row for row in report["results"]}
-    for call in (call for receipt in found for call in receipt["calls"]):
+    for call in (call for receipt in receipts for call in receipt["calls"]):
         row = rows.get(call["id"])
         if row is not None and not call["label"]:
             call.update({name: row[name] for name in ("number", "label", "tokens")})
             call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
-    _add_states(site, found)
-    for receipt in found[:1]:
-        receipt["share"] = share_of_reads(site, report["transcript"], _gone(receipt), report["at"])
-    return found
+    _add_states(site, receipts)
+    for receipt in receipts[:1]:
+        receipt["share"] = share_of_reads(site, report["transcript"], _tokens_removed(receipt), report["at"])
+    return receipts
 
 
 def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
-    """Return what so many tokens fewer in each prompt are of a window of the plan; None where that is unknown."""
+    """Return the share of a window of the plan that so many `tokens` fewer in each prompt come to; None where that is unknown."""
     weights = client_reports.weights(site.home, now)
     newest = newest_usage(transcript_path) if weights and transcript_path else None
     if newest is None or tokens <= 0:
@@ -176,8 +176,8 @@ def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) ->
     return share_of_fewer(weights, newest.model, newest.cache_ttl_s, tokens)
 
 
-def _gone(receipt: Receipt) -> int:
-    """Return how many tokens fewer a prompt had after it; 0 where that is not known."""
+def _tokens_removed(receipt: Receipt) -> int:
+    """Return by how many tokens the prompt was shorter after it; 0 where that is not known."""
     if receipt["before"] is not None and not all(call["back"] for call in receipt["calls"]):
         return int(receipt["before"] - receipt["after"])
     return sum(call["tokens"] or 0 for call in receipt["calls"] if not call["back"])
@@ -185,23 +185,23 @@ def _gone(receipt: Receipt) -> int:
 
 def receipts_of_agents(site: Site) -> list[Receipt]:
     """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
-    found = [
+    receipts = [
         {**receipt, "agent": paths.agent_id}
         for paths in session.contexts_of(site.home, site.session_id)
         if paths.agent_id
         for receipt in _read_receipts(paths)
     ]
-    _add_states(site, found)
-    return sorted(found, key=lambda receipt: -receipt["at"])
+    _add_states(site, receipts)
+    return sorted(receipts, key=lambda receipt: -receipt["at"])
 
 
 def _read_receipts(paths: store.ContextFiles) -> list[Receipt]:
     return receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
 
 
-def _add_states(site: Site, found: list[Receipt]) -> None:
-    """Say of each call whether what left of it can be restored."""
-    calls = [call for receipt in found for call in receipt["calls"]]
+def _add_states(site: Site, receipts: list[Receipt]) -> None:
+    """Set for each call whether what left of it can be restored."""
+    calls = [call for receipt in receipts for call in receipt["calls"]]
     handles = {part["handle"] for call in calls if not call["back"] for part in call["left"] if part["handle"]}
     held = archived.restorable(site.home, handles) if handles else None
     for call in calls:
@@ -217,10 +217,10 @@ def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
     return "archived" if handles <= held else "gone"
 
 
-def find_receipt(found: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | None:
+def find_receipt(receipts: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | None:
     """Return the newest receipt with a call, by its number or id, and its row; None where no receipt has it."""
     number = number_of(word)
-    for receipt in found:
+    for receipt in receipts:
         for call in receipt["calls"]:
             if call["id"] == word or (number is not None and call["number"] == number):
                 return receipt, call
@@ -229,5 +229,5 @@ def find_receipt(found: list[Receipt], word: str) -> tuple[Receipt, dict[str, An
 
 def handles_of_receipt(site: Site, word: str) -> list[str]:
     """Return the handles under which a call that has left is archived, by number or id; [] where none has."""
-    gone = find_receipt(_read_receipts(site.paths()), word)
-    return list(dict.fromkeys(part["handle"] for part in gone[1]["left"] if part["handle"])) if gone else []
+    match = find_receipt(_read_receipts(site.paths()), word)
+    return list(dict.fromkeys(part["handle"] for part in match[1]["left"] if part["handle"])) if match else []

@@ -44,7 +44,7 @@ _HELPER_S = 5.0  # how long the helper may take to answer
 
 
 class Answer:
-    """Lines to show, the same as data, and the error when the user asked for what there is not."""
+    """The lines to show, the same as data, and the error where the request cannot be met."""
 
     __slots__ = ("data", "error", "lines")
 
@@ -55,7 +55,7 @@ class Answer:
 
 
 class Request:
-    """The parsed words, and where they are asked. `command`: how the reader calls us; `in_place`: see `context.answer`."""
+    """The parsed words, and the session that they are about. `command`: how the reader calls us; `in_place`: see `context.answer`."""
 
     __slots__ = ("_seen", "arguments", "command", "flags", "in_place", "now", "site", "transcript_path")
 
@@ -86,8 +86,8 @@ class Request:
 
 
 class ThroughHelper:
-    """An InPlace for a shell or the page, outside the client: the mod does what its helper is asked for. Refused where the helper does not
-    answer: the transcript of a session that runs with a mod is never rewritten."""
+    """An InPlace for a shell or the page, outside the client: the mod does what its helper is asked to do. Refused where the helper does
+    not answer: the transcript of a session that runs with a mod is never rewritten."""
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
@@ -107,14 +107,14 @@ class ThroughHelper:
         except (OSError, ValueError):
             answer = {}
         if not isinstance(answer, dict) or answer.get("heard") is not True:
-            raise Refused("the session is running, and PopKit in it does not answer now. Type the same as /popkit there")
+            raise Refused("the session is running, but PopKit in it does not answer. Type the same as /popkit there")
         return answer
 
 
 def in_place_of(popkit_home: str, session_id: str) -> InPlace | None:
-    """Return what changes the running conversation of a session; None where it does not run with a mod."""
-    found = sockets.of_session(popkit_home, session_id) if session_id else []
-    return ThroughHelper(found[0]) if found else None
+    """Return the InPlace of a session; None where it does not run with a mod."""
+    paths = sockets.of_session(popkit_home, session_id) if session_id else []
+    return ThroughHelper(paths[0]) if paths else None
 
 
 # --- the words of a request --------------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _names(rows: list[ResultRow]) -> str:
 
 
 class Unknown(Exception):
-    """A name that is not known; the message says which are."""
+    """An unknown name; the message lists the known ones."""
 
 
 def profile_target(name: str) -> str | None:

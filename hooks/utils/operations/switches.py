@@ -1,8 +1,8 @@
-"""What a person switches for a project or a session: `memory`, whether the prompt cache is kept warm (`warm`), whether the conversation
-compacts once it is cold (`cold`).
+"""The switches of a project or a session: `memory`, whether the prompt cache is kept warm (`warm`), whether the conversation compacts once
+it is cold (`cold`).
 
 `memory on` and `memory off` are done here, every other word of it by `popkit memory` in a process of its own; its marks and alerts are
-shown unasked. Of the prompt cache here are the data: policy/warming.py and reclaim/cold_compaction.py decide.
+shown unasked. Of the prompt cache only the data are gathered here: policy/warming.py and reclaim/cold_compaction.py decide.
 """
 
 from __future__ import annotations
@@ -100,51 +100,51 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     from ..state import client_reports
     from ..state.warmth import Warmth
 
-    found = Warmth(site, transcript_path)
-    following, past = found.following(now), found.past()
-    at = found.facts.get("next")
-    coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
+    warmth = Warmth(site, transcript_path)
+    following, past = warmth.following(now), warmth.past()
+    at = warmth.facts.get("next")
+    coming = at if warmth.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
 
     weights = client_reports.weights(site.home, now)
-    write = economics.write_kind(found.prices.ttl_s)
+    write = economics.write_kind(warmth.prices.ttl_s)
 
     def costs(units: float, amounts: dict[str, float]) -> Costs:
-        usd = None if found.usd is None else round(units * found.usd, 6)
-        return {"tokens": round(units), "usd": usd, "share": share_of_amounts(weights, found.model.id, amounts)}
+        usd = None if warmth.usd is None else round(units * warmth.usd, 6)
+        return {"tokens": round(units), "usd": usd, "share": share_of_amounts(weights, warmth.model.id, amounts)}
 
     return {
-        "on": found.on,
-        "from": "session" if found.from_session else "configuration",
-        "refused": found.refused,
-        "model": found.model.id,
-        "lifetime_s": found.prices.ttl_s,
-        "every_s": round(warming.interval_s(found.prices.ttl_s)),
-        "prompt_tokens": found.prompt,
-        "one": costs(warming.price(found.prompt, found.prices), {"read": found.prompt}),
-        "bridged": costs((found.prices.write - found.prices.read) * found.prompt, {write: found.prompt, "read": -found.prompt}),
-        "most": _most(found),
-        "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
+        "on": warmth.on,
+        "from": "session" if warmth.from_session else "configuration",
+        "refused": warmth.refused,
+        "model": warmth.model.id,
+        "lifetime_s": warmth.prices.ttl_s,
+        "every_s": round(warming.interval_s(warmth.prices.ttl_s)),
+        "prompt_tokens": warmth.prompt,
+        "one": costs(warming.price(warmth.prompt, warmth.prices), {"read": warmth.prompt}),
+        "bridged": costs((warmth.prices.write - warmth.prices.read) * warmth.prompt, {write: warmth.prompt, "read": -warmth.prompt}),
+        "most": _most(warmth),
+        "limits": {"requests": warmth.most_in_a_row, "usd": warmth.most_usd},
         "past": {
-            "known": found.learnt.at > 0, "sessions": found.learnt.sessions, "hour": found.learnt.hour, "breaks": past.breaks,
+            "known": warmth.learnt.at > 0, "sessions": warmth.learnt.sessions, "hour": warmth.learnt.hour, "breaks": past.breaks,
             "bridged": past.bridged, "requests": past.sent,
             "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
         },
-        "sent": {"requests": len(found.sent), "in_a_row": found.in_a_row, "usd": round(found.spent, 6)},
-        "last": found.sent[-1] if found.sent else None,
+        "sent": {"requests": len(warmth.sent), "in_a_row": warmth.in_a_row, "usd": round(warmth.spent, 6)},
+        "last": warmth.sent[-1] if warmth.sent else None,
         "next_s": None if coming is None else max(0, round(coming - now)),
-        "ended": "" if coming is not None or not found.on else str(found.facts.get("ended") or following.why),
-        "about": str(found.facts.get("about") or ""),
+        "ended": "" if coming is not None or not warmth.on else str(warmth.facts.get("ended") or following.why),
+        "about": str(warmth.facts.get("about") or ""),
     }  # fmt: skip
 
 
-def _most(found: Warmth) -> int:
+def _most(warmth: Warmth) -> int:
     """Return how many requests in a row are allowed, whether it is kept warm or not."""
     from ..policy import warming
 
-    if not found.prices.known or found.usd is None:
+    if not warmth.prices.known or warmth.usd is None:
         return 0
-    row = warming.Row(found.prompt, found.prices, found.usd, 0.0, 0, found.spent)
-    return warming.most(found.prices, min(found.most_in_a_row, row.affordable(found.most_usd)))
+    row = warming.Row(warmth.prompt, warmth.prices, warmth.usd, 0.0, 0, warmth.spent)
+    return warming.most(warmth.prices, min(warmth.most_in_a_row, row.affordable(warmth.most_usd)))
 
 
 def learn_breaks(site: Site, now: float) -> None:
@@ -165,11 +165,11 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     from ..state import client_reports
 
     conversation = seen.made.conversation if seen.made is not None else None
-    found = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
-    setting, is_cold = cold_compaction.setting(site), found is not None
-    if found is None or not found.pays or conversation is None:
+    prospect = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
+    setting, is_cold = cold_compaction.setting(site), prospect is not None
+    if prospect is None or not prospect.pays or conversation is None:
         return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
-    tokens, usd = cold_compaction.worth_of(found, conversation)
-    share = share_of_clear(client_reports.weights(site.home, seen.at), found.sum, found.thinking_tokens)
+    tokens, usd = cold_compaction.worth_of(prospect, conversation)
+    share = share_of_clear(client_reports.weights(site.home, seen.at), prospect.sum, prospect.thinking_tokens)
     usd = None if usd is None else round(usd, 4)
-    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(found.least)}
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(prospect.least)}

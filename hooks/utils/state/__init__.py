@@ -1,1 +1,1 @@
-"""What is known of a session: its live state, its journal, what is rebuilt from its transcript."""
+"""The state of a session: its live results, its journal, the rebuild from its transcript."""

@@ -1,5 +1,5 @@
-"""Read the contents behind placeholders from the archive, and find the placeholders in transcripts. `sqlite3` is loaded where there is an
-archive and somebody asks."""
+"""Read the contents behind placeholders from the archive, and find the placeholders in transcripts. `sqlite3` is loaded only when an
+archive is read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def task_id(session_id: str, agent_id: str = "") -> str:
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """Return the errors that an archive raises which cannot be used."""
+    """Return the errors that an unusable archive raises."""
     import sqlite3
 
     from .. import archive
@@ -36,14 +36,14 @@ def errors() -> tuple[type[Exception], ...]:
 
 
 def content_of(db: Connection, handle: str) -> str | None:
-    """Return the archived content of a record as JSON text, a cold one made again from its source; None where it is gone for good."""
+    """Return the archived content of a record as JSON text, a cold one recovered from its source; None where it is gone for good."""
     from .. import archive
 
     try:
-        found = archive.retrieve_record(db, handle)
-        if found is None:
+        record = archive.retrieve_record(db, handle)
+        if record is None:
             return None
-        return found["content"] if found["content_available"] else archive.recover(db, handle)
+        return record["content"] if record["content_available"] else archive.recover(db, handle)
     except errors():
         return None
 
@@ -86,8 +86,8 @@ def restorable(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
     except errors():
         return None
     try:
-        found = [archive.record(db, handle) for handle in handles]
-        return {record.id for record in found if record is not None and (record.zone != "cold" or record.source)}
+        records = [archive.record(db, handle) for handle in handles]
+        return {record.id for record in records if record is not None and (record.zone != "cold" or record.source)}
     except errors():
         return None
     finally:
@@ -114,7 +114,7 @@ class Originals:
 
         began = time.monotonic()
         try:
-            found = archive.retrieve_record(self._db, handle)
+            record = archive.retrieve_record(self._db, handle)
         except sqlite3.OperationalError:  # another process holds it: waiting again for each record could take minutes
             files.patience.spend_since(began)
             self.close()
@@ -122,7 +122,7 @@ class Originals:
             return None
         except errors():
             return None  # `popkit archive verify` reports it
-        return found["content"] if found and found["content_available"] else None
+        return record["content"] if record and record["content_available"] else None
 
     def close(self) -> None:
         """Close the archive."""
@@ -166,8 +166,8 @@ def placed_records(db: Connection, environ: Mapping[str, str], wanted: Collectio
 
     placed = {}
     for path, names in placed_handles(db, environ):
-        found = [archive.record(db, name) for name in names if wanted is None or name in wanted]
-        records = [record for record in found if record]
+        named = [archive.record(db, name) for name in names if wanted is None or name in wanted]
+        records = [record for record in named if record]
         if records:
             placed[path] = records
     return placed
@@ -189,7 +189,7 @@ def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
 
 
 def _handles_in(path: str) -> set[str]:
-    """Return the handles in a conversation: the host's own lines repeat what was sent, and a quoted placeholder is none."""
+    """Return the handles in a conversation: the host's own lines repeat what was sent, and a quoted placeholder does not count."""
     from ..policy.placeholder import HEAD
 
     mark = HEAD.encode("ascii")

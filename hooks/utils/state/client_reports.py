@@ -3,7 +3,7 @@ tokens that were fitted to that; the contents of each prompt before the user's f
 the tools that a project's sessions hide.
 
 The helper writes them, `popkit limits` the weights; no hook does. A file that cannot be used counts as empty. The parts of the breakdown of
-a prompt that are not understood are listed in `missing`; one that says nothing leaves the one before, with a `problem`.
+a prompt that are not understood are listed in `missing`; one that says nothing leaves the previous one in place, with a `problem`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMITS_FILE, WEIGHTS_FILE = "limits.json", "limit-weights.json"
 MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
-# An unchanged figure is kept again after this long, so that a pause can be told from missing readings.
+# An unchanged figure is kept again after this long, so that a pause is distinct from missing readings.
 EVERY_S = 300.0
 # The provider may change how it counts without saying so: older weights are not used.
 WEIGHTS_HOLD_S = 14 * 86_400.0
@@ -33,7 +33,7 @@ _LATEST = 10.0**11
 BREAKDOWNS = "standing"
 STORAGE = (
     Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),
-    Storage("what stands in prompts", {BREAKDOWNS: r"[0-9a-f]{32}\.(breakdown|hidden)\.json"}),
+    Storage("contents of prompts", {BREAKDOWNS: r"[0-9a-f]{32}\.(breakdown|hidden)\.json"}),
 )
 _MOST_ITEMS = 1_000  # items of a list
 _LONGEST_NAME = 300  # characters of a name
@@ -53,13 +53,13 @@ _SERVER_ENDS = "__"
 
 
 def readings(popkit_home: str) -> list[Reading]:
-    """Return what was kept, the oldest first; [] where nothing was, or where the file is corrupt."""
+    """Return the stored readings, oldest first; [] for none, or where the file is corrupt."""
     try:
         value = loads(files.read_text(join(popkit_home, LIMITS_FILE), MOST_BYTES + 1) or "[]")
     except (OSError, ValueError):
         return []
-    found = [_kept_reading(row) for row in value] if isinstance(value, list) else []
-    return [reading for reading in found if reading is not None]
+    parsed = [_kept_reading(row) for row in value] if isinstance(value, list) else []
+    return [reading for reading in parsed if reading is not None]
 
 
 def note_limits(popkit_home: str, limits: object, now: float, fresh: bool) -> None:
@@ -112,30 +112,30 @@ def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None
 
 
 def fitted_at(popkit_home: str) -> float:
-    """Return when weights were last kept (seconds); 0.0 where they never were."""
+    """Return when weights were last stored (seconds); 0.0 for never."""
     return _weights(popkit_home)[0]
 
 
 def weights(popkit_home: str, now: float) -> list[Weights]:
-    """Return the weights that are known, those of the shorter window first; [] where none are."""
-    at, kept = _weights(popkit_home)
+    """Return the stored weights, those of the shorter window first; [] where there are none."""
+    at, rows = _weights(popkit_home)
     if abs(now - at) > WEIGHTS_HOLD_S:
         return []
-    found = [each for each in map(weights_of, kept[: len(KINDS)]) if each is not None and each.window in (FIVE_HOUR, SEVEN_DAY)]
-    return sorted(found, key=lambda each: KINDS.index(each.window))
+    parsed = [each for each in map(weights_of, rows[: len(KINDS)]) if each is not None and each.window in (FIVE_HOUR, SEVEN_DAY)]
+    return sorted(parsed, key=lambda each: KINDS.index(each.window))
 
 
 def keep_weights(popkit_home: str, several: Iterable[Weights], now: float) -> None:
-    """Keep weights, which replace those before. OSError where the file cannot be written."""
+    """Store weights in place of the previous ones. OSError where the file cannot be written."""
     files.make_private_folder(popkit_home)
     files.replace_text(join(popkit_home, WEIGHTS_FILE), dumps({"at": now, "weights": [each.to_json() for each in several]}))
 
 
 def _weights(popkit_home: str) -> tuple[float, list[Any]]:
-    """Return when weights were kept, and these as they were written."""
+    """Return (when the weights were stored, the weights as they were written)."""
     value = files.read_object(join(popkit_home, WEIGHTS_FILE), MOST_BYTES + 1)
-    at, kept = number(value.get("at"), _LATEST), value.get("weights")
-    return (0.0, []) if at is None or not isinstance(kept, list) else (float(at), kept)
+    at, rows = number(value.get("at"), _LATEST), value.get("weights")
+    return (0.0, []) if at is None or not isinstance(rows, list) else (float(at), rows)
 
 
 # --- when they are fitted again -------------------------------------------------------------------------------------------------
@@ -167,18 +167,18 @@ def parsed_breakdown(breakdown: object) -> dict[str, Any]:
     if not isinstance(breakdown, dict):
         raise ValueError("it is empty")
     missing: list[str] = []
-    found: dict[str, Any] = {"model": _name(breakdown.get("model"))}
-    found["categories"] = _items(breakdown, "categories", {"name": "name", "kind": "kind"}, missing)
-    if not any(row["kind"] == "used" for row in found["categories"]):
+    parsed: dict[str, Any] = {"model": _name(breakdown.get("model"))}
+    parsed["categories"] = _items(breakdown, "categories", {"name": "name", "kind": "kind"}, missing)
+    if not any(row["kind"] == "used" for row in parsed["categories"]):
         raise ValueError("it has no categories in use")
     for name, (here, keys) in _LISTS.items():
-        found[here] = _items(breakdown, name, keys, missing)
+        parsed[here] = _items(breakdown, name, keys, missing)
     skills, commands = breakdown.get("skills"), breakdown.get("slashCommands")
     # Both are absent where there are none.
-    found["skills"] = [] if skills is None else _items(skills, "skillFrontmatter", {"name": "name", "source": "source"}, missing)
-    found["commands"] = _tokens(commands.get("tokens")) if isinstance(commands, dict) else 0
-    found["missing"] = missing
-    return found
+    parsed["skills"] = [] if skills is None else _items(skills, "skillFrontmatter", {"name": "name", "source": "source"}, missing)
+    parsed["commands"] = _tokens(commands.get("tokens")) if isinstance(commands, dict) else 0
+    parsed["missing"] = missing
+    return parsed
 
 
 def _items(holder: object, name: str, keys: dict[str, str], missing: list[str]) -> list[dict[str, Any]]:
@@ -212,8 +212,8 @@ def _tokens(value: object) -> int | None:
 
 
 def keep_breakdown(popkit_home: str, project: str, session: str, breakdown: object, at: float) -> None:
-    """Keep a breakdown that the client gave for a session; one that cannot be understood is noted beside the one before. OSError where it
-    cannot be kept."""
+    """Store a breakdown that the client gave for a session; one that cannot be understood is noted beside the previous one. OSError where
+    it cannot be kept."""
     if not project:
         return
     path = _path(popkit_home, project, "breakdown")
@@ -228,7 +228,7 @@ def keep_breakdown(popkit_home: str, project: str, session: str, breakdown: obje
 
 
 def _sweep(folder: str, before: float) -> None:
-    """Delete the breakdowns of projects that were not used since a time."""
+    """Delete the breakdowns of projects that have not been used since a time (seconds)."""
     for name in files.names(folder):
         path = join(folder, name)
         try:
@@ -239,7 +239,7 @@ def _sweep(folder: str, before: float) -> None:
 
 
 def load_breakdown(popkit_home: str, project: str) -> dict[str, Any]:
-    """Return what `keep` has kept; {} where there is nothing, or nothing that can be read."""
+    """Return the breakdown that `keep_breakdown` stored; {} where there is none that can be read."""
     return files.read_object(_path(popkit_home, project, "breakdown"), _READ_BYTES)
 
 
@@ -278,7 +278,7 @@ def server_key(server: str, tool: str) -> str:
 
 
 def parted(rows: Mapping[str, dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """Return the keys of what is hidden, and of what is deferred."""
+    """Return (keys of hidden rows, keys of deferred ones)."""
     return [key for key, row in rows.items() if not row.get("defer")], [key for key, row in rows.items() if row.get("defer")]
 
 

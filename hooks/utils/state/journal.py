@@ -1,5 +1,5 @@
-"""The journal: what the transcript does not tell, as entries on disk and as what they mean. Only this module knows the form of an entry,
-except for receipts (receipts.py).
+"""The journal: facts that the transcript lacks, as entries on disk and as events of the engine. Only this module knows the form of an
+entry, except for receipts (receipts.py).
 
 An entry is a JSON object with `event` and `at` (seconds). One that is not understood is ignored. Reads and writes no file.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The year 5138: no time of a journal is later.
 _LATEST = 1e11
 _REASON_CHARS = 200
-# The host writes a compaction down at most so long after it was answered.
+# The host writes a compaction down at most this long after it was answered (seconds).
 _SAME_S = 30.0
 
 
@@ -68,8 +68,8 @@ def files_changed(changes: dict[str, str], at: float, before_call: str = "") -> 
 def entered(
     id: str, leans_on: Sequence[str], handle: str, chars: int, entered_chars: int, tokens: int, reasons: Sequence[str], at: float
 ) -> Entry:
-    """Return the entry: a result entered shorter than it was (`chars`), as `entered_chars` or so many `tokens`; `leans_on`: the results
-    that its references name."""
+    """Return the entry: a result entered shorter than it was (`chars`), as `entered_chars`, of an estimated `tokens`; `leans_on`: the
+    results that its references name."""
     return {
         "event": "entered", "at": at, "id": id, "leans_on": list(leans_on), "handle": handle, "chars": chars,
         "entered_chars": entered_chars, "tokens": tokens, "reasons": list(reasons),
@@ -82,7 +82,7 @@ def entered_whole(id: str, at: float) -> Entry:
 
 
 def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
-    """Return the entry: a shortened result is whole from now on, so many characters, because what it referred to has left. None of it
+    """Return the entry: a shortened result is whole from now on, `chars` characters long, because what it referred to has left. None of it
     counts as kept out any more, not even for the time until now."""
     tokens = event.tokens + event.kept_out
     return entered(event.id, (), event.handle, chars, chars, tokens, ["whole again: what it referred to was taken out"], at)
@@ -96,7 +96,7 @@ def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> 
 
 def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float, beside: int = 0, summarised: bool = False) -> Entry:
     """Return the entry: PopKit answered a compaction without a model. What is archived under these handles left, and the conversation went
-    from `before` to `after` tokens, with so many `beside` it. `summarised`: the rest went to the host's summariser."""
+    from `before` to `after` tokens, with `beside` tokens beside it. `summarised`: the rest went to the host's summariser."""
     entry: Entry = {"event": "compact", "at": at, "why": why, "before": before, "after": after, "beside": beside, "handles": list(handles)}
     return {**entry, "summarised": True} if summarised else entry
 
@@ -106,11 +106,11 @@ def put_back(handles: Sequence[str], at: float) -> Entry:
     return {"event": "back", "at": at, "handles": list(handles)}
 
 
-def cleared_outside(ids: list[str], tokens: int, how: str, at: float, asked: bool = True) -> Entry:
+def cleared_outside(ids: list[str], tokens: int, how: str, at: float, by_user: bool = True) -> Entry:
     """Return the entry: results left the context while the transcript still holds them, because the provider or the host took them out;
-    `how` in a few words. `asked`: the user has had the provider do it; otherwise it is no gain of ours."""
+    `how` in a few words. `by_user`: the user has had the provider do it; otherwise it does not count as ours."""
     entry: Entry = {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
-    return entry if asked else {**entry, "unasked": True}
+    return entry if by_user else {**entry, "unasked": True}
 
 
 def undone(ids: list[str], tokens: int, at: float) -> Entry:
@@ -130,18 +130,18 @@ def advised(tokens: int, at: float) -> Entry:
 
 
 def remembered(text: str, tokens: int, at: float) -> Entry:
-    """Return the entry: the session was given what memory holds: `text`, of so many tokens."""
+    """Return the entry: the session was given a MEMORY.md: its `text`, of so many `tokens`."""
     return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
 def warming(row: str, usd: float, at: float) -> Entry:
-    """Return the entry: a request of ours is about to keep the cache warm behind an answer, for about so many dollars."""
+    """Return the entry: a request of ours is about to keep the cache warm behind an answer, for about `usd` dollars."""
     return {"event": "warming", "at": at, "row": row, "usd": round(usd, 6)}
 
 
 def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: float | None = None) -> Entry:
-    """Return the entry: that request was answered. Of its `prompt` so many tokens were `read` from the cache and `created` in it, as its
-    usage tells; dollars where the price is known. `at`: when it was sent, as in `warming`."""
+    """Return the entry: that request was answered. Of its `prompt` tokens, `read` came from the cache and `created` were written to it, by
+    its usage; `usd` where the price is known. `at`: when it was sent, as in `warming`."""
     entry: Entry = {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
     return entry if usd is None else {**entry, "usd": round(usd, 6)}
 
@@ -150,7 +150,7 @@ def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: fl
 
 
 def event_of(entry: object) -> Noted | None:
-    """Return the event of the engine that an entry stands for; None for any other entry."""
+    """Return the event of the engine that an entry records; None for any other entry."""
     if not isinstance(entry, dict):
         return None
     at, target, ids = time_of(entry), entry.get("target"), _ids(entry)
@@ -201,7 +201,7 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
 
 
 def booking_of(entry: object) -> Booking | None:
-    """Return the booking of the ledger that an entry stands for; None for one that books nothing."""
+    """Return the booking of the ledger that an entry records; None for one that books nothing."""
     if not isinstance(entry, dict):
         return None
     at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(_ids(entry) or ())
@@ -217,7 +217,7 @@ def booking_of(entry: object) -> Booking | None:
         return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
         if entry.get("unasked") is True:
-            return Cleared(at, 0, 0, ids)  # what was kept out of these is no saving any more
+            return Cleared(at, 0, 0, ids)  # what was kept out of these no longer saves anything
         return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
         return Undone(at, tokens, ids)
@@ -236,7 +236,7 @@ def _warmed(entry: Entry, at: float) -> Booking | None:
 
 
 class Sorted:
-    """The entries of a journal by how they meet the transcript. `before`: call id -> events that stand right before that call, for calls
+    """The entries of a journal by how they meet the transcript. `before`: call id -> events that belong right before that call, for calls
     in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit · `entered`: call id -> what of its
     result has entered, where that is less than all."""
 
@@ -314,20 +314,20 @@ def warmed_times(journal: list[Any]) -> list[float]:
     return [time_of(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
 
 
-def given(journal: list[Any]) -> list[tuple[float, str]]:
-    """Return (seconds, text) of what memory gave the context, in order of time."""
-    found = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
-    return sorted((time_of(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
+def remembered_texts(journal: list[Any]) -> list[tuple[float, str]]:
+    """Return (seconds, text) of each MEMORY.md that the context was given, in order of time."""
+    entries = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
+    return sorted((time_of(entry), entry["said"]) for entry in entries if isinstance(entry.get("said"), str))
 
 
-def ids_outside(journal: list[Any], asked: bool = False) -> set[str]:
-    """Return ids of the results that left the context while the transcript still holds them; with `asked`, of those that the user has had
+def ids_outside(journal: list[Any], by_user: bool = False) -> set[str]:
+    """Return ids of the results that left the context while the transcript still holds them; with `by_user`, of those that the user has had
     the provider clear."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for entry in journal:
-        if booking_of(entry) is not None and entry.get("event") == "outside" and not (asked and entry.get("unasked") is True):
-            found.update(_ids(entry) or ())
-    return found
+        if booking_of(entry) is not None and entry.get("event") == "outside" and not (by_user and entry.get("unasked") is True):
+            ids.update(_ids(entry) or ())
+    return ids
 
 
 def bookings(
@@ -362,13 +362,13 @@ def _is_whole(entry: object) -> bool:
 
 def _put_back(journal: list[Any]) -> set[str]:
     """Return ids of the results that the journal says were put back."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for entry in journal:
         if isinstance(entry, dict) and entry.get("event") == "undo":
-            found.update(_ids(entry) or ())
+            ids.update(_ids(entry) or ())
         elif isinstance(entry, dict) and entry.get("event") == "restore" and isinstance(entry.get("id"), str):
-            found.add(entry["id"])
-    return found
+            ids.add(entry["id"])
+    return ids
 
 
 def time_of(entry: Entry) -> float:

@@ -147,21 +147,21 @@ def _beginning(id: str) -> str:
 
 
 class _Table(dict):
-    """A dict over rows that may rest; `asked` are the keys whose rows are all awake."""
+    """A dict over rows that may stay unparsed; `awake`: the keys whose rows are all awake."""
 
-    __slots__ = ("asked", "rows")
+    __slots__ = ("awake", "rows")
 
     def __init__(self, rows: Rows, known: dict[str, Any] = {}):  # noqa: B006  only read
         dict.__init__(self, known)
         self.rows = rows
-        self.asked: set[str] = set()
+        self.awake: set[str] = set()
 
     def needle(self, key: str) -> str:
         raise NotImplementedError
 
     def _wake(self, key: str) -> None:
-        if not self.rows.all_awake and key not in self.asked:
-            self.asked.add(key)
+        if not self.rows.all_awake and key not in self.awake:
+            self.awake.add(key)
             self.rows.wake(self.needle(key))
             held = dict.get(self, key)
             if type(held) is dict:  # of an index

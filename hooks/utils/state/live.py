@@ -123,7 +123,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
             known = store.load(paths, REST_FROM)
             if known is not None or is_last or not is_small(transcript_path):
                 stored, rules = open_context(site, paths, known)
-                done = _taken_in(paths, stored, rules)
+                done = _take_in_pending(paths, stored, rules)
                 if work(stored, rules) is not False or done:
                     store.save(paths, stored)
                 if done:
@@ -134,7 +134,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
         rebuild_if_small(site, paths, transcript_path)
 
 
-def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
+def _take_in_pending(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
     if not files.spilled(paths.state):
         return []
     from . import pending
@@ -209,7 +209,8 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
 def notice_changes(
     paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
 ) -> list[Decision]:
-    """Expire what was read of files that have changed on disk by other means than the edit tools; look at so many of them (0 for all)."""
+    """Expire what was read of files that have changed on disk by other means than the edit tools; look at the first `most` of them (0 for
+    all)."""
     changes = store.changed_files(stored.watched, most)
     if not changes:
         return []

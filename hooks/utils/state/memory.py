@@ -39,7 +39,7 @@ _MOST_ASKED = _MOST_CHECKOUTS = 100
 
 
 class NotJoined(OSError):
-    """A folder that claims to belong to a project whose memory nobody has let it use."""
+    """A folder that claims to belong to a project whose memory the user has not let it use."""
 
     def __init__(self, repository: Repository, begun_in: str) -> None:
         name, root, there = map(_printable, (repository.name, repository.claimed_by, begun_in))
@@ -137,9 +137,9 @@ class Project:
     def decide(self, joins: bool) -> None:
         """Write down whether the user lets this checkout use the project's memory or keeps it apart."""
         settings, mine = self.settings(), self.repository.claimed_by
-        kept = {name: [root for root in _texts(settings, name) if not are_one(mine, root)] for name in (JOINED, APART)}
-        kept[JOINED if joins else APART].append(mine)
-        self._write_settings({**settings, **kept})
+        checkouts = {name: [root for root in _texts(settings, name) if not are_one(mine, root)] for name in (JOINED, APART)}
+        checkouts[JOINED if joins else APART].append(mine)
+        self._write_settings({**settings, **checkouts})
 
     def note_checkout(self) -> None:
         """Note that sessions of this checkout have taught the project, so that it is known when the checkout is gone."""
@@ -151,10 +151,10 @@ class Project:
     def asks(self) -> str:
         """Return what to ask the user about this checkout, once; "" where there is nothing to ask."""
         settings, mine = self.settings(), self.repository.claimed_by
-        asked = _texts(settings, ASKED)
-        if settings.get("on") is not True or _may_use(settings, self.repository) or mine in asked:
+        noted = _texts(settings, ASKED)
+        if settings.get("on") is not True or _may_use(settings, self.repository) or mine in noted:
             return ""
-        self._write_settings({**settings, ASKED: [*asked, mine][-_MOST_ASKED:]})
+        self._write_settings({**settings, ASKED: [*noted, mine][-_MOST_ASKED:]})
         return str(NotJoined(self.repository, _owner_of(settings)))
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
@@ -170,52 +170,52 @@ class Project:
         """Return the MEMORY.md that a session gets; "" where there is none. Raise TooLarge where the host would cut it, and OSError for
         anything but a regular file of ours, which is not opened; no link is followed."""
         data = _bytes_of(self.document_path, MOST_BYTES + 1)
-        said = files.text_of(data).strip()
-        if len(data) > MOST_BYTES or said.count("\n") >= MOST_LINES or estimate_tokens(said, CONTENT) > MOST_TOKENS:
-            raise TooLarge(27, "more than a session may be given: popkit memory file --tokens 500", self.document_path)
-        return said
+        text = files.text_of(data).strip()
+        if len(data) > MOST_BYTES or text.count("\n") >= MOST_LINES or estimate_tokens(text, CONTENT) > MOST_TOKENS:
+            raise TooLarge(27, "more than a session may get: popkit memory file --tokens 500", self.document_path)
+        return text
 
-    def write_document(self, said: str, entries: Sequence[Entry] = ()) -> None:
+    def write_document(self, document: str, entries: Sequence[Entry] = ()) -> None:
         """Replace MEMORY.md and the entries that it was rendered from; "" removes both."""
         from .memory_checks import to_json
 
         files.make_private_folder(self.folder, may_be_link=False)
-        written = dumps({"text": _sum_of(said), "entries": to_json(entries)}) if said else ""
-        for path, text in ((self.document_path, said), (join(self.folder, ENTRIES), written)):
+        written = dumps({"text": _sum_of(document), "entries": to_json(entries)}) if document else ""
+        for path, text in ((self.document_path, document), (join(self.folder, ENTRIES), written)):
             if text:
                 files.replace_text(path, text)
             elif files.is_there(path):
                 os.unlink(path)
 
-    def entries_of(self, said: str) -> object:
-        """Return what `write_document` was given of entries with this text, as JSON values, whatever version wrote it; None where there are
-        none that can be read, and for a text that somebody has edited."""
+    def entries_of(self, document: str) -> object:
+        """Return the entries that `write_document` stored with this document, as JSON values of whatever version wrote them; None where
+        none can be read, and for a document that was edited by hand."""
         try:
             value = loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
         except (OSError, ValueError):
             return None
-        return value.get("entries") if isinstance(value, dict) and value.get("text") == _sum_of(said) else None
+        return value.get("entries") if isinstance(value, dict) and value.get("text") == _sum_of(document) else None
 
     # --- what is still to be learnt -----------------------------------------------------------------------------------------------
 
     def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
         """Note that a session has something to teach, until it is learnt."""
-        told = dumps({"session": session_id, "transcript": transcript_path, "at": now})
-        files.replace_text(join(self.folder, ENDED + home.safe_name(session_id) + _NOTED), told)
+        note = dumps({"session": session_id, "transcript": transcript_path, "at": now})
+        files.replace_text(join(self.folder, ENDED + home.safe_name(session_id) + _NOTED), note)
 
     def to_learn(self) -> list[str]:
         """Return the transcripts that are still to be learnt, in the order in which they ended, without notes that cannot be read."""
-        found = []
+        notes = []
         for name in self._notes():
             try:
                 note = loads(files.read_text(join(self.folder, name), _NOTE_BYTES) or "")
             except (OSError, ValueError):
                 continue
             if isinstance(note, dict) and isinstance(note.get("transcript"), str) and isinstance(note.get("at"), (int, float)):
-                found.append((note["at"], note["transcript"]))
-        return [transcript for _, transcript in sorted(found)]
+                notes.append((note["at"], note["transcript"]))
+        return [transcript for _, transcript in sorted(notes)]
 
-    def learnt(self, transcript_path: str) -> None:
+    def remove_note(self, transcript_path: str) -> None:
         """Delete the note of a transcript, whose session has been learnt or cannot be."""
         for name in self._notes():
             path = join(self.folder, name)
@@ -244,17 +244,17 @@ def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
     folder that is gone belongs to the project that has noted it as one of its checkouts."""
     from ..io import repository
 
-    found = repository.of(folder)
-    project = Project(popkit_home, found if files.is_there(found.root) else _remembered(popkit_home, found))
+    checkout = repository.of(folder)
+    project = Project(popkit_home, checkout if files.is_there(checkout.root) else _remembered(popkit_home, checkout))
     try:
         apart = not claimed and project.is_apart()
     except OSError:
-        apart = False  # whoever uses it is told
+        apart = False  # using its memory raises the error
     return Project(popkit_home, repository.identified_by_path(project.repository)) if apart else project
 
 
-def _remembered(popkit_home: str, gone: Repository) -> Repository:
-    """Return the repository that a checkout which is gone was of, where a project has noted it; else what its path tells."""
+def _remembered(popkit_home: str, checkout: Repository) -> Repository:
+    """Return the repository of a checkout that is gone, where a project has noted it; else the one that its path tells."""
     from ..io.repository import Repository
 
     for key in files.names(join(popkit_home, FOLDER)):
@@ -264,15 +264,15 @@ def _remembered(popkit_home: str, gone: Repository) -> Repository:
             continue
         owner = _owner_of(settings)
         for root in filter(None, [owner, *_texts(settings, CHECKOUTS)]):
-            if (gone.root + "/").startswith(root.rstrip("/") + "/"):
-                return Repository(key, root, str(settings.get("name") or gone.name), owner)
-    return gone
+            if (checkout.root + "/").startswith(root.rstrip("/") + "/"):
+                return Repository(key, root, str(settings.get("name") or checkout.name), owner)
+    return checkout
 
 
-def _sum_of(said: str) -> int:
+def _sum_of(text: str) -> int:
     from zlib import crc32
 
-    return crc32(said.strip().encode("utf-8", "surrogatepass"))
+    return crc32(text.strip().encode("utf-8", "surrogatepass"))
 
 
 def _bytes_of(path: str, limit: int) -> bytes:

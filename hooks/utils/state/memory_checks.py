@@ -1,4 +1,5 @@
-"""Whether what MEMORY.md lists is still so, in the checkout at hand: files that are gone, renamed or changed since an item was learnt.
+"""Check whether the entries of MEMORY.md still hold in the current checkout: files may be gone, renamed or changed since an item was
+learnt.
 
 Files are read; git is asked for renames alone, and only where a file is gone: twice at most, however many items there are.
 """
@@ -16,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 SAME, CHANGED, RENAMED, GONE = "same", "changed", "renamed", "gone"
-# A larger file is not read: it counts as it was.
+# A larger file is not read: it counts as unchanged.
 LARGEST_FILE = 1 << 20
-# git is asked for what has become of the files of so many commits.
+# git is asked about the files of at most this many commits.
 MOST_COMMITS = 2
 _GIT_S = 1.0
 _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
 
 
 class Fact(NamedTuple):
-    """A file (or folder) that there has to be, by its path from the top of the repository, and what has to be in it, "" for anything; at
-    which commit that was learnt, and which blob of git's the file was then, "" where that is not known."""
+    """A file or folder that must exist: its path from the top of the repository, the text that it must hold ("" for any), and the commit
+    and git blob at which that was learnt ("" where unknown)."""
 
     file: str
     holds: str = ""
@@ -46,17 +47,17 @@ def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
     if not files.is_folder(root):
         return {}
     contents: dict[str, bytes | None] = {}
-    found = {}
+    verdicts = {}
     for fact in facts:
-        if fact not in found:
-            found[fact] = Verdict(_state(root, fact, contents), fact.file)
-    missing = [fact for fact, verdict in found.items() if verdict.state == GONE and not files.is_there(join(root, fact.file))]
+        if fact not in verdicts:
+            verdicts[fact] = Verdict(_state(root, fact, contents), fact.file)
+    missing = [fact for fact, verdict in verdicts.items() if verdict.state == GONE and not files.is_there(join(root, fact.file))]
     renames = _renames(root, missing)
     for fact in missing:
         path = renames.get(fact.file, "")
         if path and files.is_there(join(root, path)):
-            found[fact] = Verdict(RENAMED, path)
-    return found
+            verdicts[fact] = Verdict(RENAMED, path)
+    return verdicts
 
 
 def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
@@ -80,7 +81,7 @@ def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
 
 
 def content(path: str) -> bytes | None:
-    """Return what a file holds; None for one that cannot be read."""
+    """Return the content of a file; None for one that cannot be read."""
     try:
         return files.read_bytes(path, LARGEST_FILE)
     except OSError:
@@ -93,27 +94,27 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     renames: dict[str, str] = {}
     for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
-        said = processes.ask_git(
+        output = processes.ask_git(
             root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
             timeout_s=_GIT_S,
         )  # fmt: skip
-        fields = files.text_of(said or b"").split("\0")
+        fields = files.text_of(output or b"").split("\0")
         renames.update({old: new for state, old, new in zip(fields[::3], fields[1::3], fields[2::3]) if state.startswith("R")})
     return renames
 
 
 def current(root: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that are still so, at the paths and with the marks that they have now."""
+    """Return the entries that still hold, with their current paths and marks."""
     verdicts = check(root, [fact for entry in entries for fact in entry.facts])
     return [entry for entry in entries if holds_still(entry, verdicts)]
 
 
 def holds_still(entry: Entry, verdicts: Mapping[Fact, Verdict]) -> bool:
-    """Return whether an entry is still so; give it the path that its file has now, and its mark."""
-    found = [verdicts[fact] for fact in entry.facts if fact in verdicts]
-    if any(verdict.state == GONE or (verdict.state == RENAMED and entry.kind == COMMAND) for verdict in found):
+    """Return whether an entry still holds; set the current path of its file, and its mark."""
+    checked = [verdicts[fact] for fact in entry.facts if fact in verdicts]
+    if any(verdict.state == GONE or (verdict.state == RENAMED and entry.kind == COMMAND) for verdict in checked):
         return False
-    for fact, verdict in zip(entry.facts, found):
+    for fact, verdict in zip(entry.facts, checked):
         if entry.kind == PATH:
             entry.changed = verdict.state == CHANGED
         if verdict.state == RENAMED and entry.kind == PATH:

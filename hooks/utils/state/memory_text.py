@@ -26,7 +26,7 @@ TITLES = {
     NOTE: "Notes",
     NAME: "Names",
 }
-WITH_NAMES = " (names defined in them)"  # behind the title of the files where some stand there
+WITH_NAMES = " (names defined in them)"  # after the title of the files, where names are listed
 FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
 IN_FOLDER = "# in "  # before a folder, on a line above the commands that run there
 _ESCAPE = "\\"  # before a command that begins so itself, and in a quoted name
@@ -35,10 +35,10 @@ _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 _FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
 _LONGEST_LINE = 4_000  # characters: to look for brackets behind each comma takes longer than the line is long
 _FILES = re.compile(r", (?![^(){}]*[)}])")
-# A name that would be read as a group, as several files or as one with names behind it stands in quotes.
+# A name that would be read as a group, as several files or as one with names behind it is put in quotes.
 _IN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"')
 _IN_FILES, _IN_FOLDERS = frozenset('{}(),"' + _ESCAPE + MARK), frozenset('{}"')
-# Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves so many characters.
+# Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves at least this many characters.
 LEAST_SAVED = 2
 _DEEPEST = 2  # groups, one in the other
 
@@ -63,8 +63,8 @@ class Entry:
         self.changed = False
 
     @property
-    def said(self) -> str:
-        """Return what it says, as others may have said it, too."""
+    def wording(self) -> str:
+        """Return the words by which the same entry of others is recognised."""
         return self.path if self.kind == PATH else self.text
 
     @property
@@ -74,7 +74,7 @@ class Entry:
 
 
 def one_line(text: str) -> str:
-    """Return a text as it may stand in a line: nothing in it ends the line, or a fence or a tag around it."""
+    """Return a text that is safe within a line: nothing in it ends the line, or a fence or a tag around it."""
     if not text.isprintable():
         text = "".join([char if char.isprintable() else " " for char in text])
     return " ".join(_TAG.sub("‹", text.replace("```", "'''")).split())
@@ -86,7 +86,7 @@ def size(text: str) -> float:
 
 
 def render(entries: Iterable[Entry]) -> str:
-    """Return MEMORY.md with these entries, "" for none. Names stand behind their file where that is listed too."""
+    """Return MEMORY.md with these entries, "" for none. Names follow their file where that is listed too."""
     by_kind: dict[str, list[Entry]] = {kind: [] for kind in TITLES}
     entries = list(entries)
     files = {entry.path for entry in entries if entry.kind == PATH}
@@ -108,13 +108,13 @@ def render(entries: Iterable[Entry]) -> str:
 
 def folders_above(folders: Iterable[str]) -> set[str]:
     """Return the folders that have a line of their own in a tree: those given, and those in which several of its branches begin."""
-    given = set(folders)
+    known = set(folders)
     branches: dict[str, set[str]] = {}
-    for folder in given:
+    for folder in known:
         names = folder.split("/")
         for depth in range(1, len(names)):
             branches.setdefault("/".join(names[:depth]), set()).add(names[depth])
-    return given | {folder for folder, below in branches.items() if len(below) > 1}
+    return known | {folder for folder, below in branches.items() if len(below) > 1}
 
 
 def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
@@ -191,7 +191,7 @@ def ending_of(file: str) -> tuple[str, str]:
 
 def paths_in(text: str) -> list[str]:
     """Return the paths that the tree in a MEMORY.md lists."""
-    found = []
+    paths = []
     above: list[tuple[int, str]] = []
     for line in text.split("\n"):
         match = _FOLDER.match(line)
@@ -206,8 +206,8 @@ def paths_in(text: str) -> list[str]:
         for piece in _pieces(match[3] or ""):
             quoted = _IN_QUOTES.match(piece)
             names = [_unquoted(quoted[0])] if quoted else [name.rstrip(MARK) for name in _expanded(piece.partition(" (")[0])]
-            found += [(f"{folder}/" if folder else "") + name for name in names]
-    return found
+            paths += [(f"{folder}/" if folder else "") + name for name in names]
+    return paths
 
 
 def _pieces(files: str) -> list[str]:
@@ -229,7 +229,7 @@ def _unquoted(text: str) -> str:
 
 
 def _expanded(text: str, depth: int = _DEEPEST) -> list[str]:
-    """Return the files that a group stands for; a name that is no group as it is."""
+    """Return the files of a group; of a name that is no group, the name itself."""
     start = text.find("{") if depth else -1
     open_, cuts = 0, [start]
     for at in range(start, len(text)) if start >= 0 else ():
@@ -246,14 +246,14 @@ def _expanded(text: str, depth: int = _DEEPEST) -> list[str]:
 
 def commands_in(text: str) -> list[str]:
     """Return the commands that a MEMORY.md lists, each with the folder that it runs in."""
-    found, folder = [], ""
+    commands, folder = [], ""
     _, fence, rest = text.partition(FENCES[COMMAND] + "\n")
     for line in rest.partition("\n```")[0].split("\n") if fence else ():
         if line.startswith(IN_FOLDER):
             folder = _MOVE + line[len(IN_FOLDER) :] + _THEN
         else:
-            found.append(folder + (line[len(_ESCAPE) :] if _looks_like_folder(line) else line))
-    return found
+            commands.append(folder + (line[len(_ESCAPE) :] if _looks_like_folder(line) else line))
+    return commands
 
 
 def _commands(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:

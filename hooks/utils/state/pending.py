@@ -1,4 +1,4 @@
-"""What hooks saw while another process held the lock of a context: noted beside the state, taken in by the next process with the lock.
+"""Note what hooks see while another process holds the lock of a context, beside the state; the next process with the lock takes it in.
 
 Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an error
 one line.
@@ -41,19 +41,19 @@ def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 
 
 def _row_of(call: Call) -> list[Any]:
     tool_input = call.tool_input
-    kept: dict[str, Any] = {}
+    reduced: dict[str, Any] = {}
     for name in _PATHS:
         if isinstance(tool_input.get(name), str):
-            kept[name] = tool_input[name][:TEXT_CHARS]
+            reduced[name] = tool_input[name][:TEXT_CHARS]
     for name in (*_TEXTS, "command"):
         if isinstance(tool_input.get(name), str):
-            kept[name] = mask(tool_input[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
-    kept.update({name: tool_input[name] for name in _NUMBERS if isinstance(tool_input.get(name), int)})
+            reduced[name] = mask(tool_input[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
+    reduced.update({name: tool_input[name] for name in _NUMBERS if isinstance(tool_input.get(name), int)})
     outcome = {name: getattr(call.outcome, name) for name in _KEPT}
     classified = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
     if classified.error or classified.kind == kinds.RUN:
         outcome["tail"] = verdict_of(call.outcome.tail, None)
-    return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
+    return [call.id, call.tool, reduced, outcome, call.at, call.cwd, call.prompt_id, call.committed]
 
 
 def _call_of(row: Any, tools: Tools) -> Call | None:
@@ -66,7 +66,7 @@ def _call_of(row: Any, tools: Tools) -> Call | None:
 
 
 def rows(paths: store.ContextFiles) -> list[Waiting]:
-    """Return (file, what a hook saw) of everything that waits to be taken in, in order."""
+    """Return (file, what a hook saw) of each pending note, in order."""
     waiting = []
     for path in files.spilled(paths.state):
         try:
@@ -81,7 +81,7 @@ def rows(paths: store.ContextFiles) -> list[Waiting]:
 
 
 def entries(waiting: list[Waiting]) -> list[Any]:
-    """Return the entries of rows that belong into the journal."""
+    """Return the entries of rows that belong in the journal."""
     return [entry for _, row in waiting for entry in row["entries"]]
 
 
@@ -130,6 +130,6 @@ def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
 
 
 def remove(paths: list[str]) -> None:
-    """Remove the files of what was taken in."""
+    """Remove the files of notes that were taken in."""
     for path in paths:
         files.remove(path)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..policy.tools import Call
     from .spared_lookups import Listener
 
-# Triggers that end a read because its file is no longer what it shows.
+# Triggers that end a read because its file no longer has the content that it shows.
 _CHANGED = ("edited", "changed_on_disk")
 # Those of a week, and one more because the clock may be set back, or the time zone change.
 _KEPT_DAYS = 8
@@ -63,7 +63,7 @@ def rebuild(
     watch: Callable[[dict[str, Any], Conversation], object] | None = None,
 ) -> Rebuilt:
     """Return the conversation of a context, rebuilt from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
-    `original(handle)` gives what a placeholder stands for, `watch(entry, conversation)` is called after each entry of the transcript.
+    `original(handle)` gives the content behind a placeholder, `watch(entry, conversation)` is called after each entry of the transcript.
     OSError when the transcript cannot be read."""
     index = transcript.index(path)
     replay = _Replay(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
@@ -106,7 +106,7 @@ class _Replay:
             if isinstance(event, events.Compacted):
                 self.refetches.compacted()
         on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
-        self._said(entry, on_branch)
+        self._add_message(entry, on_branch)
         if self.listener is not None:
             self.listener.listen(entry, on_branch)
 
@@ -134,7 +134,7 @@ class _Replay:
             isinstance(block.get("id"), str) and block["id"] in self.index.calls for block in entries.blocks_of(entry)
         )
 
-    def _said(self, entry: dict[str, Any], on_branch: bool) -> None:
+    def _add_message(self, entry: dict[str, Any], on_branch: bool) -> None:
         request = usage.usage_of(entry)
         if request is not None and on_branch and entry["message"].get("id") != self.message:
             self.message = entry["message"].get("id")
@@ -153,9 +153,9 @@ class _Replay:
             conversation.last.keep(at)
         if cleared:
             conversation.observe(events.Cleared(cleared))
-        gone = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}
-        for at in sorted({self.clear_times[id] for id in gone}):
-            conversation.left({id for id in gone if self.clear_times[id] == at}, before=at)
+        removed = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}
+        for at in sorted({self.clear_times[id] for id in removed}):
+            conversation.left({id for id in removed if self.clear_times[id] == at}, before=at)
         self._settle(journal, cleared)
 
     def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
@@ -163,8 +163,8 @@ class _Replay:
         counts.settled = self.index.size
         booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
         if booked:
-            gone = {*cleared, *journals.ids_outside(journal, asked=True)}
-            booked += self.refetches.bookings(gone, self.clear_times, calibration)
+            removed = {*cleared, *journals.ids_outside(journal, by_user=True)}
+            booked += self.refetches.bookings(removed, self.clear_times, calibration)
             booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []
             models = self.conversation.rules.models
@@ -175,8 +175,8 @@ class _Replay:
 
 
 class _Refetches:
-    """The results that come again although the context had them before: what was cleared, and what did not enter whole. Takes every result
-    in order.
+    """The results that come again although the context had them before: cleared ones, and those that did not enter whole. Takes every
+    result in order.
 
     Content comes again as the same content, or as the same file that a read shows; tests that run again are wanted for how they go now,
     not for how they went.
@@ -190,7 +190,7 @@ class _Refetches:
         self.again: list[tuple[float, int]] = []  # (seconds, tokens) of what entered, and had been left out before
 
     def take(self, result: Result, left_out: int) -> None:
-        """Take a result, of which so many tokens did not enter."""
+        """Take a result, of which `left_out` tokens did not enter."""
         if result.kind in (kinds.ACK, kinds.RESTORED) or result.error:
             return
         for name in _names(result):
@@ -207,13 +207,13 @@ class _Refetches:
         self._missing.clear()
 
     def bookings(self, cleared: Collection[str], clear_times: Mapping[str, float], calibration: float) -> list[Refetched]:
-        """Return one for each result that shows again what one of the cleared had shown, once and only after that clear; and what had not
+        """Return a booking for each result that shows again what a cleared one had shown, once and only after that clear, or what had not
         entered."""
         fetched: dict[str, tuple[float, int]] = {}
         for shown in self._shown.values():
-            gone = [(clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in clear_times]
+            removed = [(clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in clear_times]
             for id, at, tokens in shown:
-                sizes = [size for since, size in gone if at > since]
+                sizes = [size for since, size in removed if at > since]
                 if sizes and id not in cleared:
                     fetched[id] = (at, min(tokens, max(sizes)))
         return [Refetched(at, round(tokens * calibration)) for at, tokens in sorted([*fetched.values(), *self.again])]
@@ -245,13 +245,13 @@ def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.C
 
 
 def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
-    """Return what estimates the look-ups that memory has spared; None where it gave nothing."""
-    given = journals.given(journal)
-    if not given:
+    """Return the Listener that estimates the look-ups which memory has spared; None where memory gave nothing."""
+    deliveries = journals.remembered_texts(journal)
+    if not deliveries:
         return None
     from .spared_lookups import Listener
 
-    return Listener(given, reader.original)
+    return Listener(deliveries, reader.original)
 
 
 def _written(entry: dict[str, Any]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What left a conversation at once, call by call, and why: as it is written beside the journal, and read back as a receipt. Pure.
+"""Receipts: what left a conversation at once, call by call, and why, as written beside the journal and read back. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold; clear: of a transcript) · tokens of the context `before` and `after`, null
 where they are not known · `tokens` that left · `summarised`: the rest went to the host's summariser · `calls`, in their order: {`id`,
@@ -31,7 +31,7 @@ _LATEST = 1e11
 
 
 def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
-    """Return the line that is kept of a compaction or a clear: its calls, under the time of its entry in the journal."""
+    """Return the stored line of a compaction or a clear: its calls, under the time of its entry in the journal."""
     return {"at": at, "calls": calls}
 
 
@@ -82,39 +82,39 @@ def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
 
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
     """Return the receipts of a journal and of the lines beside it, the newest first. What cannot be understood is skipped."""
-    found: list[dict[str, Any]] = []
+    receipts: list[dict[str, Any]] = []
     rows = {time_of(line): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:
         if not isinstance(entry, dict):
             continue
         kind = entry.get("event")
         if kind == "compact":
-            found.append(_compaction(entry, rows))
+            receipts.append(_compaction(entry, rows))
         elif kind == "clear":
-            _clear(entry, found, rows)
+            _clear(entry, receipts, rows)
         elif kind in ("back", "undo") or (kind == "restore" and entry.get("in_place") is True):
-            _put_back(entry, kind == "back", found)
-    for receipt in found:
+            _put_back(entry, kind == "back", receipts)
+    for receipt in receipts:
         for row in receipt["calls"]:
             row["back"] = all(part.pop("back") for part in row["left"])
-    return [receipt for receipt in reversed(found) if receipt["calls"]]
+    return [receipt for receipt in reversed(receipts) if receipt["calls"]]
 
 
 def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
     before, after, beside = (whole(entry.get(name), _LATEST) for name in ("before", "after", "beside"))
-    found: dict[str, Any] = {"at": time_of(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
+    receipt: dict[str, Any] = {"at": time_of(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
     if before is not None and after is not None:
-        found.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
-    return {**found, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
+        receipt.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
+    return {**receipt, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
 
 
-def _clear(entry: dict[str, Any], found: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
+def _clear(entry: dict[str, Any], receipts: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
     """Add a clear, or complete the compaction that took the same results out."""
-    at, newest = time_of(entry), found[-1] if found else None
+    at, newest = time_of(entry), receipts[-1] if receipts else None
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
         newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), _LATEST), "summarised": False,
                   "calls": rows.pop(at, [])}  # fmt: skip
-        found.append(newest)
+        receipts.append(newest)
     if not newest["calls"]:
         reasons = entry.get("reasons")
         known = reasons if isinstance(reasons, dict) else {}
@@ -138,10 +138,10 @@ def _part(kind: object, handle: object, why: object) -> dict[str, Any]:
     return {"kind": _text(kind), "handle": _text(handle), "why": _text(why), "back": False}
 
 
-def _put_back(entry: dict[str, Any], by_handle: bool, found: list[dict[str, Any]]) -> None:
-    """Mark what came back of all that had left until then."""
+def _put_back(entry: dict[str, Any], by_handle: bool, receipts: list[dict[str, Any]]) -> None:
+    """Mark the parts that came back, of everything that had left until then."""
     names = set(_texts(entry, "handles") if by_handle else [*_texts(entry, "ids"), _text(entry.get("id"))])
-    for receipt in found:
+    for receipt in receipts:
         for row in receipt["calls"]:
             for part in row["left"]:
                 part["back"] |= part["handle"] in names if by_handle else part["kind"] == RESULT and row["id"] in names

@@ -175,7 +175,7 @@ def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float =
 
 
 def editing_of(environ: Mapping[str, str]) -> Editing | None:
-    """Return what the provider is asked to clear, by the client's environment; None for nothing, and for what is not understood."""
+    """Return the context editing that the client's environment asks of the provider; None for none, or for one that is not understood."""
     text = environ.get(VARIABLE)
     if not text:
         return None
@@ -243,8 +243,8 @@ def settle(site: Site, transcript_path: str) -> None:
 def settle_agents(site: Site, transcript_path: str) -> None:
     """Settle the subagents of a session that have gone on since, the smallest first, as far as SETTLED_BYTES go."""
     left = SETTLED_BYTES
-    found = [paths for paths in session.contexts_of(site.home, site.session_id) if paths.agent_id]
-    due = [(*one, paths) for paths in found for one in _due_of(paths, transcript_path, "")]
+    contexts = [paths for paths in session.contexts_of(site.home, site.session_id) if paths.agent_id]
+    due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]
     for size, transcript, paths in sorted(due, key=lambda one: one[0]):
         left -= size
         if left < 0:
@@ -259,7 +259,7 @@ def catch_up(site: Site, but: str = "") -> int:
     """Settle the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as SETTLED_BYTES go, but at
     least one; return how many remain. `but`: a transcript that was read just now."""
     left, remaining = SETTLED_BYTES, 0
-    for number, (size, paths, transcript) in enumerate(sorted(_due(site.home, but), key=lambda found: found[0])):
+    for number, (size, paths, transcript) in enumerate(sorted(_due(site.home, but), key=lambda row: row[0])):
         left -= size
         if left < 0 and number:
             remaining += 1

@@ -1,4 +1,4 @@
-"""What hooks do for the services, and what services tell them.
+"""Do the hooks' part for the services, and keep what services publish for hooks.
 
 Hooks give a session its MEMORY.md, and start what works in the background after it, in a process of its own: the child that learns for
 memory, or `popkit retention gc --auto`, which collects while a retention policy wants it (`auto_gc`). What tools and the hourly collection
@@ -46,10 +46,10 @@ COLLECT = ("retention", "gc", "--auto", "--quiet")
 def deliver_memory(site: Site, now: float) -> str:
     """Return the MEMORY.md for the empty context of a session, and book it; "" where memory is off or knows nothing, where this context has
     it already, and where a trial leaves the session without. `note_emptied` says when a compaction or a clear has emptied the context."""
-    said = ""
+    delivered = ""
 
     def work(project: memory.Project) -> None:
-        nonlocal said
+        nonlocal delivered
         text = project.document()
         if not text or not _is_given(site) or not site.claim("memory", now):
             return
@@ -58,14 +58,14 @@ def deliver_memory(site: Site, now: float) -> str:
             from . import journal, store
 
             store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, memory.CONTENT), now))
-            said = text
+            delivered = text
 
     _where_on(site, work)
-    return said
+    return delivered
 
 
 def _is_given(site: Site) -> bool:
-    """Return whether a trial, if there is one, lets the session have it; asked only where there is something to give."""
+    """Return whether a trial, if there is one, lets the session have it. Call it only where there is something to give."""
     if not site.tries:
         return True
     from . import trials
@@ -74,8 +74,8 @@ def _is_given(site: Site) -> bool:
 
 
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:
-    """Return what of a MEMORY.md is still so in the checkout at hand, without what the host's own memory says; a text that somebody has
-    edited as it is."""
+    """Return a MEMORY.md without the entries that no longer hold in the current checkout or that the host's own memory has too; one that
+    was edited by hand as it is."""
     from ..hosts.claude_code import projects
     from . import memory_checks, memory_text
 
@@ -87,17 +87,17 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
         return text
     root = project.repository.root
     theirs = projects.own_memory(environ, root)
-    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.contains(entry.said)).strip()
+    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.contains(entry.wording)).strip()
 
 
 def memory_question(site: Site) -> str:
     """Return what to ask the user, once, about a checkout that claims to belong to a project with a memory; "" for nothing. Call it after
     `deliver_memory`, which has logged what cannot be read."""
     try:
-        asked = memory.project_of(site.home, site.project).asks() if memory.is_used(site.home) else ""
+        question = memory.project_of(site.home, site.project).asks() if memory.is_used(site.home) else ""
     except (OSError, ValueError):
         return ""
-    return "PopKit: " + asked.replace("popkit memory", "/popkit:context memory") if asked else ""
+    return "PopKit: " + question.replace("popkit memory", "/popkit:context memory") if question else ""
 
 
 def note_emptied(site: Site) -> None:
@@ -119,7 +119,7 @@ def start_learning(site: Site, transcript_path: str, now: float) -> bool:
 
     from .store import file_stamp
 
-    if file_stamp(transcript_path):  # the host writes none for a session in which nobody said anything
+    if file_stamp(transcript_path):  # the host writes none for a session without a word
         _where_on(site, work)
     return started
 
@@ -163,8 +163,8 @@ def is_collection_wanted(popkit_home: str) -> bool:
 
 def _objects(value: object) -> list[dict[str, Any]]:
     """Return the objects among the values of an object, or in a list."""
-    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [each for each in found if isinstance(each, dict)]
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [each for each in values if isinstance(each, dict)]
 
 
 def is_collection_due(popkit_home: str, now: float) -> bool:
@@ -193,13 +193,13 @@ def set_alerts(project: memory.Project, due: dict[str, float]) -> None:
 
 
 def unseen_alerts(project: memory.Project) -> dict[str, float]:
-    """Return the alerts that nobody has seen yet."""
+    """Return the alerts that were not shown yet."""
     known = _alerts(project)
     return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
 
 
 def note_alerts_seen(project: memory.Project, ids: list[str]) -> None:
-    """Note that somebody has seen these alerts."""
+    """Note that these alerts were shown."""
     known = _alerts(project)
     if known:
         files.replace_text(join(project.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
@@ -255,7 +255,7 @@ def has_marked(popkit_home: str) -> bool:
 
 
 def marked_of(popkit_home: str, project: str) -> list[tuple[str, Marked]]:
-    """Return (part, row) for what is marked of a project, by its key; nothing where the file cannot be read."""
+    """Return (part, row) of each mark of a project, by its key; nothing where the file cannot be read."""
     parts = _marked_parts(join(popkit_home, DATA_FOLDER, MARKED_FILE))
     return [(part, row) for part in PARTS for row in parts.get(part, ()) if row["project"] == project]
 

@@ -143,12 +143,12 @@ def _lies_in(path: str, folder: str) -> bool:
 
 def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
     """Return the stored contexts of a session."""
-    found = []
+    contexts = []
     for name in files.names(home.session_folder(popkit_home, session_id)):
         stem, _, rest = name.partition(".")
         if rest == "state.json" and (stem == "main" or stem.startswith("agent-")):
-            found.append(store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else ""))
-    return found
+            contexts.append(store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else ""))
+    return contexts
 
 
 def folders(popkit_home: str) -> list[str]:

@@ -1,10 +1,10 @@
-"""The look-ups that memory has spared a session: files that stand in the MEMORY.md it was given, and whose paths the assistant wrote before
-any result or prompt held their names. Pure.
+"""The look-ups that memory has spared a session: files that its MEMORY.md lists, and whose paths the assistant wrote before any result or
+prompt held their names. Pure.
 
-Nobody sees a look-up that was not made, so this is an estimate. Files of one answer would have been found by one look-up, and each is
+A look-up that was not made leaves no trace, so this is an estimate. Files of one answer would have been found by one look-up, and each is
 worth what the session's own look-ups cost on average; nothing where it made none. Commands, folders and names in files count for nothing,
-although memory tells them too: sessions that had no memory write those unaided as well, from a CLAUDE.md, or because every project has
-them (`benchmarks/memory.py spared`). The first answer of a session that names such a file counts for nothing either: one in four sessions
+although memory tells them too: sessions that had no memory write those unaided as well, from a CLAUDE.md, or because every project has them
+(`benchmarks/memory.py spared`). The first answer of a session that names such a file counts for nothing either: one in four sessions
 without memory has one.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from ..policy.context import Result
 
-# What hooks add: what memory gave stands in it.
+# Attachments that hooks add, MEMORY.md among them.
 _OF_HOOKS = "hook_"
 # Shorter paths are guessed as often as they are known.
 LEAST_CHARS = 12
-# So many answers of a session name a file of MEMORY.md that they need not have learnt from there.
+# This many answers of a session name a file of MEMORY.md that they need not have learnt from there.
 UNAIDED = 1
 # What separates paths, and the names in them.
 _SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_.+@~-/"}
@@ -37,13 +37,13 @@ _NAME_SEPARATORS = {**_SEPARATORS, ord("/"): " "}
 
 
 class Listener:
-    """Reads the entries of a transcript for `Recall`; takes every entry and every result, in order. `given`: (seconds, text) of what
-    memory gave it; `original(handle)`: what a placeholder stands for, as JSON text, or None."""
+    """Reads the entries of a transcript for `Recall`; takes every entry and every result, in order. `deliveries`: (seconds, text) of each
+    MEMORY.md that it was given; `original(handle)`: the content behind a placeholder, as JSON text, or None."""
 
-    __slots__ = ("_answers", "_given", "_original", "_recall")
+    __slots__ = ("_answers", "_deliveries", "_original", "_recall")
 
-    def __init__(self, given: Sequence[tuple[float, str]], original: Callable[[str], str | None] | None) -> None:
-        self._given = given
+    def __init__(self, deliveries: Sequence[tuple[float, str]], original: Callable[[str], str | None] | None) -> None:
+        self._deliveries = deliveries
         self._original = original
         self._recall: Recall | None = None
         self._answers: dict[str, str] = {}  # id of a call -> the answer that made it
@@ -51,7 +51,7 @@ class Listener:
     def listen(self, entry: dict[str, Any], on_branch: bool) -> None:
         """Take an entry; `on_branch`: on the branch that goes on."""
         if self._recall is None:
-            self._recall = Recall(self._given, entry["cwd"] if isinstance(entry.get("cwd"), str) else "")
+            self._recall = Recall(self._deliveries, entry["cwd"] if isinstance(entry.get("cwd"), str) else "")
         kind, message = entry.get("type"), entry.get("message")
         if kind == "assistant":
             if on_branch:
@@ -60,8 +60,8 @@ class Listener:
                 self._answers.update({block["id"]: answer for block in blocks if isinstance(block.get("id"), str)})
                 self._recall.wrote([text for block in blocks for text in _written(block)], seconds_of(entry.get("timestamp")), answer)
         elif not self._recall.is_over:
-            for text in self._heard(entry, kind):
-                self._recall.heard(text)
+            for text in self._texts_of(entry, kind):
+                self._recall.note_mentions(text)
 
     def looked_up(self, result: Result) -> None:
         """Take a result."""
@@ -72,7 +72,7 @@ class Listener:
         """Return the look-ups that memory has spared."""
         return self._recall.bookings(calibration) if self._recall is not None else []
 
-    def _heard(self, entry: dict[str, Any], kind: object) -> Iterator[str]:
+    def _texts_of(self, entry: dict[str, Any], kind: object) -> Iterator[str]:
         attached = entry.get("attachment")
         if kind == "attachment" and isinstance(attached, dict) and not str(attached.get("type")).startswith(_OF_HOOKS):
             yield dumps_or_nothing(attached)
@@ -89,17 +89,17 @@ class Listener:
 
 
 class Recall:
-    """Takes everything that a conversation holds, in order. `given`: (seconds, text) of what memory gave it, in order of time; `root`:
-    the folder that its paths are relative to."""
+    """Takes everything that a conversation holds, in order. `deliveries`: (seconds, text) of each MEMORY.md that it was given, in order of
+    time; `root`: the folder that its paths are relative to."""
 
-    __slots__ = ("_asking", "_given", "_known", "_lookups", "_root", "_spared", "_tokens", "_unheard", "_wrote")
+    __slots__ = ("_asking", "_deliveries", "_known", "_lookups", "_root", "_spared", "_tokens", "_unmentioned", "_wrote")
 
-    def __init__(self, given: Sequence[tuple[float, str]], root: str = "") -> None:
-        self._given = list(reversed(given))
-        self._known: frozenset[str] = frozenset()  # the words of what was given last
+    def __init__(self, deliveries: Sequence[tuple[float, str]], root: str = "") -> None:
+        self._deliveries = list(reversed(deliveries))
+        self._known: frozenset[str] = frozenset()  # the words of the last delivery
         self._root = root.rstrip("/") + "/"
-        # Names of files that nobody has mentioned since the session began.
-        self._unheard = {name for _, text in given for name in map(_last, _words(text)) if "." in name}
+        # Names of files that have not been mentioned since the session began.
+        self._unmentioned = {name for _, text in deliveries for name in map(_last, _words(text)) if "." in name}
         self._spared: list[float] = []  # when
         self._wrote = ""  # the answer that the newest of them was in
         self._lookups = self._tokens = 0
@@ -107,25 +107,25 @@ class Recall:
 
     @property
     def is_over(self) -> bool:
-        """Return whether everything that was given has been mentioned."""
-        return not self._unheard
+        """Return whether everything delivered has been mentioned."""
+        return not self._unmentioned
 
-    def heard(self, text: str) -> None:
+    def note_mentions(self, text: str) -> None:
         """Take a result, or a text of the user or the host: from now on the assistant knows these names from there."""
-        if self._unheard:
-            self._unheard -= {name.strip(".") for name in text.translate(_NAME_SEPARATORS).split()}
+        if self._unmentioned:
+            self._unmentioned -= {name.strip(".") for name in text.translate(_NAME_SEPARATORS).split()}
 
     def wrote(self, texts: Sequence[str], at: float, answer: str) -> None:
         """Take what the assistant said or asked for in an answer (its id) at a time (seconds)."""
-        while self._given and self._given[-1][0] <= at:
-            self._known = frozenset(_words(self._given.pop()[1]))
-        if not self._unheard:
+        while self._deliveries and self._deliveries[-1][0] <= at:
+            self._known = frozenset(_words(self._deliveries.pop()[1]))
+        if not self._unmentioned:
             return
         if self._known and answer != self._wrote and any(map(self._is_unaided, texts)):
             self._spared.append(at)
             self._wrote = answer
         for text in texts:
-            self.heard(text)
+            self.note_mentions(text)
 
     def looked_up(self, tokens: int, answer: str) -> None:
         """Take a look-up that an answer asked for, and the tokens of its result."""
@@ -134,7 +134,7 @@ class Recall:
         self._asking.add(answer)
 
     def bookings(self, calibration: float) -> list[Spared]:
-        """Return one for each look-up that was spared."""
+        """Return a booking for each look-up that was spared."""
         if not self._lookups:
             return []
         tokens, share = round(self._tokens * calibration / self._lookups), len(self._asking) / self._lookups
@@ -144,10 +144,10 @@ class Recall:
         return any(map(self._is_known, text.translate(_SEPARATORS).split()))
 
     def _is_known(self, word: str) -> bool:
-        """Return whether the path of a file, as it was written, is in what was given, and nobody has mentioned its name since."""
+        """Return whether the path of a file, as it was written, was delivered, and its name has not been mentioned since."""
         path = word.removeprefix(self._root).removeprefix("./").strip("./")
         folder, _, name = path.rpartition("/")
-        if not folder or len(path) < LEAST_CHARS or name.strip(".") not in self._unheard:
+        if not folder or len(path) < LEAST_CHARS or name.strip(".") not in self._unmentioned:
             return False
         return path in self._known
 

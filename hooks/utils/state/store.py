@@ -150,11 +150,11 @@ def _lazy_of(data: bytes) -> Stored | None:
 
 
 def _bytes_of(stored: Stored) -> bytes:
-    """Return the state as JSON, a line for each live result; a line whose result has not changed is copied as it is."""
+    """Return the state as JSON, a line for each live result; a line whose result has not changed is copied."""
     state, rows = stored.state, stored.rows
     header = state.header()
     if rows is not None and not rows.all_awake:
-        for key in rows.keys.asked:
+        for key in rows.keys.awake:
             if key.startswith("read:") and not dict.__contains__(state.by_key, key):
                 stored.watched.drop(key[5:])
         pieces = rows.written()
@@ -311,12 +311,12 @@ def file_stamp(path: str) -> list[int] | None:
 
 def changed_files(watched: Watched, most: int) -> dict[str, str]:
     """Return path -> "modified" or "deleted" for those of the first `most` files (0 for all) whose stamp differs."""
-    found = {}
+    changes = {}
     for path, seen in watched.first(most).items():
         now = file_stamp(path)
         if now != seen:
-            found[path] = "deleted" if now is None else "modified"
-    return found
+            changes[path] = "deleted" if now is None else "modified"
+    return changes
 
 
 def _watched_table(data: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Delete what is over from our folder, a little at a time: kept originals of transcripts, and folders of sessions.
+"""Delete old data from our folder, a little at a time: kept originals of transcripts, and folders of sessions.
 
 An original goes when its undo can no longer be asked for: its transcript is gone, or it is older than `keep_days.originals`. The folder of
 a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed; with it goes the
@@ -101,15 +101,15 @@ def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int]
     idle = now - max(map(_changed, (*(inside or [folder]), transcript)))
     if not _is_folder(folder) or idle < _LIVES_S:
         return
-    gone = bool(transcript) and _is_gone(transcript)
-    due = idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S)
+    orphaned = bool(transcript) and _is_gone(transcript)
+    due = idle >= keep["sessions"] * _DAY_S or (orphaned and idle >= _GONE_S)
     if due and all(map(_is_ours, names)):
         if _remove_session(popkit_home, name, budget):
             _remove_kept(popkit_home, transcript, budget)
         return
     original = join(folder, home.ORIGINAL)
     # A kept original is a renamed file: its mtime is that of its last line, its ctime that of the change.
-    if gone or now - _changed(original, status=True) >= keep["originals"] * _DAY_S:
+    if orphaned or now - _changed(original, status=True) >= keep["originals"] * _DAY_S:
         budget.remove(original)
 
 
@@ -139,10 +139,10 @@ def _is_folder(path: str) -> bool:
 def _changed(path: str, status: bool = False) -> float:
     """Return when a file was last written to, or with `status` changed in any way; 0 for none."""
     try:
-        found = os.lstat(path)
+        stat = os.lstat(path)
     except (OSError, ValueError):  # a payload may name anything
         return 0.0
-    return found.st_ctime if status else found.st_mtime
+    return stat.st_ctime if status else stat.st_mtime
 
 
 def _remove_session(popkit_home: str, name: str, budget: _Budget) -> bool:
@@ -225,13 +225,13 @@ def _note_past(popkit_home: str, name: str) -> None:
 def past(popkit_home: str) -> dict[str, dict[str, Any]]:
     """Return session -> {"project": its safe name, "contexts": the rest of their states} of the sessions whose folder was swept and has not
     come back since."""
-    found: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
         try:
             entry = loads(line)
         except ValueError:
             continue  # a line that a kill cut short
         if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
-            found[entry["session"]] = entry
+            entries[entry["session"]] = entry
     here = set(session.folders(popkit_home))
-    return {name: entry for name, entry in found.items() if name not in here}
+    return {name: entry for name, entry in entries.items() if name not in here}

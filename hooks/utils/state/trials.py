@@ -51,9 +51,9 @@ class Row:
 class Run:
     """One trial of a setting: its `name`, its `number` among those of that name (from 1), when it `began`, its `rows` in the order in which
     they were drawn, when it was `stopped` unread, `before`: what the user's own file said of the setting (None: nothing), whether its end
-    was `told`, and its `result` once it is read."""
+    was `announced`, and its `result` once it is read."""
 
-    __slots__ = ("before", "began", "name", "number", "result", "rows", "stopped", "told")
+    __slots__ = ("announced", "before", "began", "name", "number", "result", "rows", "stopped")
 
     def __init__(self, name: str, number: int, began: float, before: Any = None) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class Run:
         self.before = before
         self.rows: list[Row] = []
         self.stopped: float | None = None
-        self.told = False
+        self.announced = False
         self.result: dict[str, Any] | None = None
 
     @property
@@ -72,9 +72,9 @@ class Run:
 
     @property
     def is_due(self) -> bool:
-        """Return whether enough sessions are over for the user to hear of it."""
+        """Return whether enough sessions are over to tell the user."""
         over = [row.treated for row in self.rows if row.ended is not None and row.spoke]
-        return self.is_open and not self.told and over.count(True) >= PER_ARM and over.count(False) >= PER_ARM
+        return self.is_open and not self.announced and over.count(True) >= PER_ARM and over.count(False) >= PER_ARM
 
     def of(self, session: str) -> Row | None:
         """Return the row of a session; None where it was not drawn."""
@@ -83,7 +83,7 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name, "number": self.number, "began": self.began, "before": self.before, "stopped": self.stopped,
-            "told": self.told, "result": self.result, "rows": [row.to_json() for row in self.rows],
+            "told": self.announced, "result": self.result, "rows": [row.to_json() for row in self.rows],
         }  # fmt: skip
 
 
@@ -126,11 +126,11 @@ class Trials:
 def load(popkit_home: str) -> Trials:
     """Read the trials; Corrupt where they cannot be read."""
     path = join(popkit_home, NAME)
-    kept = files.read_text(path, _MOST_BYTES)
-    if kept is None:
+    content = files.read_text(path, _MOST_BYTES)
+    if content is None:
         return Trials(os.urandom(_SECRET_BYTES).hex(), [])
     try:
-        value: Any = loads(kept)
+        value: Any = loads(content)
         return Trials(str(value["secret"]), [_run(run) for run in value["runs"]])
     except (ValueError, TypeError, KeyError, AttributeError):
         raise Corrupt(22, "not as it was written", path) from None
@@ -141,7 +141,7 @@ def _run(value: dict[str, Any]) -> Run:
         raise ValueError(value["name"])
     run = Run(value["name"], int(value["number"]), float(value["began"]), value.get("before"))
     run.stopped = None if value["stopped"] is None else float(value["stopped"])
-    run.told, run.result = value["told"] is True, value["result"] and dict(value["result"])
+    run.announced, run.result = value["told"] is True, value["result"] and dict(value["result"])
     for session, treated, began, ended, spoke in value["rows"]:
         run.rows.append(Row(str(session), treated is True, float(began), None if ended is None else float(ended), spoke is True))
     return run
@@ -208,20 +208,20 @@ def facts_at_start(site: Site) -> dict[str, Any]:
 
 def facts_later(site: Site) -> dict[str, Any]:
     """Return the facts of a session that has sent requests: settings for which no coin was thrown are not on trial."""
-    given = site.session.get(FACT) or {}
-    return {FACT: {name: value or _NONE for name, value in given.items()}} if _TO_THROW in given.values() else {}
+    draws = site.session.get(FACT) or {}
+    return {FACT: {name: value or _NONE for name, value in draws.items()}} if _TO_THROW in draws.values() else {}
 
 
 def throw(site: Site, names: Iterable[str], is_new: Callable[[], bool]) -> None:
     """Throw the coin for settings that still need it. `is_new()`: whether the session has sent no request yet; one that has is not drawn.
-    Fails open: a result that cannot be noted is no trial."""
-    given = site.session.get(FACT) or {}
-    due = [name for name in names if given.get(name) == _TO_THROW]
+    Fails open: a session whose result cannot be noted is not on trial."""
+    draws = site.session.get(FACT) or {}
+    due = [name for name in names if draws.get(name) == _TO_THROW]
     if not due:
         return
     fresh = is_new()
     try:
-        site.remember(**{FACT: {**given, **{name: _thrown(site, name) if fresh else _NONE for name in due}}})
+        site.remember(**{FACT: {**draws, **{name: _thrown(site, name) if fresh else _NONE for name in due}}})
     except (OSError, ValueError) as error:
         _record(site, error)
 
@@ -243,8 +243,8 @@ def _thrown(site: Site, name: str) -> str:
 
 
 def is_given(site: Site) -> bool:
-    """Return whether a session is given what memory holds; asked only where there is something to give, before the first request or behind
-    a compaction."""
+    """Return whether a session is given its MEMORY.md; called only where there is something to give, before the first request or behind a
+    compaction."""
     if not is_tried(site.config, MEMORY):
         return True
     throw(site, (MEMORY,), lambda: True)
@@ -284,8 +284,8 @@ def notice(site: Site) -> str:
         with Changing(site.home) as known:
             due = [run for run in known.runs if run.is_due]
             for run in due:
-                run.told = True
+                run.announced = True
     except (OSError, ValueError):
         return ""  # the next session says it
     names = " and ".join(run.name for run in due)
-    return f"PopKit: {PER_ARM} sessions with and {PER_ARM} without {names} are over. popkit try-out shows what came of it." if due else ""
+    return f"PopKit: {PER_ARM} sessions with and {PER_ARM} without {names} are over. popkit try-out shows the result." if due else ""

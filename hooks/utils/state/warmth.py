@@ -74,12 +74,12 @@ class Warmth:
     def _count(self, entries: list[Any]) -> None:
         self.sent = [entry for entry in entries if _is_sent(entry)]
         answered = {entry["at"]: self._usd_of(entry) for entry in self.sent}
-        asked = [entry for entry in entries if _is_asked(entry)]
-        in_row = [entry["at"] for entry in asked if self.row and entry["row"] == self.row]
+        requests = [entry for entry in entries if _is_asked(entry)]
+        in_row = [entry["at"] for entry in requests if self.row and entry["row"] == self.row]
         self.in_a_row = len(in_row)
         self.open_at: float | None = max((at for at in in_row if at not in answered), default=None)
         self._asked_at = max(in_row, default=0.0)
-        self.spent = sum(map(self._usd_of, self.sent)) + sum(entry["usd"] for entry in asked if entry["at"] not in answered)
+        self.spent = sum(map(self._usd_of, self.sent)) + sum(entry["usd"] for entry in requests if entry["at"] not in answered)
 
     def _usd_of(self, entry: dict[str, Any]) -> float:
         """Return what an answered request cost, at the prices of its time."""
@@ -118,9 +118,9 @@ class Warmth:
         if self.refused:
             return warming.Next(None, 0, self.refused)
         row = warming.Row(self.prompt, self.prices, self.usd, self.used_at, self.in_a_row, self.spent, self.open_at)
-        found = warming.following(row, self.most_in_a_row, self.most_usd, now, every_s)
+        due = warming.following(row, self.most_in_a_row, self.most_usd, now, every_s)
         ended = self.facts.get("ended")
-        return warming.Next(None, found.most, ended) if isinstance(ended, str) and ended in warming.FOR_GOOD else found
+        return warming.Next(None, due.most, ended) if isinstance(ended, str) and ended in warming.FOR_GOOD else due
 
     def past(self) -> warming.Past:
         """Return what it would have been worth in the user's own sessions, at today's prices and limits."""
@@ -136,10 +136,10 @@ def locked(site: Site) -> files.Lock:
     return files.Lock(os.path.join(folder, "warming.lock"))
 
 
-def note_request(site: Site, found: Warmth, now: float) -> None:
+def note_request(site: Site, warmth: Warmth, now: float) -> None:
     """Journal that a request is sent now. OSError where that fails: then none may be sent."""
-    usd = warming.price(found.prompt, found.prices) * (found.usd or 0.0)
-    store.journal(site.paths(), journal.warming(found.row, usd, now))
+    usd = warming.price(warmth.prompt, warmth.prices) * (warmth.usd or 0.0)
+    store.journal(site.paths(), journal.warming(warmth.row, usd, now))
 
 
 def _priced(models: Models, model_id: str, prompt: int, ttl_s: float = 300) -> tuple[Prices, float | None]:
@@ -236,24 +236,24 @@ def learn_breaks(environ: Mapping[str, str], popkit_home: str, now: float) -> Br
     for path in paths:
         if time.monotonic() - began > SECONDS or rows > MOST_BREAKS:
             break
-        found, size = _read(path)
+        moments, size = _read(path)
         left -= size
         if left < 0:
             break
-        if len(found) >= LEAST_REQUESTS:
-            rows += _add(known, found, now)
+        if len(moments) >= LEAST_REQUESTS:
+            rows += _add(known, moments, now)
     _keep(popkit_home, known)
     return known
 
 
-def _add(known: Breaks, found: list[entries.Moment], now: float) -> int:
+def _add(known: Breaks, moments: list[entries.Moment], now: float) -> int:
     """Add the requests of a session; return how many breaks they had."""
     known.sessions += 1
-    if any(moment.usage is not None and moment.usage.cache_ttl_s >= HOUR_S for moment in found):
+    if any(moment.usage is not None and moment.usage.cache_ttl_s >= HOUR_S for moment in moments):
         known.hour += 1
         return 0
-    goes_on = now - found[-1].answered_at < _DAY_S  # its last break has no length yet
-    breaks = [one for one in warming.breaks_of(found) if one.seconds < float("inf") or not goes_on]
+    goes_on = now - moments[-1].answered_at < _DAY_S  # its last break has no length yet
+    breaks = [one for one in warming.breaks_of(moments) if one.seconds < float("inf") or not goes_on]
     if breaks:
         known.breaks.append(breaks)
     return len(breaks)

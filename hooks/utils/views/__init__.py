@@ -1,1 +1,1 @@
-"""What people read: a report as data, then text of at most so many columns. Data in, lines out: pure."""
+"""What people read: a report as data, then as lines of text in a given width. Data in, lines out: pure."""

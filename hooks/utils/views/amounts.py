@@ -27,7 +27,7 @@ SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
 # The sources of tokens in a window (`popkit limits --json`) -> a short name.
 _TOOK = {
-    "conversation": "conversation", "standing": "what stands before the first word", "pauses": "caches gone cold",
+    "conversation": "conversation", "standing": "before the first word", "pauses": "caches gone cold",
     "lost": "other lost caches", "output": "output", "subagents": "subagents",
 }  # fmt: skip
 _LEAST_SHARE = 0.005
@@ -85,31 +85,32 @@ def when(at: float, now: float) -> str:
     return "at " + words if len(words) == len("16:40") else words
 
 
-def share(found: Share | None, before: str = "") -> str:
-    """Return `about 1.2 % (± 0.3) of the five-hour window`, with the requests where it is over some, behind so many words; "" for none."""
-    if found is None:
+def share(amount: Share | None, before: str = "") -> str:
+    """Return `about 1.2 % (± 0.3) of the five-hour window`, with the requests where it is over some, after the words `before`; "" for
+    none."""
+    if amount is None:
         return ""
-    of = f"{with_error(found['percent'], found['error'])} of the {LONG_NAMES[found['window']]} window"
-    return f"{before}about {of}" + (f" over {found['requests']} requests" if found["requests"] else "")
+    of = f"{with_error(amount['percent'], amount['error'])} of the {LONG_NAMES[amount['window']]} window"
+    return f"{before}about {of}" + (f" over {amount['requests']} requests" if amount["requests"] else "")
 
 
-def gain(found: Share | None, before: str = "") -> str:
-    """Return the same; "" also for what takes of the window."""
-    return share(found, before) if found is not None and found["percent"] > 0 else ""
+def gain(amount: Share | None, before: str = "") -> str:
+    """Return the same for a gain; "" for a loss, too."""
+    return share(amount, before) if amount is not None and amount["percent"] > 0 else ""
 
 
-def net_share(found: Share | None) -> str:
-    """Return the same of what was done: that it left so much, or took it."""
-    if found is None:
+def net_share(amount: Share | None) -> str:
+    """Return the same with its direction, leaving or taking."""
+    if amount is None:
         return ""
-    return share({**found, "percent": abs(found["percent"])}, "leaving " if found["percent"] > 0 else "taking ")
+    return share({**amount, "percent": abs(amount["percent"])}, "leaving " if amount["percent"] > 0 else "taking ")
 
 
-def short_share(found: Share | None) -> str:
+def short_share(amount: Share | None) -> str:
     """Return `3.1 ± 0.8`, in percent; `~0` for next to nothing, "-" for none."""
-    if found is None:
+    if amount is None:
         return "-"
-    return " ± ".join(_with_error(found["percent"], found["error"])) if abs(found["percent"]) >= _LEAST_PERCENT else "~0"
+    return " ± ".join(_with_error(amount["percent"], amount["error"])) if abs(amount["percent"]) >= _LEAST_PERCENT else "~0"
 
 
 def with_error(percent: float, error: float) -> str:
@@ -126,18 +127,18 @@ def _with_error(percent: float, error: float) -> tuple[str, str]:
 # --- the limits in the pane --------------------------------------------------------------------------------------------------------
 
 
-def limits_pane_lines(found: dict[str, Any], model: str, now: float) -> list[text.Line]:
+def limits_pane_lines(limits: dict[str, Any], model: str, now: float) -> list[text.Line]:
     """Return how full each window is and at which pace, what took it, and what a cold cache of a model takes of it, as far as the fit
-    tells; [] where no window runs. `found`: what `popkit limits --json` prints."""
+    tells; [] where no window runs. `limits`: what `popkit limits --json` prints."""
     lines: list[text.Line] = []
-    for window in found.get("windows", ()):
-        lines += text.pair(NAMES[window["kind"]], _window_said(window, now))
+    for window in limits.get("windows", ()):
+        lines += text.pair(NAMES[window["kind"]], _window_words(window, now))
         lines += text.pair("", _took(window["took"])) if window["took"] and window["took"]["tokens"] else []
         lines += text.pair("", _fit(window["fit"], plain(model))) if window["fit"] else []
     return [*text.title("Limits of your plan")[1:], *lines] if lines else []
 
 
-def _window_said(window: dict[str, Any], now: float) -> str:
+def _window_words(window: dict[str, Any], now: float) -> str:
     parts = [percent(window["percent"])]
     if window["full_at"] is not None and window["percent"] < 100:
         parts.append(f"full {when(window['full_at'], now)}")
@@ -157,21 +158,21 @@ def _fit(fit: dict[str, Any], model: str) -> str:
         if cold is not None:
             of = "" if name == model else f" of {text.clean(name)}"
             return f"A cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])} of it"
-    return why_no_worth(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
+    return why_no_worth(fit) or f"Your {blocks(fit)} are not enough to say how much of it a cold cache takes."
 
 
 def why_no_worth(fit: dict[str, Any]) -> str:
-    """Return why nothing is said of what tokens are worth in a window, in a sentence; "" where something is. `fit`: as `popkit limits
-    --json` has it."""
+    """Return a sentence on why the worth of tokens in a window is unknown; "" where it is known. `fit`: as `popkit limits --json` has
+    it."""
     if fit["why"] == "elsewhere":
-        return "The window also moves while nothing runs on this machine, so what tokens are worth in it cannot be told."
+        return "The window also moves while nothing runs on this machine, so the worth of tokens in it cannot be measured."
     if fit["why"] == "blocks":
-        return f"Not enough history to tell what tokens are worth in it yet: {fit['blocks']} of {fit['needs_blocks']} {_blocks(fit)}."
+        return f"Not enough history yet to tell what tokens are worth in it: {fit['blocks']} of {fit['needs_blocks']} {_blocks(fit)}."
     if fit["why"]:
-        return f"Not enough history to tell what tokens are worth in it yet: {fit['movements']} of {fit['needs_movements']} movements."
-    if any(found and found["claimed"] for worth in fit["worth"].values() for found in worth.values()):
+        return f"Not enough history yet to tell what tokens are worth in it: {fit['movements']} of {fit['needs_movements']} movements."
+    if any(amount and amount["claimed"] for worth in fit["worth"].values() for amount in worth.values()):
         return ""
-    return f"Your {blocks(fit)} do not tell closely enough what tokens are worth in it."
+    return f"Your {blocks(fit)} are not enough to say what tokens are worth in it."
 
 
 def blocks(fit: dict[str, Any]) -> str:
@@ -186,30 +187,30 @@ def _blocks(fit: dict[str, Any]) -> str:
 # --- the ledger --------------------------------------------------------------------------------------------------------------------
 
 
-def ledger_in_words(found: LedgerFigures) -> str:
+def ledger_in_words(figures: LedgerFigures) -> str:
     """Return the figures of a session's ledger in a sentence; they are not empty."""
     parts = []
-    if found["kept_out_tokens"]:
-        parts.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
-    if found["cleared_tokens"]:
-        parts.append(f"cleared {found['cleared_tokens']:,} tokens")
-    if found["pending_tokens"]:
-        parts.append(f"{text.long_tokens(found['pending_tokens'])} cleared, not counted until a request shows it")
-    if found["kept_warm"]:
-        parts.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
-    if found["spared"]:
-        parts.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
-    if found["cost_usd"] or found["saved_usd"] or found["unpriced"]:
-        parts += _money(found)
-    parts += filter(None, [net_share(found.get("share"))])
+    if figures["kept_out_tokens"]:
+        parts.append(f"kept out {text.long_tokens(figures['kept_out_tokens'])}")
+    if figures["cleared_tokens"]:
+        parts.append(f"cleared {figures['cleared_tokens']:,} tokens")
+    if figures["pending_tokens"]:
+        parts.append(f"{text.long_tokens(figures['pending_tokens'])} cleared, not counted until a request shows it")
+    if figures["kept_warm"]:
+        parts.append(f"cache kept warm {figures['kept_warm']:,} times" if figures["kept_warm"] > 1 else "cache kept warm once")
+    if figures["spared"]:
+        parts.append(f"memory spared ~{text.counted(figures['spared'], 'look-up')}")
+    if figures["cost_usd"] or figures["saved_usd"] or figures["unpriced"]:
+        parts += _money(figures)
+    parts += filter(None, [net_share(figures.get("share"))])
     return "This session: " + (", ".join(parts) or "nothing kept out or cleared")
 
 
-def _money(found: Figures) -> list[str]:
-    if found["cost_usd"] is None:
+def _money(figures: Figures) -> list[str]:
+    if figures["cost_usd"] is None:
         return [f"cost and net unknown ({_NO_PRICE} for its model)"]
-    part = " (without requests whose price is not known)" if found["unpriced"] else ""
-    return [f"cost {usd(found['cost_usd'])}", f"net {usd(found['net_usd'], True)}{part}"]
+    part = " (without requests whose price is not known)" if figures["unpriced"] else ""
+    return [f"cost {usd(figures['cost_usd'])}", f"net {usd(figures['net_usd'], True)}{part}"]
 
 
 def headline(worth: Mapping[str, Figures]) -> str:
@@ -226,7 +227,7 @@ def headline(worth: Mapping[str, Figures]) -> str:
 
 def ledger_table(worth: Mapping[str, Figures]) -> list[text.Line]:
     """Return a row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the
-    net. Memory, which is off unless somebody wants it, has a row where it spared anything."""
+    net. Memory, which is off by default, has a row where it spared anything."""
     return [lambda width: _ledger_rows(worth, max(8, (width - _NAME) // len(_PERIODS)))]
 
 
@@ -248,17 +249,19 @@ def _ledger_rows(worth: Mapping[str, Figures], columns: int) -> list[str]:
 
 
 def ledger_notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
-    """Return what the tokens and the money of the table are; `dated`: the month of the prices, "" where it is not known."""
+    """Return the notes on the tokens and the money of the table; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
-    words = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
+    words = (
+        f"Kept out and cleared are tokens. Everything else is API-equivalent money, at the API's prices{when}, even if a subscription pays."
+    )
     if worth["installed"]["unpriced"]:
         words += " Requests to a model whose price is not known are not in the money."
     return text.wrap(words)
 
 
-def uncounted_note(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
+def uncounted_note(sessions: int, more: str = "Ask again to include more.") -> list[text.Line]:
     """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
-    return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
+    return text.wrap(f"Not included yet: the latest of {text.counted(sessions, 'session')}. {more}")
 
 
 def usd(dollars: float | None, signed: bool = False) -> str:
@@ -275,9 +278,9 @@ def tokens(number: float) -> str:
     return _short(number) if abs(number) >= _WHOLE else f"{number:,}"
 
 
-def kept_out(found: Figures) -> str:
+def kept_out(figures: Figures) -> str:
     """Return the tokens that were kept out, as an estimate."""
-    return text.estimate(found["kept_out_tokens"]) if found["kept_out_tokens"] else "0"
+    return text.estimate(figures["kept_out_tokens"]) if figures["kept_out_tokens"] else "0"
 
 
 def _fitting(words: str, number: float, columns: int) -> str:

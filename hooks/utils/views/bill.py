@@ -1,4 +1,4 @@
-"""What people read of a bill: what stands in each prompt, what could go, what the whole was paid for. Data in, lines out. Pure."""
+"""What people read of a bill: what each prompt holds, what could go, what the whole was spent on. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # part of the whole -> in words
 _PARTS = {
-    "standing": "What stands before your first word, in each request",
+    "standing": "What comes before your first word, in each request",
     "conversation": "The conversation, as it is sent with each request",
     "pauses": "Written again after a pause longer than the cache lives",
     "lost": "Written again for other reasons: popkit misses",
@@ -64,7 +64,7 @@ def _hidden(row: dict[str, Any]) -> str:
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
     estimated, pace, tokens = bill["estimated"], bill["pace"], bill["tokens"]
     known = (
-        f"{text.long_tokens(tokens)} stand in each prompt before your first word, as Claude Code estimated on {_day(estimated['at'] or 0)}."
+        f"{text.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
     )
     if bill["first_prompt"]:
         known += f" The newest session began with {text.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
@@ -94,10 +94,10 @@ def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) 
 
 def _words(row: dict[str, Any], now: float) -> str:
     used = _used(row["used"], now)
-    return _stands(row) + (f"; {used}" if used else "")
+    return _name_and_demand(row) + (f"; {used}" if used else "")
 
 
-def _stands(row: dict[str, Any]) -> str:
+def _name_and_demand(row: dict[str, Any]) -> str:
     words = _named(row)
     return words + f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
 
@@ -106,7 +106,7 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     """Return what a page says of a bill, in the order of the bill's: `rows` and `kinds` {words, used, parts}, `proposals` and `hidden` in
     words, `drafts` [words, what to run], and `parts` of the whole by name."""
     return {
-        "rows": [_phrase(row, _stands, now) for row in bill["rows"]],
+        "rows": [_phrase(row, _name_and_demand, now) for row in bill["rows"]],
         "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
         "drafts": [[drafting(row, bill["pace"]), draft_words(row)] for row in bill["drafts"][:_MOST_DRAFTS]],
@@ -161,7 +161,7 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
 
 
 def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
-    """Return what a section comes to once a skill holds it."""
+    """Return the saving of moving a section into a skill."""
     worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line, {_monthly(row['tokens'], pace)}"
     return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
 
@@ -173,7 +173,7 @@ def draft_words(row: dict[str, Any]) -> str:
 
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
-    """Return what hiding or deferring a server or tool comes to."""
+    """Return the saving of hiding or deferring a server or tool."""
     worth = f"{text.long_tokens(row['tokens'])} less in each prompt, {_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
         worth = "nothing in a prompt until Claude loads it"
@@ -192,7 +192,7 @@ def _monthly(tokens: int, pace: dict[str, Any]) -> str:
 
 
 def _unknown(bill: dict[str, Any]) -> list[text.Line]:
-    """Return what is known without the client's breakdown, and how to get it."""
+    """Return the lines that need no breakdown from the client, and how to get one."""
     lines: list[text.Line] = []
     if bill["first_prompt"]:
         tokens = bill["first_prompt"]
@@ -213,15 +213,15 @@ def _unknown_words(bill: dict[str, Any]) -> str:
 def whole_lines(
     whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
 ) -> list[text.Line]:  # fmt: skip
-    """Return what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the first word of
-    each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
+    """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
+    first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
     lines = text.title("What it was paid for")
     more = f", and {text.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
     spent = f"{text.counted(whole['sessions'], 'conversation')}, {text.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
     lines += text.pair("Covers", f"{of}: {spent}")
     if began:
         lines += text.pair(
-            "Before", f"{text.long_tokens(sum(began) / len(began))} stood before the first word" + (", on average" if began[1:] else "")
+            "Before", f"{text.long_tokens(sum(began) / len(began))} came before the first word" + (", on average" if began[1:] else "")
         )
     if not whole["usd"]:
         return lines
@@ -231,8 +231,8 @@ def whole_lines(
         if name == "conversation":
             lines += _kinds(whole, most)
     at = f" of {dated}" if dated else ""
-    note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. What was written again counts as"
-    note += " what it cost beyond reading it."
+    note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. Tokens that were written"
+    note += " again count at what that cost beyond reading them."
     return [*lines, "", *text.wrap(note)]
 
 
@@ -253,23 +253,23 @@ def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
 
 
 def kind_words(row: dict[str, Any]) -> str:
-    """Return what a row of a conversation's kinds is of."""
+    """Return the words of a row of a conversation's kinds."""
     if row["kind"] not in ("result", "server"):
         return _KINDS.get(row["kind"], row["kind"])
     if not row["name"]:
-        return "results of calls that no transcript has"
+        return "results of calls missing from the transcripts"
     if row["kind"] == "server":
         return f"results of MCP server {text.clean(row['name'])}{_counts(row)}"
     return f"results of {text.clean(row['name'])}{_counts(row)}"
 
 
 def part_words(row: dict[str, Any]) -> str:
-    """Return what a row of a server's tools is of."""
+    """Return the words of a row of a server's tools."""
     return text.clean(row["name"].split("__", 2)[-1]) + _counts(row)
 
 
 def _counts(row: dict[str, Any]) -> str:
-    """Return of how many tools and calls the results of a row are, where that is known."""
+    """Return how many tools and calls the results of a row come from, where that is known."""
     counts = [text.counted(len(row["parts"]), "tool")] if row["parts"] else []
     counts += [text.counted(int(row["used"][0]), "call")] if row.get("used") else []
     return f" ({', '.join(counts)})" if counts else ""

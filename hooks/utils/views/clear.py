@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST = 6  # results of one tier, unless everything is asked for
 _MOST_TAKEN = 8  # results that a clear would take
 _NOW = "--now"
-# Reasons for which it takes an expired result all the same.
+# Reasons against a clear that --now overrides for expired results.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
 # Verdicts that add nothing to an answer in which nothing goes, and to one that says what would go, and when.
@@ -37,7 +37,7 @@ def clear_data(
     running conversation is changed, not its transcript; `share`: its worth in a window of the plan."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
-    taken = {decision.result.id: decision for decision in plan.decisions}
+    decisions = {decision.result.id: decision for decision in plan.decisions}
     going = [rows[result.id] for result in plan.going if result.id in rows and (not done or result.id in handles)]
     context = report["context"]
     return {
@@ -59,8 +59,8 @@ def clear_data(
         "share": share,
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
-        "results": [_going(row, taken[row["id"]].need, handles.get(row["id"])) for row in going],
-        "kept": _kept(plan),
+        "results": [_going(row, decisions[row["id"]].need, handles.get(row["id"])) for row in going],
+        "kept": _held_back(plan),
         "session": report["session"],
         "original": done.original if done else None,
         "trouble": done.trouble if done else "",
@@ -75,42 +75,42 @@ def _going(row: ResultRow, need: float | None, handle: str | None) -> ClearedRow
     }  # fmt: skip
 
 
-def _kept(plan: Plan) -> dict[str, Sums]:
+def _held_back(plan: Plan) -> dict[str, Sums]:
     """Return why expired results stay, and named ones that are pinned: reason -> {`items`, `tokens`}."""
     going, selection = {result.id for result in plan.going}, plan.selection
-    kept: dict[str, Sums] = {}
+    held: dict[str, Sums] = {}
     for decision in plan.decisions:
         meant = _is_named(decision.result, selection) if decision.reason == "pinned" else decision.result.ended or selection.forces
         if decision.result.id not in going and meant and decision.reason not in ("live", "preserved"):
-            have = kept.setdefault(decision.reason, {"items": 0, "tokens": 0})
+            have = held.setdefault(decision.reason, {"items": 0, "tokens": 0})
             have["items"] += 1
             have["tokens"] += decision.tokens
-    return kept
+    return held
 
 
-def _is_named(result: Result, asked: Selection) -> bool:
+def _is_named(result: Result, request: Selection) -> bool:
     """Return whether the user means a result by its id, its tier or a path."""
-    if asked.pattern:
-        return matches(result, asked.pattern)
-    return result.id in asked.ids or result.tier == asked.tier
+    if request.pattern:
+        return matches(result, request.pattern)
+    return result.id in request.ids or result.tier == request.tier
 
 
-def clear_lines(found: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
+def clear_lines(clear: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
     """Return the lines of an answer. `words`: what the user named, to be repeated in the command that would do it."""
-    lines = text.title(_head(found))
-    if not found["items"] and not found["cold"]["items"]:
-        lines += [*text.wrap(_nothing(found)), *_kept_lines(found, command)]
-        if _has_held(found) and not found["now"]:
+    lines = text.title(_head(clear))
+    if not clear["items"] and not clear["cold"]["items"]:
+        lines += [*text.wrap(_nothing(clear)), *_kept_lines(clear, command)]
+        if _has_held(clear) and not clear["now"]:
             lines += ["", "To see what clearing them anyway would bring:", *_command(command, words, _NOW, "--dry-run")]
         return [*lines, *_instead_lines(report, _NOTHING)]
-    if found["items"]:
-        lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
+    if clear["items"]:
+        lines += [*_sum_lines(clear), "", *_result_lines(clear, report, everything)]
     else:
-        lines += _cold_lines(found)
-    lines += [*_kept_lines(found, command), ""]
-    if found["cleared"]:
-        return lines + _done_lines(found, command)
-    return [*lines, *_undone_lines(found, command, words), *_instead_lines(report, _SAID_ABOVE)]
+        lines += _cold_lines(clear)
+    lines += [*_kept_lines(clear, command), ""]
+    if clear["cleared"]:
+        return lines + _done_lines(clear, command)
+    return [*lines, *_undone_lines(clear, command, words), *_instead_lines(report, _SAID_ABOVE)]
 
 
 def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
@@ -118,107 +118,107 @@ def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
     return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
 
 
-def _head(found: Clear) -> str:
+def _head(clear: Clear) -> str:
     """Return the first line: what was done, or when it would pay."""
-    goes = found["pays"] or found["now"]
-    if found["cleared"]:
-        is_paid = found["pays"] or found["sum"]["pays_after"] == 0
-        return "Cleared" if is_paid else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
-    if not found["items"] and not found["cold"]["items"]:
+    goes = clear["pays"] or clear["now"]
+    if clear["cleared"]:
+        is_paid = clear["pays"] or clear["sum"]["pays_after"] == 0
+        return "Cleared" if is_paid else "Cleared, though it " + _when(clear).replace("pays after", "pays only after")
+    if not clear["items"] and not clear["cold"]["items"]:
         return "Nothing to clear"
-    if found["dry_run"]:
-        return "Dry run: this clear " + (_when(found) if goes else _later(found))
-    return "Not cleared: it " + _later(found)
+    if clear["dry_run"]:
+        return "Dry run: this clear " + (_when(clear) if goes else _later(clear))
+    return "Not cleared: it " + _later(clear)
 
 
-def _when(found: Clear) -> str:
+def _when(clear: Clear) -> str:
     """Return when what would go now has paid for itself."""
-    after = found["sum"]["pays_after"]
+    after = clear["sum"]["pays_after"]
     if after is None:
         return "never pays"
     return f"pays after {text.counted(after, 'request')}" if after else "pays at once"
 
 
-def _later(found: Clear) -> str:
-    if found["cold"]["items"] and found["wait_s"]:
-        return f"pays in {text.countdown(found['wait_s'])}, once the cache is cold"
-    after = found["sum"]["pays_after"]
+def _later(clear: Clear) -> str:
+    if clear["cold"]["items"] and clear["wait_s"]:
+        return f"pays in {text.countdown(clear['wait_s'])}, once the cache is cold"
+    after = clear["sum"]["pays_after"]
     return "never pays" if after is None else f"pays only after {text.counted(after, 'request')}"
 
 
-def _nothing(found: Clear) -> str:
-    kept = found["kept"]
-    if found["tier"]:
-        return f"Every result in {found['tier'].capitalize()} stays." if kept else f"{found['tier'].capitalize()} holds no results."
-    if found["ids"]:
-        return "It stays in the context." if kept else "It is out of the context already."
-    of = f" of {text.clean(found['pattern'])}" if found["pattern"] else ""
-    if kept:
+def _nothing(clear: Clear) -> str:
+    held = clear["kept"]
+    if clear["tier"]:
+        return f"Every result in {clear['tier'].capitalize()} stays." if held else f"{clear['tier'].capitalize()} holds no results."
+    if clear["ids"]:
+        return "It stays in the context." if held else "It is out of the context already."
+    of = f" of {text.clean(clear['pattern'])}" if clear["pattern"] else ""
+    if held:
         return f"Everything{of} that has expired stays for now."
-    return f"No result{of} is worth clearing." if found["profile"] == AUTO else f"No result{of} has expired."
+    return f"No result{of} is worth clearing." if clear["profile"] == AUTO else f"No result{of} has expired."
 
 
-def _sum_lines(found: Clear) -> list[text.Line]:
-    sum = found["sum"]
-    left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
+def _sum_lines(clear: Clear) -> list[text.Line]:
+    sum = clear["sum"]
+    left = sum["share"] * clear["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
-    many = text.counted(found["items"], "result")
-    if found["cleared"] or found["pays"] or found["now"]:
-        lines = text.pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {many}, placeholders subtracted")
+    many = text.counted(clear["items"], "result")
+    if clear["cleared"] or clear["pays"] or clear["now"]:
+        lines = text.pair("Leaves", f"{text.long_tokens(clear['tokens'])}{share} from {many}, placeholders subtracted")
     else:
-        lines = text.pair("Now", f"{text.long_tokens(found['tokens'])}{share} would leave, from {many}, placeholders subtracted")
-    planned = text.long_tokens(found["planned_tokens"])
-    if text.long_tokens(found["tokens"]) != planned:
+        lines = text.pair("Now", f"{text.long_tokens(clear['tokens'])}{share} would leave, from {many}, placeholders subtracted")
+    planned = text.long_tokens(clear["planned_tokens"])
+    if text.long_tokens(clear["tokens"]) != planned:
         lines += text.pair("Planned", f"{planned}, because what stays was counted at its longest")
-    if found["thinking"]:
+    if clear["thinking"]:
         again = text.long_tokens(sum["thinking_cost"])
         lines += text.pair(
-            "Thinking", f"{text.long_tokens(found['thinking'])} of reasoning leave too; redoing it would cost {again} of input"
+            "Thinking", f"{text.long_tokens(clear['thinking'])} of reasoning leave too; redoing it would cost {again} of input"
         )
     if not sum["warm"]:
         lines += text.pair(
-            "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(found['tokens'])} shorter"
+            "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(clear['tokens'])} shorter"
         )
-        return lines + _worth(found)
+        return lines + _worth(clear)
     what = "all messages" if sum["all_messages"] else "what follows"
     cost = f"{what}, {text.long_tokens(sum['rewritten'])}, must be written again, which costs {text.long_tokens(sum['cost_now'])} of input"
-    return [*lines, *text.pair("Cache", "warm: " + cost), *_worth(found), *_cold_lines(found)]
+    return [*lines, *text.pair("Cache", "warm: " + cost), *_worth(clear), *_cold_lines(clear)]
 
 
-def _worth(found: Clear) -> list[text.Line]:
-    share = amounts.gain(found["share"])
-    return text.pair("Pays", _pays(found)) + (text.pair("Limit", f"leaves you {share}") if share else [])
+def _worth(clear: Clear) -> list[text.Line]:
+    share = amounts.gain(clear["share"])
+    return text.pair("Pays", _pays(clear)) + (text.pair("Limit", f"leaves you {share}") if share else [])
 
 
-def _pays(found: Clear) -> str:
-    after, likely = found["sum"]["pays_after"], found["likely_requests"]
+def _pays(clear: Clear) -> str:
+    after, likely = clear["sum"]["pays_after"], clear["likely_requests"]
     if not after:
         return "never" if after is None else "at once"
     words = f"after {text.counted(after, 'request')}"
-    if not _is_weighed(found):
+    if not _is_weighed(clear):
         return words + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
-    if found["pays"] or found["now"]:
+    if clear["pays"] or clear["now"]:
         return words
     return words + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
-def _cold_lines(found: Clear) -> list[text.Line]:
+def _cold_lines(clear: Clear) -> list[text.Line]:
     """Return what a clear takes once the cache is cold, where it is worth waiting."""
-    have, wait_s = found["cold"], found["wait_s"]
-    if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
+    have, wait_s = clear["cold"], clear["wait_s"]
+    if clear["cleared"] or clear["pays"] or not have["items"] or not wait_s:
         return []
     many = f"{text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}"
     price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " for free"
     return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 
-def _is_weighed(found: Clear) -> bool:
+def _is_weighed(clear: Clear) -> bool:
     """Return whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
-    return found["profile"] == AUTO and not (found["tier"] or found["ids"])
+    return clear["profile"] == AUTO and not (clear["tier"] or clear["ids"])
 
 
-def _result_lines(found: Clear, report: Report, everything: bool) -> list[text.Line]:
-    wanted = {row["id"] for row in found["results"]}
+def _result_lines(clear: Clear, report: Report, everything: bool) -> list[text.Line]:
+    wanted = {row["id"] for row in clear["results"]}
     rows = [row for row in report["results"] if row["id"] in wanted]
     lines: list[text.Line] = []
     for tier in TIERS:
@@ -229,14 +229,14 @@ def _result_lines(found: Clear, report: Report, everything: bool) -> list[text.L
                 f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
             ]
             shown = mine if everything else mine[:_MOST]
-            lines += [result_line(row, _unused(row, found)) for row in shown]
+            lines += [result_line(row, _unused(row, clear)) for row in shown]
             lines += _smaller_ones(mine, len(shown), ": add --all")
     return lines
 
 
-def _unused(row: ResultRow, found: Clear) -> str:
+def _unused(row: ResultRow, clear: Clear) -> str:
     """Return why a live result goes that the user did not name; "" for any other."""
-    return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(found) else ""
+    return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(clear) else ""
 
 
 def _smaller_ones(rows: list[ResultRow], shown: int, hint: str = "") -> list[str]:
@@ -248,58 +248,58 @@ def _tokens(rows: list[ResultRow]) -> int:
     return sum(row["tokens"] for row in rows)
 
 
-def _kept_lines(found: Clear, command: str) -> list[text.Line]:
+def _kept_lines(clear: Clear, command: str) -> list[text.Line]:
     """Return why expired results stay, and how to clear them anyway."""
-    kept = found["kept"]
-    if not kept:
+    held = clear["kept"]
+    if not held:
         return []
-    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.WHY_KEPT[reason] for reason, have in kept.items())
-    items, tokens = (sum(have[name] for have in kept.values()) for name in ("items", "tokens"))
-    noun = "result" if found["tier"] or found["ids"] else "expired result"
+    reasons = ", ".join((f"{have['items']:,} " if len(held) > 1 else "") + phrases.WHY_KEPT[reason] for reason, have in held.items())
+    items, tokens = (sum(have[name] for have in held.values()) for name in ("items", "tokens"))
+    noun = "result" if clear["tier"] or clear["ids"] else "expired result"
     words = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
-    if "pinned" in kept and (found["tier"] or found["ids"] or found["pattern"]):
+    if "pinned" in held and (clear["tier"] or clear["ids"] or clear["pattern"]):
         words += f" To release a pin: {command} unpin."
     return ["", *text.wrap(words, indent="  ")]
 
 
-def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:
+def _undone_lines(clear: Clear, command: str, words: str) -> list[text.Line]:
     """Return that nothing was changed, with the command that would do it, unless it would lose reasoning and not pay."""
-    goes = found["pays"] or found["now"]
+    goes = clear["pays"] or clear["now"]
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
     if goes:
-        return lines + _command(command, words, _NOW if found["now"] else "")
-    if found["thinking"]:
+        return lines + _command(command, words, _NOW if clear["now"] else "")
+    if clear["thinking"]:
         lines += text.wrap("With this model a clear also loses the reasoning that followed these results, so it is better not to force it.")
-    if found["cold"]["items"] and found["wait_s"]:
+    if clear["cold"]["items"] and clear["wait_s"]:
         lines += ["To clear once the cache is cold:", *_command(command, words)]
-    if not found["thinking"]:
-        held = ", including results held back:" if _has_held(found) else ":"
+    if not clear["thinking"]:
+        held = ", including results held back:" if _has_held(clear) else ":"
         lines += ["To clear now anyway" + held, *_command(command, words, _NOW)]
     return lines
 
 
-def _has_held(found: Clear) -> bool:
+def _has_held(clear: Clear) -> bool:
     """Return whether --now would take more: results that expired and are held back."""
-    return not (found["tier"] or found["ids"]) and any(reason in _HELD for reason in found["kept"])
+    return not (clear["tier"] or clear["ids"]) and any(reason in _HELD for reason in clear["kept"])
 
 
 def _command(command: str, words: str, *flags: str) -> list[text.Line]:
     return phrases.command_lines(" ".join(filter(None, [command, "clear", words, *flags])))
 
 
-def _done_lines(found: Clear, command: str) -> list[text.Line]:
+def _done_lines(clear: Clear, command: str) -> list[text.Line]:
     lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
-    if found["in_place"]:
+    if clear["in_place"]:
         lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
         lines += ["", "To put everything back, or one result:", *phrases.command_lines(f"{command} undo")]
         return lines + phrases.command_lines(f"{command} restore ID --in-place")
-    if found["thinking"]:
+    if clear["thinking"]:
         lines += text.wrap("The reasoning behind them left too. Load the session again before you go on:")
     else:
         lines += text.wrap("Claude Code keeps the old contents until you run:")
-    lines += ["", phrases.resume(found["session"]), "", "To put everything back, or one result:"]
+    lines += ["", phrases.resume(clear["session"]), "", "To put everything back, or one result:"]
     lines += [*phrases.command_lines(f"{command} undo"), *phrases.command_lines(f"{command} restore ID")]
-    return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
+    return lines + text.wrap(clear["trouble"]) if clear["trouble"] else lines
 
 
 def taken_lines(report: Report) -> list[text.Line]:

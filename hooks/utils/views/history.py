@@ -47,10 +47,11 @@ def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False)
     left = len(rows) - len(shown)
     if left:
         lines += text.wrap(f"{text.counted(left, 'earlier result')} left out. Add --all or --last N to see more.")
-    gone = report["calls"] - len(rows)
-    if gone > 0:
+    compacted = report["calls"] - len(rows)
+    if compacted > 0:
         lines += text.wrap(
-            f"{text.counted(gone, 'more call')} of this session {'is' if gone == 1 else 'are'} no longer in the context (compacted)."
+            f"{text.counted(compacted, 'more call')} of this session {'is' if compacted == 1 else 'are'} no longer in the "
+            "context (compacted)."
         )
     return lines
 
@@ -97,7 +98,7 @@ def _whole_note(row: ResultRow, ended: list[int]) -> str:
 
 
 def _note(row: ResultRow, ended: list[int], room: int) -> str:
-    """Return what became of a result, and before it the newest results that its call ended, as many as fit."""
+    """Return how a result ended, and before it the newest results that its call ended, as many as fit."""
     shown = min(len(ended), _ENDED_SHOWN)
     if ended and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
         return text.cut(_did(ended, shown), room)
@@ -257,22 +258,22 @@ _WIDTH, _LEFT, _LINE = 560, 28, 24
 _FONT = "ui-sans-serif, system-ui, sans-serif"
 
 
-def _card_rows(found: LedgerFigures) -> list[tuple[str, str]]:
+def _card_rows(ledger: LedgerFigures) -> list[tuple[str, str]]:
     """Return the quantities as (name, words)."""
-    if not found:
+    if not ledger:
         return []
-    warm = found.get("kept_warm", 0)
+    warm = ledger.get("kept_warm", 0)
     return [
-        ("Kept out of the context", f"{amounts.kept_out(found)} tokens"),
-        ("Cleared from it", f"{amounts.tokens(found['cleared_tokens'])} tokens"),
+        ("Kept out of the context", f"{amounts.kept_out(ledger)} tokens"),
+        ("Cleared from it", f"{amounts.tokens(ledger['cleared_tokens'])} tokens"),
         ("Cache kept warm", f"{warm:,} time" + ("" if warm == 1 else "s")),
-        ("What PopKit cost", "unknown" if found["cost_usd"] is None else amounts.usd(found["cost_usd"])),
+        ("What PopKit cost", "unknown" if ledger["cost_usd"] is None else amounts.usd(ledger["cost_usd"])),
     ]
 
 
-def card(kind: str, found: LedgerFigures, worth: Mapping[str, Figures], sessions: int, day: str, dated: str) -> str:
-    """Return a card of this kind, SVG or MARKDOWN. `found`: the figures since PopKit was installed, `worth`: by period · `day`:
-    today's, such as 2026-10-01 · `dated`: the month of the prices. What is negative is shown as it is."""
+def card(kind: str, ledger: LedgerFigures, worth: Mapping[str, Figures], sessions: int, day: str, dated: str) -> str:
+    """Return a card of this kind, SVG or MARKDOWN. `ledger`: the figures since PopKit was installed, `worth`: by period · `day`: today's,
+    such as 2026-10-01 · `dated`: the month of the prices. Negative amounts are shown, too."""
     installed = worth["installed"]
     is_known = installed["net_usd"] is not None
     net = f"Net {amounts.usd(installed['net_usd'], True)}" if is_known else "Net unknown"
@@ -281,22 +282,22 @@ def card(kind: str, found: LedgerFigures, worth: Mapping[str, Figures], sessions
     method = _METHOD + (f" Prices of {dated}." if dated else "")
     if installed["unpriced"]:
         method += " Requests to a model without a known price are not in the money."
-    return (_svg if kind == SVG else _markdown)(head, net, _card_rows(found), method)
+    return (_svg if kind == SVG else _markdown)(head, net, _card_rows(ledger), method)
 
 
-def _markdown(head: str, net: str, found: list[tuple[str, str]], method: str) -> str:
+def _markdown(head: str, net: str, rows: list[tuple[str, str]], method: str) -> str:
     lines = [f"<!-- {MARK} -->", f"**PopKit: {net[0].lower() + net[1:]}** ({head})", ""]
-    if found:
-        lines += ["| | |", "|---|--:|", *(f"| {name} | {words} |" for name, words in found), ""]
+    if rows:
+        lines += ["| | |", "|---|--:|", *(f"| {name} | {words} |" for name, words in rows), ""]
     return "\n".join([*lines, method, ""])
 
 
-def _svg(head: str, net: str, found: list[tuple[str, str]], method: str) -> str:
+def _svg(head: str, net: str, rows: list[tuple[str, str]], method: str) -> str:
     from html import escape
 
     body = [_svg_text(_LEFT, 40, 15, "#5b6472", escape(f"PopKit · {head}")), _svg_text(_LEFT, 86, 34, "#16202c", escape(net), 700)]
     at = 124
-    for name, words in found:
+    for name, words in rows:
         body.append(_svg_text(_LEFT, at, 15, "#5b6472", escape(name)))
         body.append(_svg_text(_WIDTH - _LEFT, at, 15, "#16202c", escape(words), anchor="end"))
         at += _LINE

@@ -21,13 +21,13 @@ _RETENTION = "popkit retention"
 _LONGEST = 20  # characters of an id that a command is made of
 
 
-def turned_lines(found: Switched, command: str) -> list[text.Line]:
+def turned_lines(switched: Switched, command: str) -> list[text.Line]:
     """Return the answer to `on` and `off`. `command`: how the reader calls us."""
-    name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
+    name = text.cut(text.clean(switched["project"]).strip(), _NAME) or "this project"
     us = called(command)
-    already = "" if found["changed"] else "already "
-    store = text.clean(found["store"])
-    if not found["on"]:
+    already = "" if switched["changed"] else "already "
+    store = text.clean(switched["store"])
+    if not switched["on"]:
         return [
             *text.title(f"Memory is {already}off for {name}"),
             *text.wrap(f"New sessions get no MEMORY.md, and nothing more is learnt. What is remembered stays in {store}."),
@@ -42,13 +42,13 @@ def turned_lines(found: Switched, command: str) -> list[text.Line]:
         *text.title(f"Memory is on for {name}"),
         *text.wrap(
             "When a session ends or is compacted, a process in the background notes the files it worked on, the commands that worked, "
-            f"errors with what fixed them, and what you told it to remember. {_leaves(found)}"
+            f"errors with what fixed them, and what you told it to remember. {_leaves(switched)}"
         ),
         *text.wrap(
-            f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {found['tokens']:,} tokens, which "
-            f"every prompt carries. {command} stats shows what that cost and what it spared."
+            f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {switched['tokens']:,} tokens, "
+            f"which every prompt carries. {command} stats shows what that cost and what it spared."
         ),
-        *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(found['folder'])}."),
+        *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(switched['folder'])}."),
         "To learn from the sessions so far:",
         f"  {us} learn --past",
         "To switch it off:",
@@ -61,16 +61,16 @@ def called(command: str) -> str:
     return "popkit memory" if command == _SHELL else f"{command} memory"
 
 
-def _leaves(found: Switched) -> str:
-    """Return who else sees what is remembered."""
-    parts = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
-    parts += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
+def _leaves(switched: Switched) -> str:
+    """Return a sentence on who else sees the memories."""
+    parts = ["Your own summariser (memory.summariser) is given texts that have grown too long." if switched["summariser"] else ""]
+    parts += ["What is remembered is sent to that server alone (memory.store)." if "://" in switched["store"] else ""]
     return " ".join(filter(None, parts)) or "No model is called, and nothing leaves this machine."
 
 
 def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     """Return which valuable memories are about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
-    many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
+    many = f"{'1 valuable memory' if len(due) == 1 else f'{len(due):,} valuable memories'} will be forgotten by"
     return ["", *text.wrap(f"{many} {day_of(max(due.values()))}: {called(command)} status")]
 
 
@@ -102,5 +102,5 @@ def marks(part: str, row: services.Marked, now: float, memory_command: str) -> l
 
 
 def _is_typed_as_it_is(id: str) -> bool:
-    """Return whether an id can stand in a shell command without quotes."""
+    """Return whether a shell command can hold an id without quotes."""
     return id.isascii() and id.isalnum() and len(id) <= _LONGEST

@@ -48,7 +48,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
 
 
 def head(report: Report) -> list[text.Line]:
-    """Return how full the context is, whether the cache is warm, and what the session has done."""
+    """Return the lines on how full the context is, whether the cache is warm, and what the session has done."""
     return [*context(report), *cache_and_calls(report, False)]
 
 
@@ -165,15 +165,15 @@ def reclaimable(report: Report) -> list[text.Line]:
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
         return ["Reclaimable: nothing"]
-    later = _taken(cold, True, report, " once the cache is cold")
+    later = _clearable(cold, True, report, " once the cache is cold")
     if now == cold:
-        words = _taken(now, False, report, "")
+        words = _clearable(now, False, report, "")
     else:
-        words = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
+        words = f"{_clearable(now, False, report, ' now')}, and {later}" if now["items"] else later
     return text.wrap("Reclaimable: " + words, indent="  ")
 
 
-def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
+def _clearable(have: Sums, cold: bool, report: Report, when: str) -> str:
     states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = text.counted(have["items"], "result" if unused else "expired result")
@@ -188,7 +188,7 @@ def _share(have: Sums, report: Report) -> str:
 
 
 def outcome_lines(report: Report) -> list[text.Line]:
-    """Return what PopKit did to this session, and what that came to."""
+    """Return the changes that PopKit made to this session, and their figures."""
     have, figures = report["cleared"], report["figures"]
     lines = []
     if have["items"]:
@@ -199,7 +199,7 @@ def outcome_lines(report: Report) -> list[text.Line]:
 
 
 def host_changes(report: Report) -> list[text.Line]:
-    """Return what the host itself did to results."""
+    """Return the changes that the host itself made to results."""
     have = report["by_host"]
     words = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
     words += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
@@ -212,9 +212,9 @@ def notes(report: Report) -> list[text.Line]:
     parts = []
     if report["compacted"]:
         parts.append(
-            f"{text.counted(report['compactions'], 'compaction')} has taken {text.counted(report['compacted'], 'live result')} out."
+            f"{text.counted(report['compactions'], 'compaction')} has removed {text.counted(report['compacted'], 'live result')}."
             if report["compactions"] == 1
-            else f"{report['compactions']} compactions have taken {text.counted(report['compacted'], 'live result')} out."
+            else f"{report['compactions']} compactions have removed {text.counted(report['compacted'], 'live result')}."
         )
     if report["abandoned"]:
         parts.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
@@ -223,7 +223,7 @@ def notes(report: Report) -> list[text.Line]:
         parts.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
     measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
     net = (
-        " Reclaimable is what leaves, placeholders subtracted."
+        " Reclaimable tokens are those that would leave, placeholders subtracted."
         if any(report["reclaimable"][when]["items"] for when in ("now", "cold"))
         else ""
     )
@@ -232,7 +232,7 @@ def notes(report: Report) -> list[text.Line]:
 
 
 def _commands(command: str, details: bool, report: Report) -> list[str]:
-    """Return what can be done now."""
+    """Return the commands that can be used now."""
     kind = report["verdict"]["kind"]
     offered = {
         "clear": [("Clear", f"{command} clear")],

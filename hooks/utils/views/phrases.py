@@ -51,7 +51,7 @@ _AT = {
 # Beginnings of the engine's reasons that name the call which ended a result.
 _CAUSES = ("a newer run of", "the action succeeded", "the same content")
 _ENDED_BY_ITS_LIKE = {kind.name: kind.ended for kind in kinds.ALL if kind.ended}
-_WASTE = 5  # columns that a path may lose so as to begin with a whole segment
+_WASTE = 5  # columns that a path may lose to begin with a whole segment
 _AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # the rest does not say which run it is
 _RUN_NAME = 22  # columns
 _LEAST_CAUSE = 6  # columns in which a cause still tells something
@@ -87,7 +87,7 @@ WHY_KEPT = {
 
 
 def agent_of(hosts: Sequence[str]) -> str:
-    """Return the name of what answers in sessions of these hosts."""
+    """Return the name of the agent in sessions of these hosts."""
     if not hosts or list(hosts) == [CLAUDE_CODE]:
         return "Claude"
     return hosts[0] if len(hosts) == 1 else "the model"
@@ -99,13 +99,13 @@ def number(row: ResultRow) -> str:
 
 
 def label(row: ResultRow, columns: int) -> str:
-    """Return a result's label in so many columns, with (fail) for an error."""
+    """Return a result's label cut to `columns`, with (fail) for an error."""
     mark = " (fail)" if row["error"] else ""
     return shortened(row["label"], columns - len(mark)) + mark
 
 
 def shortened(words: str, columns: int) -> str:
-    """Return a label in so many columns: of a path the end is kept, of a command line what it does."""
+    """Return a label cut to `columns`: a path keeps its end, a command line the part that says what it does."""
     words = text.clean(words).strip()
     tool, _, rest = words.partition(" ")
     if text.width(words) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
@@ -121,9 +121,9 @@ def shortened(words: str, columns: int) -> str:
 
 def _path(path: str, columns: int) -> str:
     """Return the end of a path, from the start of a segment where that wastes little room."""
-    kept = text.cut_start(path, columns)
-    at = kept.find("/")
-    return text.ELLIPSIS + kept[at:] if 0 < at <= _WASTE else kept
+    end = text.cut_start(path, columns)
+    at = end.find("/")
+    return text.ELLIPSIS + end[at:] if 0 < at <= _WASTE else end
 
 
 def run_name(label: str, family: str) -> str:
@@ -166,7 +166,7 @@ def resume(session_id: str) -> text.Line:
 
 
 def title(row: ResultRow, columns: int) -> str:
-    """Return a result's number and label in one line of so many columns."""
+    """Return a result's number and label in one line of at most `columns`."""
     return (number(row) + "  " + label(row, columns - len(number(row)) - 2)).rstrip()
 
 
@@ -264,8 +264,8 @@ def verdict(report: Report) -> str:
     return _VERDICTS[advice["kind"]](advice, report)
 
 
-def unasked(report: Report) -> str:
-    """Return the same for somebody who has not asked: what to do now, but not to wait."""
+def notice(report: Report) -> str:
+    """Return the same as a notice that nobody asked for: what to do now, but not to wait."""
     advice = report["verdict"]
     return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
 

@@ -38,13 +38,13 @@ _ALL = {"archived": "all can be restored", "back": "all were put back", "gone": 
 _NOTHING = "No clear or compaction of PopKit has taken anything out of this context."
 
 
-def lines(found: list[Receipt], of_agents: list[Receipt], now: float, everything: bool, command: str) -> list[text.Line]:
+def lines(receipts: list[Receipt], of_agents: list[Receipt], now: float, everything: bool, command: str) -> list[text.Line]:
     """Return the newest receipt whole, the earlier ones and those of subagents in a line each, or whole as well."""
     shown = text.title("What left the context")
-    if not found and not of_agents:
+    if not receipts and not of_agents:
         return [*shown, *text.wrap(_NOTHING)]
-    if found:
-        whole, brief = (found, []) if everything else (found[:1], found[1:])
+    if receipts:
+        whole, brief = (receipts, []) if everything else (receipts[:1], receipts[1:])
         shown += _whole(whole, now)
         shown += _earlier(brief, now, len(brief), " --all shows each", command) if brief else []
         shown += ["", *text.wrap("To put one result back, or all that the last one took:")]
@@ -56,24 +56,24 @@ def lines(found: list[Receipt], of_agents: list[Receipt], now: float, everything
     return shown
 
 
-def _whole(found: list[Receipt], now: float) -> list[text.Line]:
+def _whole(receipts: list[Receipt], now: float) -> list[text.Line]:
     shown: list[text.Line] = []
-    for receipt in found:
+    for receipt in receipts:
         shown += [*([""] if shown else []), *_head(receipt, now), *_results(receipt, None, "")]
     return shown
 
 
-def pane_head(found: list[Receipt], now: float) -> list[text.Line]:
+def pane_head(receipts: list[Receipt], now: float) -> list[text.Line]:
     """Return the newest receipt in a sentence or two; [] where nothing has left."""
-    return _head(found[0], now) if found else []
+    return _head(receipts[0], now) if receipts else []
 
 
-def pane_lines(found: list[Receipt], now: float, width: int, rows: int, command: str) -> list[text.Line]:
+def pane_lines(receipts: list[Receipt], now: float, width: int, rows: int, command: str) -> list[text.Line]:
     """Return the lines below that: its results in about `rows` lines of `width` columns, and a line for each earlier receipt."""
-    if not found:
+    if not receipts:
         return []
-    earlier = _earlier(found[1:], now, _EARLIER, "", command) if found[1:] else []
-    return [*_results(found[0], (width, rows - len(text.laid_out(earlier, width))), f": {command} why"), *earlier]
+    earlier = _earlier(receipts[1:], now, _EARLIER, "", command) if receipts[1:] else []
+    return [*_results(receipts[0], (width, rows - len(text.laid_out(earlier, width))), f": {command} why"), *earlier]
 
 
 def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) -> list[text.Line]:
@@ -97,7 +97,7 @@ def when(receipt: Receipt, now: float) -> str:
 
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
-    """Return when and by whom, what it came to, how much of it can be restored."""
+    """Return the time and cause of a receipt, its sum, and how much of it can be restored."""
     words = when(receipt, now) + ": "
     if receipt["before"] is not None:
         words += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
@@ -124,17 +124,17 @@ def _restorable(receipt: Receipt) -> str:
     return ", ".join([f"{states.count(state):,} {words}" for state, words in _STATES.items() if state in states])
 
 
-def _earlier(found: list[Receipt], now: float, most: int, hint: str, command: str) -> list[text.Line]:
+def _earlier(receipts: list[Receipt], now: float, most: int, hint: str, command: str) -> list[text.Line]:
     shown: list[text.Line] = [""]
-    for receipt in found[:most]:
+    for receipt in receipts[:most]:
         shown += text.wrap(f"{when(receipt, now)}: {_count(receipt)}, {text.short_tokens(receipt['tokens'] or 0)}", indent="  ")
     if hint:
         return shown + text.wrap(f"{command} why{hint}.")
-    return shown + (text.wrap(f"and {len(found) - most:,} more: {command} why --all") if len(found) > most else [])
+    return shown + (text.wrap(f"and {len(receipts) - most:,} more: {command} why --all") if len(receipts) > most else [])
 
 
 def _results(receipt: Receipt, room: tuple[int, int] | None, hint: str) -> list[text.Line]:
-    """Return results below their reasons, what is largest first, in about so much `room` (columns, rows; None: all of them)."""
+    """Return results below their reasons, the largest first, in about `room` (columns, rows; None: all of them)."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for call in sorted(receipt["calls"], key=lambda call: -(call["tokens"] or 0)):
         groups.setdefault(_why(call), []).append(call)

@@ -22,57 +22,57 @@ if TYPE_CHECKING:
 SCHEMA = 3
 
 
-def build(found: Outlook) -> Report:
+def build(outlook: Outlook) -> Report:
     """Return the report of an Outlook (reclaim/outlook.py)."""
-    state, rules = found.state, found.rules
-    now = max(found.at, state.at)
+    state, rules = outlook.state, outlook.rules
+    now = max(outlook.at, state.at)
     ended = [result for result in state.expired.values() if result.ended]
-    rows = _rows([*ended, *state.live.values()], found, now)
+    rows = _rows([*ended, *state.live.values()], outlook, now)
     return {
         "schema": SCHEMA,
         "session": state.session_id,
-        "host": (found.made.index.translated if found.made else "") or name_of(state.session_id),
-        "project": found.project,
-        "transcript": found.transcript,
+        "host": (outlook.made.index.translated if outlook.made else "") or name_of(state.session_id),
+        "project": outlook.project,
+        "transcript": outlook.transcript,
         "enabled": rules.enabled,
         "profile": rules.profile,
         "profile_source": "session" if state.profile else "configuration",
         "calls": state.index,
         "turns": state.turn,
         "at": now,
-        "context": found.context,
+        "context": outlook.context,
         "calibration": state.calibration,
         "tiers": {tier: _tier(tier, rows) for tier in TIERS},
         "expired": _sums([row for row in rows if row["state"] == "expired"]),
-        "reclaimable": {"now": verdict.takes(found.now), "cold": verdict.takes(found.cold)},
+        "reclaimable": {"now": verdict.takes(outlook.now), "cold": verdict.takes(outlook.cold)},
         "cleared": _sums([row for row in rows if row["state"] == "cleared" and row["handle"]]),
-        "by_host": _by_host(rows, found),
-        "figures": _figures(found),
+        "by_host": _by_host(rows, outlook),
+        "figures": _figures(outlook),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
-        "abandoned": found.made.index.abandoned if found.made else 0,
+        "abandoned": outlook.made.index.abandoned if outlook.made else 0,
         "pins": list(state.pins),
         "configured_pins": list(rules.pins),
-        "agents": found.agents,
+        "agents": outlook.agents,
         "partial_reads": _partial_reads(state),
         "results": rows,
-        "doubt": found.doubt,
-        "verdict": found.verdict,
+        "doubt": outlook.doubt,
+        "verdict": outlook.verdict,
     }
 
 
-def _figures(found: Outlook) -> LedgerFigures:
-    """Return what came of the session, with the share of a window that the net is; {} where nothing did."""
-    made = figures.of_ledger(found.ledger)
+def _figures(outlook: Outlook) -> LedgerFigures:
+    """Return the figures of the session, with the share of a window that the net is; {} where nothing was booked."""
+    made = figures.of_ledger(outlook.ledger)
     if made:
-        made["share"] = share_of(found.weights, figures.moved(found.ledger))
+        made["share"] = share_of(outlook.weights, figures.moved(outlook.ledger))
     return made
 
 
-def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:
+def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:
     """Return the rows of results, by number."""
-    state, rules, plans = found.state, found.rules, _plans(found)
-    entered = found.made.conversation.entered if found.made else {}
+    state, rules, plans = outlook.state, outlook.rules, _plans(outlook)
+    entered = outlook.made.conversation.entered if outlook.made else {}
     numbers = {result.id: result.index for result in of}
     rows: list[ResultRow] = []
     for result in sorted(of, key=lambda result: result.index):
@@ -116,26 +116,26 @@ def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:
     return rows
 
 
-def _by_host(rows: list[ResultRow], found: Outlook) -> ByHost:
+def _by_host(rows: list[ResultRow], outlook: Outlook) -> ByHost:
     """Return how many results of the context the host has shortened itself, by how."""
-    in_files = found.made.in_files if found.made else ()
+    in_files = outlook.made.in_files if outlook.made else ()
     return {
         "cleared": sum(row["state"] == "cleared" and not row["handle"] for row in rows),
         "in_files": sum(row["id"] in in_files for row in rows),
         # The only acknowledgment that a read can be.
-        "unchanged": sum(row["kind"] == kinds.ACK and found.rules.tools.of(row["tool"]).operation == READ for row in rows),
+        "unchanged": sum(row["kind"] == kinds.ACK and outlook.rules.tools.of(row["tool"]).operation == READ for row in rows),
     }
 
 
-def _plans(found: Outlook) -> dict[str, Planned]:
-    """Return id of a result that stands in the context -> what is thought of it now, and its action once the cache is cold. What does not
-    pay is held."""
-    if found.now is None or found.cold is None:
+def _plans(outlook: Outlook) -> dict[str, Planned]:
+    """Return id of a result in the context -> what a clear thinks of it now, and its action once the cache is cold. What does not pay is
+    held."""
+    if outlook.now is None or outlook.cold is None:
         return {}
-    cold = {decision.result.id: _action(decision, found.cold) for decision in found.cold.decisions}
+    cold = {decision.result.id: _action(decision, outlook.cold) for decision in outlook.cold.decisions}
     return {
-        decision.result.id: {**decision.to_json(), "action": _action(decision, found.now), "cold": cold.get(decision.result.id)}
-        for decision in found.now.decisions
+        decision.result.id: {**decision.to_json(), "action": _action(decision, outlook.now), "cold": cold.get(decision.result.id)}
+        for decision in outlook.now.decisions
     }
 
 
@@ -250,12 +250,12 @@ def _partial_reads(state: ContextState) -> list[PartialReads]:
         for key, scope in result.parts:
             if key.startswith("read:"):
                 files.setdefault(key[5:], []).append((result.index, scope))
-    found: list[PartialReads] = []
+    rows: list[PartialReads] = []
     for path, reads in files.items():
         numbers = sorted({number for number, _ in reads})
         if len(numbers) > 1:
-            found.append({"path": path, "lines": parts.describe_intervals([scope for _, scope in reads]), "reads": numbers})
-    return found
+            rows.append({"path": path, "lines": parts.describe_intervals([scope for _, scope in reads]), "reads": numbers})
+    return rows
 
 
 def matching(report: Report, pattern: str) -> list[ResultRow]:
@@ -270,5 +270,5 @@ def is_reclaimable(row: ResultRow, cold: bool = False) -> bool:
 
 
 def handle_of(row: ResultRow) -> str:
-    """Return under what a result is archived; "" for one that is not."""
+    """Return the handle under which a result is archived; "" for one that is not."""
     return row.get("handle") or (row["entered"]["handle"] if row["entered"] else "")

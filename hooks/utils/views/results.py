@@ -77,7 +77,7 @@ def _partial_lines(report: Report, everything: bool) -> list[text.Line]:
 
 
 def _path_line(path: str, tail: str) -> text.Line:
-    """Return the end of a path, and what there is to say of it."""
+    """Return the end of a path, and the note on it."""
 
     def lines(columns: int) -> list[str]:
         shown = text.cut(tail, columns // 2)
@@ -144,7 +144,7 @@ _REASONS = {
     "pinned": "it is pinned",
     "small": "its placeholder would be almost as large",
     "unseen": "the model has not seen it yet",
-    "last_word": "it is the newest run of something that no single line of it sums up",
+    "last_word": "it is the newest run of a command, and no single line of it sums it up",
     "preserved": "it is preserved",
     "in_use": f"it was used in the last {worth.LEAST_QUIET} calls",
     "likely": "it is likely to be needed again",
@@ -154,7 +154,7 @@ _REASONS = {
 
 
 def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
-    """Return what a clear does with a result: whether it goes, why, the chance that it is needed again, what clearing it is worth."""
+    """Return a clear's decision on a result: whether it goes, why, the chance that it is needed again, the worth of clearing it."""
     cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
     if plan["action"] == "clear":
         words = f"a clear takes it now: {_REASONS[plan['reason']]}"
@@ -178,7 +178,7 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
 
 
 def _entered(entered: Entered) -> list[text.Line]:
-    """Return what of a result never entered the context, why, and where it is."""
+    """Return how much of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
         return text.pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
     lines = text.pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
@@ -254,7 +254,7 @@ def _end(row: ResultRow, command: str, left: str) -> list[text.Line]:
 
 
 def pinned_lines(before: Report, after: Report, targets: list[str], command: str) -> list[text.Line]:
-    """Return what a pin did, one paragraph a target."""
+    """Return the effect of a pin, one paragraph a target."""
     lines = text.title("Pinned")
     for target in targets:
         row = next((row for row in after["results"] if row["id"] == target), None)
@@ -280,7 +280,7 @@ def _title_line(row: ResultRow) -> text.Line:
 
 
 def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
-    """Return what an unpin did, one paragraph a target."""
+    """Return the effect of an unpin, one paragraph a target."""
     lines = text.title("Unpinned")
     for target in targets:
         row = next((row for row in after["results"] if row["id"] == target), None)

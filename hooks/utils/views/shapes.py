@@ -40,7 +40,7 @@ class Ended(TypedDict):
 
 
 class Planned(Weighed):
-    """What a clear thinks of a result that stands in the context; `cold`: its action once the cache is cold."""
+    """What a clear thinks of a result in the context; `cold`: its action once the cache is cold."""
 
     cold: str | None
 
@@ -78,7 +78,7 @@ class _ResultOfAnyState(TypedDict):
 
 
 class ResultRow(_ResultOfAnyState, total=False):
-    """A result. `plan`: None for what does not stand in the context; `entered`: None for what entered whole. A live one has `expires`; any
+    """A result. `plan`: None for one that is not in the context; `entered`: None for what entered whole. A live one has `expires`; any
     other `ended`, and the `handle` of what is archived of it."""
 
     expires: Expires
@@ -248,7 +248,7 @@ class WarmLimits(TypedDict):
 
 
 class WarmPast(TypedDict):
-    """What keeping it warm would have cost and saved in the user's own sessions. `known`: whether anybody has looked; `hour`: sessions
+    """What keeping it warm would have cost and saved in the user's own sessions. `known`: whether the sessions were read; `hour`: sessions
     whose cache lasts an hour."""
 
     known: bool
@@ -308,7 +308,7 @@ class CompactsCold(TypedDict):
 
 
 class Switched(TypedDict):
-    """What came of `memory on` and `memory off` for a project; `tokens` that MEMORY.md may have."""
+    """The effect of `memory on` and `memory off` for a project; `tokens` that MEMORY.md may have."""
 
     on: bool
     changed: bool

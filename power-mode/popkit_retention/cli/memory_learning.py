@@ -178,7 +178,7 @@ class _Run:
             place = self.places[checkout.key] = self.opened.enter_context(Place(self.environ, began))
         mine = place.project.repository
         counts = place.learn(lesson_of(shown, repository.Repository(mine.key, checkout.root, mine.name)))
-        place.project.learnt(path)
+        place.project.remove_note(path)
         self.learnt.sessions += 1
         self.learnt.added += counts.added
         self.learnt.strengthened += counts.strengthened
@@ -252,7 +252,7 @@ def _unlearnt(place: Place) -> list[str]:
     paths = [path for path in paths_left if _is_session(path)]
     for path in paths_left:
         if path not in paths:
-            place.project.learnt(path)
+            place.project.remove_note(path)
     return paths
 
 

@@ -229,7 +229,7 @@ class Sampler:
 
     def __init__(self, journal: list[Any]) -> None:
         self.cleared_at = journals.clear_times(journal)
-        self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in journals.given(journal)]
+        self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in journals.remembered_texts(journal)]
         self.compactions: list[float] = []
         self.prompt = 0
         self._samples: list[_Sample] = []

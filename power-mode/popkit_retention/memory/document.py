@@ -108,7 +108,7 @@ def _entries(
         why = _hindrance(item, verdicts)
         if not why and not holds_still(entry, verdicts or {}):
             why = NO_MORE
-        if not why and not item.held and says(entry.said):
+        if not why and not item.held and says(entry.wording):
             why = THEIRS
         if why:
             draft.leave_out(entry, why)
