@@ -171,7 +171,7 @@ def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
 
 
 def oracle_by_our_rules(case: Case, room: int) -> list[Message]:
-    return oracle(case, room, compacting.always_whole(case.messages, case.conversation) | compacting.telling_results(case.conversation))
+    return oracle(case, room, compacting.always_whole(case.messages, case.conversation) | compacting.whole_results_of(case.conversation))
 
 
 def as_recorded(case: Case, _room: int) -> list[Message]:

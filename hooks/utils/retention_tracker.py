@@ -190,7 +190,7 @@ class RetentionTracker:
         """End what shows a part of this (key, scope); a scope of None covers every old one."""
         key, scope = part
         for result in list(self.state.live.values()):
-            shows = [have for have in result.parts if parts.deed(have) == key and (scope is None or parts.covers(part, have))]
+            shows = [have for have in result.parts if parts.action_key(have) == key and (scope is None or parts.covers(part, have))]
             if shows and lifecycle.may_expire(result):
                 lifecycle.end(self.state, result, "superseded", ["superseded: " + key], decisions)
 
@@ -234,7 +234,7 @@ def keys_of(pattern: str, cwd: str) -> list[str]:
     if kind == "grep":
         return [parts.content_search(rest, [cwd])[0]]
     if kind == "bash":
-        return [parts.deed(action.part) for action in bash.actions(rest, cwd)]
+        return [parts.action_key(action.part) for action in bash.actions(rest, cwd)]
     return [pattern]
 
 

@@ -228,7 +228,7 @@ def test_a_tampered_record_is_not_shown(shell: Shell, ids: list[str]) -> None:
     _change(shell, ids[2], "content", '"other"')
     code, shown, error = shell("show", ids[2])
     assert (code, shown) == (1, "")
-    assert "does not have its content_hash" in error
+    assert "does not match its content_hash" in error
 
 
 def test_prune_deletes_only_what_is_old_and_says_what_it_did(shell: Shell, ids: list[str]) -> None:

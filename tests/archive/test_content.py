@@ -67,7 +67,7 @@ def test_what_would_grow_beyond_its_bound_stays_plain_and_a_bomb_is_not_opened()
     text = "x" * 5_000
     for most in (4_999, 5_000):
         assert decompress_content(compress_content(text, most), most) == text
-    with pytest.raises(RetentionIntegrityError, match="grows to more than 4,999 bytes"):
+    with pytest.raises(RetentionIntegrityError, match="expands to more than 4,999 bytes"):
         decompress_content(compress_content(text), 4_999)
 
 

@@ -84,7 +84,7 @@ def test_a_hold_ends_at_its_own_date_or_when_it_is_released_and_only_once(db: sq
 
 @pytest.mark.parametrize(("scope", "target"), [("everything", "x"), (ITEM, ""), ("", "x")])
 def test_a_hold_about_nothing_is_refused(db: sqlite3.Connection, scope: str, target: str) -> None:
-    with pytest.raises(ValueError, match="a hold is about"):
+    with pytest.raises(ValueError, match="a hold names one of these"):
         add_hold(db, hold(scope, target))
     assert holds(db) == []
 
@@ -225,7 +225,7 @@ def test_a_content_comes_back_under_no_other_handle(db: sqlite3.Connection, hand
     (id,) = fill(db, 1)
     fill(db, 2)
     delete_records(db, [id], NOW)
-    with pytest.raises(RetentionIntegrityError, match="does not have its content_hash"):
+    with pytest.raises(RetentionIntegrityError, match="does not match its content_hash"):
         bring_back(db, [Returning(id, CHAIN, new(0, content='"other"'))], NOW)
     assert not is_there(db, id)
 

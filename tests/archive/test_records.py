@@ -12,7 +12,7 @@ from hooks.utils import archive
 from hooks.utils.archive import Chain, add_records, archive_chain, find_records, prune, retrieve_record, stats
 from hooks.utils.archive.records import digest, handle
 from hooks.utils.policy import globs
-from hooks.utils.reclaim.restoring import NotFound, meant
+from hooks.utils.reclaim.restoring import NotFound, records_for
 from hooks.utils.state.archived import matching
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
@@ -205,7 +205,7 @@ def test_an_unknown_name_costs_the_same_in_a_large_archive(db: sqlite3.Connectio
 
     def ask(word: str) -> None:
         with pytest.raises(NotFound):
-            meant(db, word, "session-1", "/home/dev/shop")
+            records_for(db, word, "session-1", "/home/dev/shop")
 
     for word in ("credentials", "src/nowhere.py", "../b.c", "npm run nothing", "toolu_none", "abcd2345"):
         assert _steps(db, lambda: ask(word)) < 20, f"{word}: of 4,000 records none is walked through"  # noqa: B023  it is called here

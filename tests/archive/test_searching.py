@@ -232,7 +232,7 @@ def test_an_index_that_lost_or_gained_records_is_found(db: sqlite3.Connection) -
     db.execute("INSERT INTO indexed VALUES (1, 1, 0)")
     assert archive.verify(db).problems == []
     db.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', 2, ?)", (index.EVERY,))
-    assert archive.verify(db).problems == ["1 record is gone from the search index"]
+    assert archive.verify(db).problems == ["1 record is no longer in the search index"]
     db.execute("INSERT INTO indexed VALUES (99, 1, 0)")
     assert archive.verify(db).problems[0] == "1 record is in the search index but not in the archive"
     assert retrieve(db, ids[0])

@@ -234,10 +234,10 @@ def test_an_id_that_is_none_is_an_error(db: sqlite3.Connection, id: object) -> N
     [
         (4, "content", None, "is hot and has no content$"),
         (4, "content", '"other"', "content_hash"),
-        (4, "content", b"\xff\xfe", "no text"),
+        (4, "content", b"\xff\xfe", "not text"),
         (4, "content_hash", "0" * 64, "content_hash"),
         (2, "content_compressed", None, "is warm and has no content_compressed"),
-        (2, "content_compressed", b"\x1f\x8bgarbage", "cannot be opened"),
+        (2, "content_compressed", b"\x1f\x8bgarbage", "cannot be decompressed"),
         (2, "content_compressed", "text", "bytes"),
         (2, "content_hash", "0" * 64, "content_hash"),
         (0, "content_hash", "", "is cold and has no content_hash"),

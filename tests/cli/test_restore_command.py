@@ -122,16 +122,16 @@ def test_since_prints_all_that_was_cleared_since(cleared: Cleared) -> None:
     ("words", "said"),
     [
         ([], "restore takes ID, PATH or --since TIME"),
-        (["abcd2345"], 'nothing that was cleared goes by "abcd2345"'),
-        (["docs/*.md"], "nothing that was cleared goes by"),
+        (["abcd2345"], 'nothing cleared is called "abcd2345"'),
+        (["docs/*.md"], "nothing cleared is called"),
         (["T3"], "T3 was not cleared. It is still in the context"),
         (["T99"], "there is no call T99"),
         (["--since", "soon"], "--since takes a time such as 2h"),
         (["T5", "--since", "1h"], "restore takes ID, PATH or --since TIME"),
         (["--nonsense"], "unknown flag"),
         (["T3", "--in-place"], "T3 was not cleared"),
-        (["../../etc/passwd"], "nothing that was cleared goes by"),
-        (["x\x1b[2J"], "nothing that was cleared goes by"),
+        (["../../etc/passwd"], "nothing cleared is called"),
+        (["x\x1b[2J"], "nothing cleared is called"),
     ],
 )
 def test_a_mistake_exits_1_and_prints_nothing(cleared: Cleared, words: list, said: str) -> None:

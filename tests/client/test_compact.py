@@ -128,12 +128,12 @@ def test_dead_results_are_placeholders_and_come_back_whole(story: Story):
 
 def test_pictures_that_cannot_be_carried_are_named(story: Story):
     (pasted,) = [text for text in words(story.requests["after 1"], "user") if text.startswith("see ")]
-    assert pasted.endswith("\n[An image stood here. A compaction cannot carry it: ask for it again if you need to see it.]")
+    assert pasted.endswith("\n[An image was here. A compaction cannot carry it: ask for it again if you need to see it.]")
     shown = result(story.requests["after 1"], "toolu_see_0_0")
     assert shown.startswith("[PopKit cleared Read picture.png ")
     assert "popkit restore " in shown
     for stage in AFTER:
-        assert story.requests[stage].text.count("An image stood here.") == 1, stage
+        assert story.requests[stage].text.count("An image was here.") == 1, stage
 
 
 def test_thinking_does_not_survive_and_never_stands_twice(story: Story):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.planning import Selection
 from hooks.utils.reclaim import clearing, undoing
 from hooks.utils.reclaim.access import Refused
 from hooks.utils.state import live
@@ -84,7 +84,7 @@ def site(world: Reclaimed, session_id: str) -> tuple:
 
 def clear(world: Reclaimed, session_id: str, with_thinking: bool = True) -> clearing.Cleared:
     where, path, now = site(world, session_id)
-    done = clearing.clear(where, path, now, Asked(now=True), with_thinking=with_thinking)[1]
+    done = clearing.clear(where, path, now, Selection(now=True), with_thinking=with_thinking)[1]
     assert done is not None
     assert {plain(use_id) for use_id in done.handles} == {RUN, READ}
     return done
@@ -220,7 +220,7 @@ def cleared_if_possible(world: Reclaimed, session_id: str) -> clearing.Cleared |
     """What a clear with thinking did to a session of any kind; None where it is refused, or there is nothing to clear."""
     where, path, now = site(world, session_id)
     try:
-        return clearing.clear(where, path, now, Asked(now=True), with_thinking=True)[1]
+        return clearing.clear(where, path, now, Selection(now=True), with_thinking=True)[1]
     except Refused:
         return None
 

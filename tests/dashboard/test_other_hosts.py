@@ -85,7 +85,7 @@ def test_one_of_them_is_shown_whole_and_offers_nothing(shared: Board, id: str, c
     before = theirs(shared)
     told = shared.session(id)
     assert (told["report"]["calls"], told["report"]["host"], told["deeds"]) == (calls, host, [])
-    assert told["session"]["verdict"]["words"] == f"Nothing to do: {host} keeps this session itself, so nothing leaves it but by /compact"
+    assert told["session"]["verdict"]["words"] == f"Nothing to do: {host} keeps this session itself, so only /compact removes anything"
     assert told["doubt"] == ""
     assert told["session"]["context"]["tokens"] > 0
     assert shared.get(f"/api/sessions/{id}/series")["points"]

@@ -123,7 +123,7 @@ def failing(error: Exception) -> None:
 
 
 def same(one: Findings, other: Findings) -> bool:
-    return (list(one.names), list(one.telling)) == (list(other.names), list(other.telling))
+    return (list(one.names), list(one.failures)) == (list(other.names), list(other.failures))
 
 
 def waited_for(made: Outlines, many: int) -> int:

@@ -47,11 +47,11 @@ def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("clear", "nothing was changed: OpenCode keeps this session itself, so nothing leaves it but by /compact"),
-        ("cold on", "OpenCode keeps this session itself, so nothing leaves it but by /compact"),
+        ("clear", "nothing was changed: OpenCode keeps this session itself, so only /compact removes anything"),
+        ("cold on", "OpenCode keeps this session itself, so only /compact removes anything"),
         ("warm on", "OpenCode lets no plugin send a request over the cached prompt"),
         ("native on", "clearing by the provider is switched on in Claude Code's settings"),
-        ("", "Nothing to do: OpenCode keeps this session itself, so nothing leaves it but by /compact"),
+        ("", "Nothing to do: OpenCode keeps this session itself, so only /compact removes anything"),
     ],
 )
 def test_what_cannot_be_is_said(guest: Guest, words: str, says: str) -> None:

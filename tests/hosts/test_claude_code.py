@@ -228,11 +228,11 @@ def test_where_there_is_none_it_is_empty(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "contained"),
     [("pnpm test", True), ("always use PNPM test", True), ("src/cart.ts", True), ("npm test", False), ("cart.t", False), ("", False)],
 )
-def test_it_says_a_text_as_whole_words_however_it_is_wrapped(text: str, says: bool):
-    assert OwnMemory("", "Always use\n  pnpm   test.", {"files.md": "`src/cart.ts` holds the cart"}).says(text) is says
+def test_it_says_a_text_as_whole_words_however_it_is_wrapped(text: str, contained: bool):
+    assert OwnMemory("", "Always use\n  pnpm   test.", {"files.md": "`src/cart.ts` holds the cart"}).contains(text) is contained
 
 
 def test_a_file_that_cannot_be_read_says_nothing(folder: Path, tmp_path: Path):

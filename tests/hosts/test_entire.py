@@ -43,7 +43,7 @@ def test_of_the_checkpoints_of_a_session_the_last_counts(tmp_path) -> None:
     other = checkpoint(tmp_path / "cd" / "2" / "1", data, session="s2")
     found, skipped = found_in(tmp_path)
     assert sorted(found) == sorted([str(last), str(other)])
-    assert skipped == ["an earlier checkpoint of a session that is there", "the condensed copy of a checkpoint, without results"]
+    assert skipped == ["an earlier checkpoint of a session with a later one", "the condensed copy of a checkpoint, without results"]
     assert survey.survey([str(tmp_path)], ["spec"], [300], 1)["sessions"] == 2
 
 

@@ -143,7 +143,7 @@ def test_what_is_not_there_is_left_out_with_its_reason(tmp_path: Path):
     path, said = stores.database(tmp_path, worked()), []
     (tmp_path / "notes.db").write_text("no database")
     assert find([f"{path}/ses_none", str(tmp_path / "notes.db")], lambda *why: said.append(why))[0].address.endswith("notes.db")
-    assert said == [(f"{path}/ses_none", "cannot be read: no session ses_none is in this database")]
+    assert said == [(f"{path}/ses_none", "cannot be read: this database has no session ses_none")]
 
 
 # --- while OpenCode runs -----------------------------------------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ def test_an_index_holds_for_a_session_that_has_grown_since(tmp_path: Path):
         later = "SELECT 'msg_9', session_id, time_created * 2, 0, data FROM message WHERE id = 'msg_0000'"
         running.execute(f"INSERT INTO message {later}")
         running.execute("INSERT INTO part VALUES ('prt_9', 'msg_9', ?, 0, 0, ?)", (SESSION, '{"type": "text", "text": "more"}'))
-        assert len(list(entries.read(f"{path}/{SESSION}", index.size, index.telling))) == sum(index.telling)
-        assert len(list(entries.read(f"{path}/{SESSION}", entries.ALL, index.telling))) == sum(index.telling) + 1
+        assert len(list(entries.read(f"{path}/{SESSION}", index.size, index.relevant))) == sum(index.relevant)
+        assert len(list(entries.read(f"{path}/{SESSION}", entries.ALL, index.relevant))) == sum(index.relevant) + 1
 
 
 # --- what is broken, huge or of another version -------------------------------------------------------------------------------------------

@@ -264,11 +264,11 @@ def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
         (b'{"level":"info"}', "line 4, the last one, is incomplete"),
         (b"nonsense", "line 4, the last one, is incomplete"),
         (b'{"type":"user"}\r\n', "line 4 ends in CR LF"),
-        (b"nonsense\n", "line 4 is no JSON object"),
-        (b"[1]\n", "line 4 is no JSON object"),
-        (b'{"type":"user","text":"\xff"}\n', "line 4 is no UTF-8"),
-        (b'{"type":"system","uuid":"u2","parentUuid":"u3"}\n', "line 4: an entry stands in it twice"),
-        (b'{"type":"of tomorrow","uuid":"u4","parentUuid":"u3"}\n', "an entry of a type that is not known: of tomorrow"),
+        (b"nonsense\n", "line 4 is not a JSON object"),
+        (b"[1]\n", "line 4 is not a JSON object"),
+        (b'{"type":"user","text":"\xff"}\n', "line 4 is not UTF-8"),
+        (b'{"type":"system","uuid":"u2","parentUuid":"u3"}\n', "line 4: it repeats an entry"),
+        (b'{"type":"of tomorrow","uuid":"u4","parentUuid":"u3"}\n', "an entry of an unknown type: of tomorrow"),
         (b'{"type":"user","uuid":"u4","parentUuid":"lost"}\n', "the entry that it follows is not in the file"),
     ],
 )
@@ -296,7 +296,7 @@ def test_what_was_written_behind_it_on_the_same_line_is(lines, tmp_path):
     lines.prompt()
     lines.write(path)
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
-    assert doubts(path, b'{"type":"user"}\n') == ["line 1 is no JSON object"]
+    assert doubts(path, b'{"type":"user"}\n') == ["line 1 is not a JSON object"]
 
 
 def test_what_is_odd_on_a_rewound_branch_or_before_a_compaction_is_no_doubt(lines, tmp_path):

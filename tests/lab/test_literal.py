@@ -59,7 +59,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         transcript = folder / "sofar.jsonl"
         transcript.write_bytes(b"".join(lines[:here]))
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
-        found = clearing.prospect(site, str(transcript), request.sent_at, planning.Asked()).plan
+        found = clearing.prospect(site, str(transcript), request.sent_at, planning.Selection()).plan
         newest = reconciling.reconcile(site, str(transcript)).conversation.newest
         watching = Watching(policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)

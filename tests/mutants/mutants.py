@@ -102,8 +102,8 @@ MUTANTS = [
     Mutant(
         "npm t is npm test",
         "commandline/runs.py",
-        'if name in ("t", "tst") and not spoken:',
-        'if name == "tst" and not spoken:',
+        'if name in ("t", "tst") and not is_explicit:',
+        'if name == "tst" and not is_explicit:',
         "commandline/test_runs.py",
     ),
     Mutant(
@@ -145,8 +145,8 @@ MUTANTS = [
     Mutant(
         "an error is ended by the later success of the same action",
         "engine.py",
-        '"error:" + found.action',
-        '"error" + found.action',
+        '"error:" + classified.action',
+        '"error" + classified.action',
         "test_errors.py",
     ),
     Mutant(
@@ -159,14 +159,14 @@ MUTANTS = [
     Mutant(
         "a search that exits 1 with no output is no error",
         "classify.py",
-        "outcome.error and not _found_nothing(found, outcome)",
+        "outcome.error and not _is_empty_search(classified, outcome)",
         "outcome.error",
         "test_errors.py",
     ),
     Mutant(
         "a failing run is not preserved: its next run ends it",
         "classify.py",
-        'if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:',
+        'if operation in tools.SHELLS and "supersede" in rules.tier_rule(classified.tier).events:',
         "if False:",
         "commandline/test_runs.py",
     ),
@@ -202,15 +202,15 @@ MUTANTS = [
     Mutant(
         "an edit that fails ends nothing",
         "classify.py",
-        "found.edits = ()",
-        "found.edits = found.edits",
+        "classified.edits = ()",
+        "classified.edits = found.edits",
         "test_edits.py",
     ),
     Mutant(
         "a commit that fails ends nothing",
         "classify.py",
-        "found.commits = False",
-        "found.commits = found.commits",
+        "classified.commits = False",
+        "classified.commits = found.commits",
         "test_commits.py",
     ),
     Mutant(
@@ -252,7 +252,7 @@ MUTANTS = [
     Mutant(
         "an answer that the file is unchanged touches the earlier read",
         "engine.py",
-        '_touch_key(state, "read:" + found.subjects[0])',
+        '_touch_key(state, "read:" + classified.subjects[0])',
         "pass",
         "commandline/test_partial_reads.py",
     ),
@@ -296,8 +296,8 @@ MUTANTS = [
     Mutant(
         "unasked, a clear takes nothing that lives",
         "planning.py",
-        "return result.ended is not None and (not asked.pattern or",
-        "return (not asked.pattern or",
+        "return result.ended is not None and (not selection.pattern or",
+        "return (not selection.pattern or",
         "test_planning.py test_planning_laws.py",
     ),
     Mutant(
@@ -473,7 +473,7 @@ MUTANTS = [
     Mutant(
         "under auto a path speaks of what is of it alone",
         "planning.py",
-        '    if asked.pattern and not matches(result, asked.pattern):\n        return "live"\n',
+        '    if selection.pattern and not matches(result, selection.pattern):\n        return "live"\n',
         "",
         "test_planning_by_worth.py test_planning_laws.py",
     ),
@@ -543,15 +543,15 @@ MUTANTS = [
     Mutant(
         "asking again costs a request over the whole prompt",
         "worth.py",
-        "asked = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)",
-        "asked = INTERRUPTION * MISS_OUTPUT * prices.output",
+        "interruption = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)",
+        "interruption = INTERRUPTION * MISS_OUTPUT * prices.output",
         "test_worth.py",
     ),
     Mutant(
         "a miss counts as many times as caution says",
         "worth.py",
-        "situation.tuned.caution * candidate.need * missed",
-        "candidate.need * missed",
+        "situation.tuned.caution * candidate.need * miss",
+        "candidate.need * miss",
         "test_worth.py",
     ),
     Mutant(
@@ -728,8 +728,8 @@ MUTANTS = [
     Mutant(
         "an outline is counted before it is written",
         "placeholder.py",
-        "kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0",
-        "kept = 0",
+        "outline_tokens = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0",
+        "outline_tokens = 0",
         "test_planning_by_worth.py test_planning_laws.py",
     ),
     Mutant(
@@ -822,7 +822,7 @@ MUTANTS = [
     Mutant(
         "a call that was interrupted is over once the user speaks on",
         "messages.py",
-        "if run.is_answered or (says and message.role == USER):",
+        "if run.is_answered or (has_text and message.role == USER):",
         "if run.is_answered:",
         "test_messages.py",
     ),
@@ -942,15 +942,15 @@ MUTANTS = [
     Mutant(
         "of a window nothing is claimed whose error is more than a third",
         "limits.py",
-        "found[1] > WIDEST * abs(found[0])",
-        "found[1] > abs(found[0])",
+        "estimate[1] > WIDEST * abs(estimate[0])",
+        "estimate[1] > abs(estimate[0])",
         "test_limits.py",
     ),
     Mutant(
         "what a clear takes is written once less in the cold, and then read",
         "limits.py",
-        '"read": gone * (requests - 1)',
-        '"read": gone * requests',
+        '"read": removed * (requests - 1)',
+        '"read": removed * requests',
         "test_limits.py",
     ),
     Mutant(

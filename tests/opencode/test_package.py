@@ -75,7 +75,7 @@ def test_the_sidebar_the_pane_and_the_command_tell_of_the_session(server: Server
         terminal.type("/popkit-pane")
         terminal.wait("PopKit: the pane, live")
         terminal.press(ENTER, "1 Now  2 Results  3 Saved  4 Settings  5 Bill")
-        terminal.wait("OpenCode keeps this session itself, so nothing leaves it but by /compact")
+        terminal.wait("OpenCode keeps this session itself, so only /compact removes anything")
         terminal.press("2", r"T1\s+read src/big\.js .* read again at T2")
         terminal.press("4", "Refused .*lets no plugin send a request over the cached prompt")
         terminal.press(ESCAPE, r"(?s)\A((?!1 Now  2 Results).)*\Z")

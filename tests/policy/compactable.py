@@ -41,7 +41,7 @@ class Talk(Conversing):
 
     def say(self, role: str, text: str) -> None:
         self.rows.append(Message(role, text))
-        self.conversation.said(len(text) // 3)
+        self.conversation.add_text(len(text) // 3)
 
     def call(self, tool: str, tool_input: dict, text: str | None = None, failed: bool = False, **how):
         id = how.get("id") or f"T{self.steps + 1}"

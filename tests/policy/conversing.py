@@ -43,10 +43,10 @@ class Conversing(Scenario):
         self.conversation.sent(Usage(last + self.conversation.unsent, self.at, "m", ttl_s))
 
     def think(self, tokens: int) -> None:
-        self.conversation.said(0, tokens)
+        self.conversation.add_text(0, tokens)
 
     def plan(self, model: NeedModel = NEVER, cold: bool = True, priced: Prices | None = None, **asked) -> planning.Plan:
-        return planning.plan(self.conversation, planning.Asked(**asked), self.at, model, priced or prices(), cold, TUNED)
+        return planning.plan(self.conversation, planning.Selection(**asked), self.at, model, priced or prices(), cold, TUNED)
 
     def going(self, *given, **how) -> list[str]:
         return ids(self.plan(*given, **how).having(planning.CLEAR))

@@ -70,7 +70,7 @@ def test_the_reason_says_whether_git_could_tell(session: Scenario):
     session.bash("git commit -m x", committed=["/p/a.py"])
     session.bash("git commit -m y")
     assert session.reasons("T1") == "its file was committed: Bash git commit -m x"
-    assert session.reasons("T2") == "a commit whose files git could not tell: Bash git commit -m y"
+    assert session.reasons("T2") == "a commit whose files git could not list: Bash git commit -m y"
 
 
 def test_without_the_commit_event_a_commit_ends_nothing():

@@ -51,12 +51,12 @@ def told() -> Told:
 
 def two_results(told: Told) -> Conversation:
     """The user says 50 tokens; system and tools have 20,000; each answer says 10 and calls for a result, of 400 tokens and of 600."""
-    told.conversation.said(50)
+    told.conversation.add_text(50)
     told.sent(20_050)
-    told.conversation.said(10)
+    told.conversation.add_text(10)
     told.result("a", 400)
     told.sent(20_460)
-    told.conversation.said(10)
+    told.conversation.add_text(10)
     told.result("b", 600)
     return told.conversation
 
@@ -131,7 +131,7 @@ def test_no_result_stands_before_the_beginning(told):
 def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(told):
     conversation = two_results(told)
     told.sent(21_070)
-    conversation.said(0, 700)
+    conversation.add_text(0, 700)
     told.compact("b")
     assert told.places == {"b": (20_000, 3)}
     assert (conversation.last.tokens, conversation.unsent, conversation.unseen) == (0, 0, set())
@@ -139,7 +139,7 @@ def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(told):
     assert not conversation.last.is_warm(told.at)
     assert conversation.prompt == 20_000
     assert conversation.thinking_behind("b") == 0
-    conversation.said(300)
+    conversation.add_text(300)
     told.sent(20_300)
     told.result("c", 400)
     assert (told.places["c"], conversation.requests_behind("b"), conversation.base) == ((20_300, 4), 1, 20_000)
@@ -194,7 +194,7 @@ def thoughtful(told: Told) -> Conversation:
     """Before each of three calls it is thought: 100 tokens, 40 and 7."""
     for number, (id, tokens) in enumerate({"a": 100, "b": 40, "c": 7}.items()):
         told.sent(20_000 + number * 500)
-        told.conversation.said(10, tokens)
+        told.conversation.add_text(10, tokens)
         told.result(id, 400)
     return told.conversation
 
@@ -203,7 +203,7 @@ def test_what_was_thought_by_later_answers_stands_behind_a_result(told):
     conversation = thoughtful(told)
     assert [conversation.thinking_behind(id) for id in "abc"] == [47, 7, 0]
     told.sent(22_000)
-    conversation.said(0, 1_000)
+    conversation.add_text(0, 1_000)
     assert [conversation.thinking_behind(id) for id in "abc"] == [1_047, 1_007, 1_000]
 
 
@@ -213,7 +213,7 @@ def test_what_was_thought_behind_a_place_can_leave(told):
     assert [conversation.thinking_behind(id) for id in "abc"] == [40, 0, 0]
     conversation.unthought("of a branch that was left")
     told.sent(22_000)
-    conversation.said(0, 1_000)
+    conversation.add_text(0, 1_000)
     assert [conversation.thinking_behind(id) for id in "abc"] == [1_040, 1_000, 1_000]
 
 

@@ -11,7 +11,7 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
-from hooks.utils.policy.door.outputs import told_in as failures_in
+from hooks.utils.policy.door.outputs import failures_in
 from hooks.utils.policy.tools import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples

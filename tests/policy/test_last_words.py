@@ -76,12 +76,12 @@ def test_what_stands_says_of_each_run_what_the_whole_said_last(profile: str, his
     shown = standing(session, texts, gone)
     for id, verdict in last_words(session).values():
         assert id not in gone or plain(verdict) in shown[id].partition("\n")[2], "its placeholder says it"
-        if not (plan.asked.forces or id not in gone):
+        if not (plan.selection.forces or id not in gone):
             assert len(session.result(id).subjects) <= 2, "unasked none goes whose last word may be another command's"
     for decision in plan.having(planning.CLEAR):
         if decision.result.id in texts:
             assert decision.placeholder < decision.result.tokens
-            assert plan.asked.forces or len(shown[decision.result.id]) < len(texts[decision.result.id])
+            assert plan.selection.forces or len(shown[decision.result.id]) < len(texts[decision.result.id])
 
 
 def _failed_then_passed(profile: str | None, then: str) -> tuple[Conversing, dict[str, str]]:

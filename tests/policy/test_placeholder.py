@@ -26,7 +26,7 @@ from hooks.utils.policy.placeholder import (
     outline,
     outline_of,
     placeholder,
-    said_of,
+    verdict_line,
     why,
     with_outline,
 )
@@ -222,8 +222,8 @@ def test_no_key_of_a_failure_stays():
 @given(texts, st.booleans(), st.booleans())
 def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: str, failed: bool, superseded: bool):
     result, kept = ran(text, failed, *(["pytest"] if superseded else []))
-    assert kept.startswith(said_of(result))
-    assert len(kept.removeprefix(said_of(result))) <= len(text) // 10 + len(" -- ")
+    assert kept.startswith(verdict_line(result))
+    assert len(kept.removeprefix(verdict_line(result))) <= len(text) // 10 + len(" -- ")
     assert set(kept) <= OUTLINE_CHARS
     notice = placeholder("Bash pytest", "a newer one follows", "abcd2345")
     assert handle_in(with_outline(notice, kept)) == "abcd2345"

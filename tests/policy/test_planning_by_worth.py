@@ -7,7 +7,7 @@ import pytest
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import planning, worth
 from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.planning import CLEAR, Asked
+from hooks.utils.policy.planning import CLEAR, Selection
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from tests.policy.conversing import LARGE, LONG, SURE, Conversing
@@ -47,10 +47,12 @@ def test_whether_the_cache_is_cold_the_clock_tells_where_nobody_else_does():
     session = quiet()
     last = session.conversation.last
     for seconds, going in ((0, 0), (299, 0), (300, 3), (9_000, 3)):
-        plan = planning.plan(session.conversation, Asked(), last.until + seconds, NeedModel({"bias": -30.0}), prices())
+        plan = planning.plan(session.conversation, Selection(), last.until + seconds, NeedModel({"bias": -30.0}), prices())
         assert (len(plan.having(CLEAR)), plan.sum.warm) == (going, seconds < 300)
     session.compact("T2")
-    assert planning.plan(session.conversation, Asked(), last.until, SURE, prices()).sum.warm is False, "nothing of before is in the cache"
+    assert planning.plan(session.conversation, Selection(), last.until, SURE, prices()).sum.warm is False, (
+        "nothing of before is in the cache"
+    )
 
 
 def test_what_is_surely_needed_stays_even_if_it_has_expired():

@@ -8,17 +8,17 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import globs, planning, worth
 from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Asked
+from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Selection
 from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import ACTS, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ASKED = st.one_of(
-    st.builds(Asked, now=st.booleans()),
-    st.builds(Asked, tier=st.sampled_from(TIERS), now=st.booleans()),
-    st.builds(Asked, ids=st.lists(st.sampled_from([f"T{n}" for n in range(1, 31)]), min_size=1).map(tuple)),
-    st.builds(Asked, pattern=st.sampled_from(["*.py", "0.py", "npm*", "**", "none"]), now=st.booleans()),
+    st.builds(Selection, now=st.booleans()),
+    st.builds(Selection, tier=st.sampled_from(TIERS), now=st.booleans()),
+    st.builds(Selection, ids=st.lists(st.sampled_from([f"T{n}" for n in range(1, 31)]), min_size=1).map(tuple)),
+    st.builds(Selection, pattern=st.sampled_from(["*.py", "0.py", "npm*", "**", "none"]), now=st.booleans()),
 )
 MODELS = st.builds(
     lambda bias, quiet, size: NeedModel({"bias": bias, "quiet": quiet, "size": size}),
@@ -44,7 +44,7 @@ class Planning:
     def weighs(self) -> bool:
         return self.session.conversation.rules.weighs
 
-    def __call__(self, asked: Asked, cold: bool = True, priced=None) -> planning.Plan:
+    def __call__(self, asked: Selection, cold: bool = True, priced=None) -> planning.Plan:
         session = self.session
         return planning.plan(session.conversation, asked, session.at, self.model, priced or self.priced, cold, TUNED)
 
@@ -53,11 +53,11 @@ plannings = st.builds(
     Planning, ACTS, st.sampled_from([0, 2, worth.LEAST_QUIET, 30]), st.sampled_from([0, 0, 1, 4]), st.sampled_from([0.6, 1.0, 1.7]),
     st.sampled_from(["spec", "auto", "auto"]), MODELS, PRICES,
 )  # fmt: skip
-paths = st.builds(Asked, pattern=st.sampled_from(["", "", "", "*.py", "0.py", "npm*", "**", "none"]))
+paths = st.builds(Selection, pattern=st.sampled_from(["", "", "", "*.py", "0.py", "npm*", "**", "none"]))
 
 
 @given(plannings, ASKED, st.booleans())
-def test_every_result_that_stands_in_the_context_has_one_decision_with_its_reason(planned: Planning, asked: Asked, cold: bool):
+def test_every_result_that_stands_in_the_context_has_one_decision_with_its_reason(planned: Planning, asked: Selection, cold: bool):
     plan = planned(asked, cold)
     state = planned.session.state
     standing = [result for result in (*state.live.values(), *state.expired.values()) if not result.cleared]
@@ -79,7 +79,7 @@ def test_every_result_that_stands_in_the_context_has_one_decision_with_its_reaso
 
 
 @given(plannings, ASKED, st.booleans())
-def test_nothing_goes_that_must_stay(planned: Planning, asked: Asked, cold: bool):
+def test_nothing_goes_that_must_stay(planned: Planning, asked: Selection, cold: bool):
     plan = planned(asked, cold)
     for decision in plan.having(CLEAR, HOLD):
         result = decision.result
@@ -104,7 +104,7 @@ def test_nothing_goes_that_must_stay(planned: Planning, asked: Asked, cold: bool
 
 
 @given(plannings, ASKED)
-def test_what_the_user_forces_goes_unless_it_is_pinned_or_small_whatever_it_is_worth(planned: Planning, asked: Asked):
+def test_what_the_user_forces_goes_unless_it_is_pinned_or_small_whatever_it_is_worth(planned: Planning, asked: Selection):
     if asked.forces:
         plan = planned(asked)
         meant = [d for d in plan.decisions if (d.result.id in asked.ids if asked.ids else d.result.tier == asked.tier)]
@@ -114,8 +114,8 @@ def test_what_the_user_forces_goes_unless_it_is_pinned_or_small_whatever_it_is_w
 
 
 @given(plannings, paths, st.booleans())
-def test_with_now_goes_what_waits_and_what_has_expired_beside_what_goes_anyway(planned: Planning, asked: Asked, cold: bool):
-    plain, now = planned(asked, cold), planned(Asked(pattern=asked.pattern, now=True), cold)
+def test_with_now_goes_what_waits_and_what_has_expired_beside_what_goes_anyway(planned: Planning, asked: Selection, cold: bool):
+    plain, now = planned(asked, cold), planned(Selection(pattern=asked.pattern, now=True), cold)
     assert now.having(HOLD) == []
     waiting = {*ids(plain.having(CLEAR)), *ids(plain.having(HOLD))}
     more = set(ids(now.having(CLEAR))) - waiting
@@ -128,7 +128,7 @@ def test_with_now_goes_what_waits_and_what_has_expired_beside_what_goes_anyway(p
 
 
 @given(plannings, paths)
-def test_what_waits_for_a_cold_cache_is_just_what_a_cold_one_takes(planned: Planning, asked: Asked):
+def test_what_waits_for_a_cold_cache_is_just_what_a_cold_one_takes(planned: Planning, asked: Selection):
     cold, warm = planned(asked, True), planned(asked, False)
     assert [(d.need, d.value) for d in cold.decisions] == [(d.need, d.value) for d in warm.decisions]
     if planned.weighs:
@@ -140,7 +140,7 @@ def test_what_waits_for_a_cold_cache_is_just_what_a_cold_one_takes(planned: Plan
 
 
 @given(plannings, paths)
-def test_where_thinking_is_free_no_less_goes_and_where_it_is_bound_what_goes_is_worth_more(planned: Planning, asked: Asked):
+def test_where_thinking_is_free_no_less_goes_and_where_it_is_bound_what_goes_is_worth_more(planned: Planning, asked: Selection):
     free, bound = (planned(asked, True, prices(planned.priced.ttl_s, planned.priced.read, flag)) for flag in (False, True))
     assert set(ids(bound.having(CLEAR))) <= set(ids(free.having(CLEAR)))
     if planned.weighs:
@@ -151,7 +151,7 @@ def test_where_thinking_is_free_no_less_goes_and_where_it_is_bound_what_goes_is_
 
 
 @given(plannings, ASKED, st.booleans())
-def test_the_sum_is_that_of_what_goes(planned: Planning, asked: Asked, cold: bool):
+def test_the_sum_is_that_of_what_goes(planned: Planning, asked: Selection, cold: bool):
     plan = planned(asked, cold)
     going = {result.id for result in plan.going}
     assert plan.sum.leaves == sum(d.gain for d in plan.decisions if d.result.id in going)
@@ -162,14 +162,14 @@ def test_the_sum_is_that_of_what_goes(planned: Planning, asked: Asked, cold: boo
 
 
 @given(plannings, ASKED, st.booleans())
-def test_a_plan_follows_from_what_it_is_given_and_changes_nothing(planned: Planning, asked: Asked, cold: bool):
+def test_a_plan_follows_from_what_it_is_given_and_changes_nothing(planned: Planning, asked: Selection, cold: bool):
     def told(plan: planning.Plan) -> list:
         return [plan.pays, plan.likely_requests, plan.sum.to_json(), *((d.result.id, d.to_json()) for d in plan.decisions)]
 
     conversation = planned.session.conversation
     before = conversation.state.to_json(), dict(conversation.places), list(conversation.requests), set(conversation.unseen)
     first = told(planned(asked, cold))
-    planned(Asked(now=True), not cold)
+    planned(Selection(now=True), not cold)
     assert told(planned(asked, cold)) == first
     assert (conversation.state.to_json(), conversation.places, conversation.requests, conversation.unseen) == before
 

@@ -15,7 +15,7 @@ from hooks.utils.policy import compacting
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in
-from hooks.utils.policy.placeholder import NAME, handle_in, names_said
+from hooks.utils.policy.placeholder import NAME, handle_in, possible_names
 from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
@@ -214,7 +214,7 @@ def first_of(*acts) -> str:
     """The name that is chosen where there is room for one alone."""
     talk = talk_of(*acts, quiet=12)
     pairs = pairs_in(talk)
-    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, names_said([]), 13)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, possible_names([]), 13)
     (name,) = [name for each in chosen.values() for name in each]
     return name
 
@@ -267,12 +267,12 @@ def test_the_password_of_a_command_is_no_name():
 @given(TALKS, SHARES, MODELS)
 def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, model):
     done, pairs = talk.compact(share, model), pairs_in(talk)
-    held = names_said([text for pair in pairs for text in [*texts_in(pair.use.input), pair.shown.text]])
+    held = possible_names([text for pair in pairs for text in [*texts_in(pair.use.input), pair.shown.text]])
     chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), NAMES_SHARE * done.before)
     each = [name for some in chosen.values() for name in some]
     assert len(set(each)) == len(each)
     assert set(each) <= held
     assert all(re.search(NAME, name) for name in each)
     assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
-    said = names_said(beside(done))
+    said = possible_names(beside(done))
     assert said - {""} <= held

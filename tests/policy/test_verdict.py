@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.verdict import KINDS, LONGEST_WAIT_S, THINKING_AGAIN, Cold, is_worth_a_word, takes, verdict, when_cold
 from tests.policy.conversing import ACTS, BASE, LARGE, NEVER, Conversing, played
 from tests.policy.priced import LIFETIMES, READS, prices
@@ -20,7 +20,7 @@ class Planned:
     def __init__(self, leaves: int, pays: bool = True, warm: bool = True, pays_after: int | None = 0, thinking: int = 0) -> None:
         self.going = ["T1"] if leaves else []
         self.pays = pays
-        self.asked = Asked()
+        self.selection = Selection()
         self.sum = self
         self.leaves, self.warm, self.pays_after, self.thinking = leaves, warm, pays_after, thinking
 

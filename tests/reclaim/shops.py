@@ -10,7 +10,7 @@ from hooks.utils import archive
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.planning import Selection
 from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, reconciling, store
 from tests.hooks.processes import ROOT
@@ -212,7 +212,7 @@ class Shop:
         return live.Site(self.environ(), self.session_id, str(self.project))
 
     def clear(self, dry_run: bool = False, at_end: bool = False, with_thinking: bool = False, **asked) -> tuple:
-        return clearing.clear(self.site(), str(self.transcript), self.at, Asked(**asked), dry_run, at_end, with_thinking)
+        return clearing.clear(self.site(), str(self.transcript), self.at, Selection(**asked), dry_run, at_end, with_thinking)
 
     def undo(self, with_thinking: bool = False) -> undoing.PutBack:
         return undoing.undo(self.site(), str(self.transcript), self.at, with_thinking)
@@ -220,7 +220,7 @@ class Shop:
     def restore_in_place(self, *words: str, with_thinking: bool = False) -> undoing.PutBack:
         site = self.site()
         with access.Opened(site.home) as db:
-            records = [record for word in words for record in restoring.meant(db, word, site.session_id, site.project)]
+            records = [record for word in words for record in restoring.records_for(db, word, site.session_id, site.project)]
         return undoing.restore_in_place(site, str(self.transcript), self.at, records, with_thinking)
 
     def popkit(self, *words: str, **how) -> Done:

@@ -77,7 +77,7 @@ def test_what_the_user_showed_is_named_where_it_stood(told, tmp_path, block, nam
     told.say("I see")
     said = carried(told, tmp_path)
     assert said[0].text.splitlines()[:-1] == [each["text"] for each in beside]
-    assert said[0].text.splitlines()[-1].startswith(f"[{name} stood here.")
+    assert said[0].text.splitlines()[-1].startswith(f"[{name} was here.")
     assert "ask for it again" in said[0].text
     assert said[1].text == "I see"
     assert len(paired(said)) == 2
@@ -86,7 +86,7 @@ def test_what_the_user_showed_is_named_where_it_stood(told, tmp_path, block, nam
 def test_each_of_several_is_named(told, tmp_path):
     told.shown(IMAGE, TEXT, DOCUMENT, IMAGE)
     lines = carried(told, tmp_path)[0].text.splitlines()
-    assert [line.split(" stood")[0] for line in lines] == ["look at this", "[An image", "[A document", "[An image"]
+    assert [line.split(" was")[0] for line in lines] == ["look at this", "[An image", "[A document", "[An image"]
 
 
 def test_in_the_next_compaction_it_is_still_named_once(told, tmp_path):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import gain, handle_in, outline, outline_of, said_of
+from hooks.utils.policy.placeholder import gain, handle_in, outline, outline_of, verdict_line
 from hooks.utils.policy.planning import HOLD
 from tests.hooks import processes
 from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, ids, looked
@@ -70,7 +70,7 @@ def test_of_what_the_user_names_a_path_is_weighed_and_ids_and_tiers_go_whatever_
     prospect, done = cold.clear(**asked)
     assert set(done.handles if done else {}) == gone
     needs = {decision.result.id for decision in prospect.plan.decisions if decision.need is not None}
-    assert needs == set() if prospect.plan.asked.forces else needs >= gone - {"read-app"}
+    assert needs == set() if prospect.plan.selection.forces else needs >= gone - {"read-app"}
     assert_only_contents_changed(before, cold.transcript.read_bytes(), gone)
     cold.assert_state_follows()
 
@@ -118,7 +118,7 @@ def test_a_large_result_leaves_a_notice_and_names_that_it_held(cold: Shop):
         assert handle_in(notice) == handle_in(contents[id]) == handles[id]
         result = cold.state().expired[id]
         assert kept == outline_of(result, before[id])
-        told = kept.removeprefix(said_of(result))
+        told = kept.removeprefix(verdict_line(result))
         assert len(told) <= len(before[id]) // 10
         assert all(name in before[id] for name in told.split() if name != "--")
         assert result.kind.startswith("run") or bool(kept) is (id in LARGE)

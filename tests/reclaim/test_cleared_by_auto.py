@@ -27,7 +27,7 @@ def test_an_undo_gives_the_file_back_byte_for_byte(cold: Shop):
     before, state = cold.transcript.read_bytes(), cold.state()
     cold.clear()
     back = cold.undo()
-    assert ({record.tool_use_id for record in back.records}, back.gone, back.trouble) == (LONG_UNUSED, [], "")
+    assert ({record.tool_use_id for record in back.records}, back.lost, back.trouble) == (LONG_UNUSED, [], "")
     assert cold.transcript.read_bytes() == before
     cold.assert_state_follows()
     after = cold.state()
@@ -161,7 +161,7 @@ def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
     assert set(entry["reasons"]) == set(entry["ids"]) == set(done.handles)
     needs = {decision.result.id: decision.need for decision in prospect.plan.decisions}
     assert entry["reasons"] == {
-        id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in done.handles
+        id: f"worth more cleared than kept: a {needs[id]:.0%} chance that it is needed again" for id in done.handles
     }
     told = cold.context("why", "read-long").out
     assert entry["reasons"]["read-long"] in " ".join(told.split())
@@ -189,7 +189,7 @@ def test_transcript_and_journal_alone_give_what_is_stored(cold: Shop):
         path.unlink()
     assert _everything(cold) == stored
     assert cold.known() == known
-    assert stored["read-long"][1][4][0].startswith("worth more gone than kept")
+    assert stored["read-long"][1][4][0].startswith("worth more cleared than kept")
 
 
 def _rewrite_journal(shop: Shop, change) -> None:

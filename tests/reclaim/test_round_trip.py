@@ -34,7 +34,7 @@ def _cleared_and_undone(shop: Shop, before: bytes, **asked) -> int:
     assert all(shop.archived(handle) == texts[id] for id, handle in done.handles.items())
     back = shop.undo()
     assert {record.tool_use_id for record in back.records} == set(done.handles)
-    assert (back.gone, back.trouble) == ([], "")
+    assert (back.lost, back.trouble) == ([], "")
     assert shop.transcript.read_bytes() == before
     return len(done.handles)
 

@@ -106,7 +106,7 @@ def test_what_was_thought_behind_the_first_change_leaves_and_all_comes_back(thou
     back = thoughtful.undo()
     assert thoughtful.transcript.read_bytes() == before
     assert {record.tool_use_id for record in back.records} == EXPIRED, "an undo tells of results, and sums up the thinking"
-    assert (back.thinking, back.left, back.gone) == (done.thinking, 0, [])
+    assert (back.thinking, back.left, back.lost) == (done.thinking, 0, [])
     thoughtful.assert_state_follows()
 
 
@@ -262,7 +262,7 @@ def test_what_was_lost_of_the_results_keeps_the_thinking_away(thoughtful: Shop):
     db.close()
     cleared = thoughtful.transcript.read_bytes()
     back = thoughtful.undo()
-    assert (len(back.gone), back.thinking) == (1, 0)
+    assert (len(back.lost), back.thinking) == (1, 0)
     assert back.unthought > 0
     assert list(map(thinking_of, thoughtful.transcript.read_bytes().splitlines())) == list(map(thinking_of, cleared.splitlines()))
 

@@ -183,7 +183,7 @@ def test_a_clear_that_is_lost_altogether_is_named_and_passed_over(twice: Shop):
     forget(twice, *(before[id] for id in lost))
     back = twice.undo()
     assert {record.tool_use_id for record in back.records} == EXPIRED
-    assert {record.tool_use_id for record in back.gone} == lost
+    assert {record.tool_use_id for record in back.lost} == lost
     assert set(twice.cleared()) == lost
 
 

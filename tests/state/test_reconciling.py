@@ -84,9 +84,9 @@ def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "asked", [planning.Asked(), planning.Asked(now=True), planning.Asked(tier="medium"), planning.Asked(tier="session")]
+    "asked", [planning.Selection(), planning.Selection(now=True), planning.Selection(tier="medium"), planning.Selection(tier="session")]
 )
-def test_no_clear_takes_it(tmp_path: Path, asked: planning.Asked):
+def test_no_clear_takes_it(tmp_path: Path, asked: planning.Selection):
     kept = Edited(tmp_path, *WORK)
     found = planning.plan(kept.made().conversation, asked, kept.at + 9_000, _Never(), Prices(0.1, 1.25, 5.0, 300, False), cold=True)
     assert not {decision.result.id for decision in found.decisions} & set(kept.ids)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.conversation import Conversation, Place, Usage
-from hooks.utils.policy.planning import Asked, Plan
+from hooks.utils.policy.planning import Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim.outlook import Outlook, plan_of
 from hooks.utils.state.rebuild import Rebuilt
@@ -33,6 +33,6 @@ def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
     return Outlook(SITE, "/p/session.jsonl", session.state, told.rules, max(now, session.at), made)
 
 
-def planned(session: Scenario, asked: Asked, cold: bool = False, **conversation) -> Plan:
+def planned(session: Scenario, asked: Selection, cold: bool = False, **conversation) -> Plan:
     """What a clear would do."""
     return plan_of(conversation_of(session, **conversation), asked, session.at, cold)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import request
 from hooks.utils.policy import events
-from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
@@ -59,7 +59,7 @@ def _busy(profile: str | None = None) -> Scenario:
 
 def _planned(session: Scenario, **asked) -> dict:
     """What a dry run of a clear answers with a cold cache."""
-    plan = planned(session, Asked(**asked), cold=True)
+    plan = planned(session, Selection(**asked), cold=True)
     return clear.clear_data(plan, plan, None, _report(session), True)
 
 

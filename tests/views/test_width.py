@@ -16,7 +16,7 @@ from hooks.utils.operations import CONTEXT, help_lines, request
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
@@ -90,7 +90,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
     for everything in (False, True):
         _lawful(panel(found, True, everything))
         _lawful(timeline_lines(found, None if everything else 3))
-    for asked in (Asked(), Asked(now=True), Asked(pattern=said), *map(Asked, TIERS), Asked(ids=tuple(session.live))):
+    for asked in (Selection(), Selection(now=True), Selection(pattern=said), *map(Selection, TIERS), Selection(ids=tuple(session.live))):
         for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
     _lawful(clear.taken_lines(found))
@@ -100,7 +100,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
         _lawful(_error_of(found, word))
 
 
-def _clears(session: Scenario, profile: str, asked: Asked, found: dict, tokens: int) -> list:
+def _clears(session: Scenario, profile: str, asked: Selection, found: dict, tokens: int) -> list:
     """What a clear answers under a profile: as a dry run, where it does not pay, where it was done."""
     rules, session.rules = session.rules, Ruleset.from_config(session.config, TOOLS, profile)
     model = ("claude-opus-4-8", "claude-fable-5-2")[tokens % 2]
@@ -124,7 +124,7 @@ def test_no_record_that_goes_back_is_wide(records, said):
     back = PutBack()
     back.records = [Archived(label, tokens) for label, tokens in records]
     back.tokens = [tokens for _, tokens in records]
-    back.gone = [Archived(said, 1)]
+    back.lost = [Archived(said, 1)]
     back.trouble = text.clean(said).strip()
     _lawful(receipt.undo_lines(back, said))
     _lawful(receipt.in_place_lines(back, said, 20))

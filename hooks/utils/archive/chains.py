@@ -89,8 +89,8 @@ def clears_of(db: Connection, task_id: str) -> list[Clear]:
 
 def clears_of_records(db: Connection, ids: Iterable[str]) -> list[Clear]:
     """Return the clears, of any chain, that took one of these records, newest first."""
-    asked = "SELECT clear_id FROM cleared WHERE record_id = ?"
-    clear_ids = {clear_id for id in ids for (clear_id,) in db.execute(asked, (plain(id),)).fetchall()}
+    query = "SELECT clear_id FROM cleared WHERE record_id = ?"
+    clear_ids = {clear_id for id in ids for (clear_id,) in db.execute(query, (plain(id),)).fetchall()}
     return [Clear(*db.execute(_SELECT + "WHERE id = ?", (clear_id,)).fetchone()) for clear_id in sorted(clear_ids, reverse=True)]
 
 
@@ -126,7 +126,7 @@ class Broken(Row):
 
 
 class Verified:
-    """What a walk over the archive found: records that were looked at, chains, the first broken record of each broken chain, and the
+    """The findings of a walk over the archive: records that it checked, chains, the first broken record of each broken chain, and the
     handles of those that are `lost`: as they were written, but their content was left to a source that no longer gives it; and `problems`
     with what is kept beside the records, in sentences."""
 
@@ -164,7 +164,7 @@ def verify(db: Connection) -> Verified:
 
 
 def _is_lost(db: Connection, id: str) -> bool:
-    from .recovery import recover  # which stands on records, and these on chains
+    from .recovery import recover  # which imports records, and these chains
 
     try:
         return recover(db, id) is None
@@ -176,7 +176,7 @@ def _walk(db: Connection, task_id: str, report: Verified) -> Broken | None:
     try:
         rows = db.execute(_ROWS, (task_id,))
     except UnicodeEncodeError:
-        return Broken(task_id, 0, "", "the name of the chain is no text")
+        return Broken(task_id, 0, "", "the name of the chain is not text")
     place, prev_hash, seq = 0, FIRST_PREV_HASH, 0
     for row in rows:
         place += 1
@@ -197,11 +197,11 @@ def _wrong_place(row: tuple[Any, ...], place: int, prev_hash: str, seq: int) -> 
     if row[2] != place:
         return f"the record before it is missing: it is number {row[2]} where number {place} should be"
     if row[1] <= seq:
-        return "it stands before the record that it follows"
+        return "it comes before the record that it follows"
     if row[3] != prev_hash:
         return "its prev_hash is not the hash of the record before it"
     if row[4] != link_hash((prev_hash, *row[10:]), COMPACT):
-        return "its hash does not fit its columns: one of them was changed"
+        return "its hash does not match its columns: one of them was changed"
     return ""
 
 
@@ -210,21 +210,21 @@ def _wrong_zone(row: tuple[Any, ...]) -> str:
     if zone not in _KEEPS:
         return f"there is no zone {zone!r}"
     if (content is not None, squeezed is not None) != _KEEPS[zone]:
-        return f"content and content_compressed are not as a {zone or 'hot'} record has them"
+        return f"content and content_compressed do not match a {zone or 'hot'} record"
     if zone == "cold":
         return ""
     try:
         text = to_text(content) if squeezed is None else decompress_content(squeezed)
     except RetentionIntegrityError as error:
         return str(error)
-    return "" if hash_content(text) == content_hash else "its content does not have its content_hash"
+    return "" if hash_content(text) == content_hash else "its content does not match its content_hash"
 
 
 def _wrong_source(source: Any) -> str:
     import json
 
     try:
-        return "" if source is None or isinstance(json.loads(source), dict) else "its source is no object"
+        return "" if source is None or isinstance(json.loads(source), dict) else "its source is not an object"
     except (TypeError, ValueError):
         return "its source cannot be read"
 
@@ -275,7 +275,7 @@ class Hold(Row):
 
 
 class Held:
-    """What is held at a time: the handles of records, and the chains of which all is."""
+    """The holds at a time: handles of records, and chains that are held as a whole."""
 
     __slots__ = ("chains", "items")
 
@@ -299,7 +299,7 @@ def holds(db: Connection) -> list[Hold]:
 def add_hold(db: Connection, hold: Hold) -> None:
     """Keep a hold; one of the same id is left as it is. ValueError for a scope that there is not, or a target that names nothing."""
     if hold.scope not in SCOPES or not hold.target:
-        raise ValueError(f"a hold is about an {', '.join(SCOPES)}, and names one")
+        raise ValueError(f"a hold names one of these: {', '.join(SCOPES)}")
     values = [plain(value) if isinstance(value, str) else value for value in (getattr(hold, name) for name in _FIELDS)]
     with Transaction(db):
         db.execute(f"INSERT OR IGNORE INTO holds ({', '.join(_FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)  # noqa: S608
@@ -312,7 +312,7 @@ def release_hold(db: Connection, id: str, at: float) -> bool:
 
 
 def held(db: Connection, now: float | None = None) -> Held:
-    """Return what is held at `now` (seconds; by default the clock's). A deletion asks within its own transaction."""
+    """Return the holds at `now` (seconds; by default the clock's). A deletion asks within its own transaction."""
     now = time.time() if now is None else now
     scopes = {scope for (scope,) in db.execute(f"SELECT DISTINCT scope FROM holds WHERE {_IN_FORCE}", (now,))}  # noqa: S608
     if not scopes:

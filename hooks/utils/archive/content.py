@@ -45,7 +45,7 @@ def to_text(data: bytes) -> str:
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        raise RetentionIntegrityError("stored bytes are no text") from None
+        raise RetentionIntegrityError("stored bytes are not text") from None
 
 
 def as_text(value: Any) -> str:
@@ -71,7 +71,7 @@ def subjects_of(text: Any) -> list[str]:
 
 
 def read_json(text: Any, kind: type[T]) -> T | None:
-    """Return the value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
+    """Return the value of a JSON text if it is of this kind, else None: a verification names what somebody may have made of it, a list of
     records goes on."""
     import json
 
@@ -130,18 +130,18 @@ def decompress_content(data: bytes, most: int = LARGEST) -> str:
     """Return what `compress_content` was given; RetentionIntegrityError for anything that it did not make, and for what grows to more than
     `most` bytes: a small crafted file must not fill the memory."""
     if not isinstance(data, bytes):
-        raise RetentionIntegrityError("a compressed content is bytes, not " + type(data).__name__)
+        raise RetentionIntegrityError("compressed content has to be bytes, not " + type(data).__name__)
     if data[:2] != _GZIP:
         return to_text(data)
     opened = zlib.decompressobj(_GZIP_WINDOW)
     try:
         content = opened.decompress(data, most)
     except zlib.error as error:
-        raise RetentionIntegrityError(f"a compressed content cannot be opened: {error}") from None
+        raise RetentionIntegrityError(f"compressed content cannot be decompressed: {error}") from None
     if opened.unconsumed_tail:
-        raise RetentionIntegrityError(f"a compressed content grows to more than {most:,} bytes")
+        raise RetentionIntegrityError(f"compressed content expands to more than {most:,} bytes")
     if not opened.eof or opened.unused_data:
-        raise RetentionIntegrityError("a compressed content is cut short or has something behind it")
+        raise RetentionIntegrityError("compressed content is cut short or followed by something else")
     return to_text(content)
 
 
@@ -162,9 +162,9 @@ def gunzip_content(compressed: str, most: int = LARGEST) -> str:
     try:
         data = base64.b64decode(compressed, validate=True)
     except (ValueError, TypeError):
-        raise RetentionIntegrityError("a compressed content is no base64") from None
+        raise RetentionIntegrityError("compressed content is not base64") from None
     if data[:2] != _GZIP:
-        raise RetentionIntegrityError("a compressed content is no gzip")
+        raise RetentionIntegrityError("compressed content is not gzip")
     return decompress_content(data, most)
 
 

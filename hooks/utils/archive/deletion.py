@@ -37,7 +37,7 @@ _AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
 
 
 class Deletable:
-    """What may be deleted: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the
+    """Records that may be deleted: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the
     `chains` that vanish wholly, the bytes that are stored for them, and how many that were wanted are `on_hold` and stay."""
 
     __slots__ = ("bytes", "chains", "contents", "counts", "ids", "on_hold", "seqs")
@@ -52,7 +52,7 @@ class Deletable:
         self.on_hold = 0
 
 
-def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], kept: Held) -> Deletable:
+def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], holds: Held) -> Deletable:
     """Return what may be deleted of these chains, where `wanted(handle, when it was archived)` says what should."""
     result = Deletable()
     for task_id in task_ids:
@@ -60,20 +60,20 @@ def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, st
         meant = [row for row in rows if wanted(row[0], row[2])]
         if not meant:
             continue
-        staying = {row[0] for row in rows if kept.keeps(row[0], task_id)}
-        chosen = {row[0] for row in meant}
-        if not staying and all(row[0] in chosen or row[4] for row in rows):
+        staying = {row[0] for row in rows if holds.keeps(row[0], task_id)}
+        wanted_ids = {row[0] for row in meant}
+        if not staying and all(row[0] in wanted_ids or row[4] for row in rows):
             result.chains.append(task_id)
-            taken = rows
+            chosen = rows
         else:
-            taken = [row for row in meant if row[3] and row[0] not in staying]
+            chosen = [row for row in meant if row[3] and row[0] not in staying]
         result.on_hold += sum(row[3] and row[0] in staying for row in meant)
-        result.ids += [row[0] for row in taken]
-        result.seqs += [row[1] for row in taken]
-        result.contents += [row[0] for row in taken if row[3] or not row[4]]
-        result.bytes += sum(row[5] for row in taken)
-        if taken:
-            result.counts[task_id] = len(taken)
+        result.ids += [row[0] for row in chosen]
+        result.seqs += [row[1] for row in chosen]
+        result.contents += [row[0] for row in chosen if row[3] or not row[4]]
+        result.bytes += sum(row[5] for row in chosen)
+        if chosen:
+            result.counts[task_id] = len(chosen)
     return result
 
 
@@ -87,9 +87,9 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
     with Transaction(db):
         if only_marked:
             wanted.intersection_update(id for (id,) in db.execute(_MARKED).fetchall())
-        gone = deletable(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
-        delete(db, gone, now)
-    return gone.contents
+        leaving = deletable(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
+        delete(db, leaving, now)
+    return leaving.contents
 
 
 def overwrite_what_is_freed(db: Connection) -> None:
@@ -97,17 +97,17 @@ def overwrite_what_is_freed(db: Connection) -> None:
     db.execute("PRAGMA secure_delete = ON")
 
 
-def delete(db: Connection, gone: Deletable, now: float) -> None:
+def delete(db: Connection, leaving: Deletable, now: float) -> None:
     """Delete what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
     from . import index
 
-    index.remove_records(db, gone.seqs)
-    db.executemany(_NOTE, [(task_id, count, now) for task_id, count in gone.counts.items()])
+    index.remove_records(db, leaving.seqs)
+    db.executemany(_NOTE, [(task_id, count, now) for task_id, count in leaving.counts.items()])
     for table in ("marks", "brought_back"):
-        db.executemany(f"DELETE FROM {table} WHERE record_id = ?", [(id,) for id in gone.ids])  # noqa: S608  two names of our own
-    for task_id in gone.chains:
+        db.executemany(f"DELETE FROM {table} WHERE record_id = ?", [(id,) for id in leaving.ids])  # noqa: S608  two names of our own
+    for task_id in leaving.chains:
         _vanish(db, task_id)
-    db.executemany(_STUB, [(id,) for id in gone.ids])  # those of the chains that have vanished are no more
+    db.executemany(_STUB, [(id,) for id in leaving.ids])  # those of the chains that have vanished are no more
     index.optimise(db)
 
 
@@ -154,11 +154,11 @@ class Pruned:
 
     __slots__ = ("bytes", "chains", "on_hold", "records", "shrunk")
 
-    def __init__(self, gone: Deletable):
-        self.records = len(gone.ids)
-        self.chains = len(gone.chains)
-        self.bytes = gone.bytes
-        self.on_hold = gone.on_hold
+    def __init__(self, leaving: Deletable):
+        self.records = len(leaving.ids)
+        self.chains = len(leaving.chains)
+        self.bytes = leaving.bytes
+        self.on_hold = leaving.on_hold
         self.shrunk = False
 
     def to_json(self) -> dict[str, int]:
@@ -178,11 +178,11 @@ def prune(db: Connection, older_than: float, dry_run: bool = False, now: float |
     now = time.time() if now is None else now
     overwrite_what_is_freed(db)
     with Transaction(db):
-        gone = _old(db, older_than, now)
-        if dry_run or not gone.ids:
-            return Pruned(gone)
-        delete(db, gone, now)
-    report = Pruned(gone)
+        leaving = _old(db, older_than, now)
+        if dry_run or not leaving.ids:
+            return Pruned(leaving)
+        delete(db, leaving, now)
+    report = Pruned(leaving)
     report.shrunk = compact(db)
     return report
 
@@ -233,10 +233,10 @@ def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | No
     Returns the handles that it marked."""
     done = []
     with Transaction(db):
-        kept = held(db, time.time() if now is None else now)
+        holds = held(db, time.time() if now is None else now)
         for id in map(plain, ids):
             row = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
-            if row is None or row[1] == "cold" or kept.keeps(id, row[0]):
+            if row is None or row[1] == "cold" or holds.keeps(id, row[0]):
                 continue
             if db.execute("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (id, at, plain(by))).rowcount == 1:
                 done.append(id)

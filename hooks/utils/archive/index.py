@@ -66,7 +66,7 @@ def _of_word(word: str) -> set[str]:
             parts += [term for run in _UNSPACED.split(piece) for term in _of_run(run)]
     if not _UNSPACED.search(word):
         parts.append("".join(pieces))
-    return {term for part in parts if _tells(term := part.lower())}
+    return {term for part in parts if _is_distinctive(term := part.lower())}
 
 
 def _of_run(run: str) -> list[str]:
@@ -75,7 +75,7 @@ def _of_run(run: str) -> list[str]:
     return [run]
 
 
-def _tells(term: str) -> bool:
+def _is_distinctive(term: str) -> bool:
     if len(term) > LONGEST or not term:
         return False
     if term.isascii():
@@ -94,8 +94,8 @@ _IS_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
 _EMPTY = ("DELETE FROM words_data", "DELETE FROM words_idx", "INSERT INTO words_data VALUES (1, x''), (10, zeroblob(7))")
 # Every record has this term, and no text does.
 EVERY = "\x80"
-_UNTOLD = -1  # in place of a checksum: the content cannot be read, and the index knows nothing of it
-_TELL = """
+_UNREADABLE = -1  # in place of a checksum: the content cannot be read, and the index knows nothing of it
+_ENTER = """
 INSERT INTO indexed (seq, context, told) VALUES (?1, coalesce((
   SELECT seq FROM thought_records WHERE place = 1 AND task_id = (SELECT task_id FROM thought_records WHERE seq = ?1)
 ), 0), ?2)
@@ -118,24 +118,24 @@ class Indexer:
 
     def take(self, seq: int, label: str, content: str) -> None:
         """Index a new record, or queue it. It never fails for the index's sake."""
-        if len(content) <= self.left and self._tell(seq, words_of(label, content)):
+        if len(content) <= self.left and self._enter(seq, words_of(label, content)):
             self.left -= len(content)
         else:
             self.db.execute("INSERT OR IGNORE INTO unindexed VALUES (?)", (seq,))
 
-    def _tell(self, seq: int, words: str) -> bool:
+    def _enter(self, seq: int, words: str) -> bool:
         import sqlite3
 
-        self.db.execute("SAVEPOINT telling")
+        self.db.execute("SAVEPOINT entering")
         try:
             if is_ready(self.db):
-                _tell(self.db, seq, words)
-                self.db.execute("RELEASE telling")
+                _enter(self.db, seq, words)
+                self.db.execute("RELEASE entering")
                 return True
         except sqlite3.DatabaseError:
             self.left = 0  # what comes next would fail as well
-        self.db.execute("ROLLBACK TO telling")
-        self.db.execute("RELEASE telling")
+        self.db.execute("ROLLBACK TO entering")
+        self.db.execute("RELEASE entering")
         return False
 
 
@@ -168,8 +168,8 @@ def is_without_fts5(error: Exception) -> bool:
     return "no such module" in str(error)
 
 
-def _tell(db: Connection, seq: int, words: str) -> None:
-    db.execute(_TELL, (seq, _checksum(words)))
+def _enter(db: Connection, seq: int, words: str) -> None:
+    db.execute(_ENTER, (seq, _checksum(words)))
     db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (seq, words))
 
 
@@ -233,9 +233,9 @@ def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> N
     if db.execute(f"SELECT 1 FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone() is None:  # noqa: S608
         return  # it was deleted, and its stub queued again with all others
     if words is None:
-        db.execute(_TELL, (seq, _UNTOLD))
+        db.execute(_ENTER, (seq, _UNREADABLE))
     else:
-        _tell(db, seq, words)
+        _enter(db, seq, words)
 
 
 def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
@@ -246,10 +246,10 @@ def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
     if row is None:
         return False, None
     try:
-        kept = retrieve_record(db, row[0])
+        stored = retrieve_record(db, row[0])
     except (RetentionIntegrityError, ValueError):
         return True, None
-    return (True, words_of(row[1], kept["content"])) if kept and kept["content_available"] else (False, None)
+    return (True, words_of(row[1], stored["content"])) if stored and stored["content_available"] else (False, None)
 
 
 def remove_records(db: Connection, seqs: Sequence[int]) -> None:
@@ -275,7 +275,7 @@ def remove_records(db: Connection, seqs: Sequence[int]) -> None:
 
 
 def _untell(db: Connection, seq: int, checksum: int) -> None:
-    if checksum != _UNTOLD:
+    if checksum != _UNREADABLE:
         words = _read(db, seq)[1]
         if words is None or _checksum(words) != checksum:
             raise IndexAstray
@@ -326,14 +326,14 @@ def problems(db: Connection) -> list[str]:
     surplus = db.execute(f"SELECT count(*) FROM (SELECT seq FROM indexed EXCEPT {held})").fetchone()[0]  # noqa: S608
     sentences = _sentence(missing, "missing from the search index")
     sentences += _sentence(surplus, "in the search index but not in the archive")
-    untracked = {seq for (seq,) in db.execute("SELECT seq FROM indexed WHERE told <> ?", (_UNTOLD,))}
+    untracked = {seq for (seq,) in db.execute("SELECT seq FROM indexed WHERE told <> ?", (_UNREADABLE,))}
     try:
         entered = {seq for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{EVERY}"',))} if untracked else set()
     except sqlite3.DatabaseError as error:
         if is_without_fts5(error):
             return sentences
         return [*sentences, f"the search index cannot be read ({error}). The next search makes a new one"]
-    sentences += _sentence(len(untracked - entered), "gone from the search index")
+    sentences += _sentence(len(untracked - entered), "no longer in the search index")
     return sentences + _sentence(len(entered - untracked), "in the search index by mistake")
 
 

@@ -33,7 +33,7 @@ VALUES ({", ".join("?" * len(HASHED))}, ?, ?, ?, CAST(? AS TEXT))
 
 
 class NewRecord:
-    """A content that leaves the context. `content` is its JSON text as it stands in the transcript, `timestamp` when it came to be, as
+    """A content that leaves the context. `content` is its JSON text as the transcript has it, `timestamp` when it came to be, as
     the host writes it, `source` what `sources.source_of` says of it."""
 
     __slots__ = ("content", "label", "source", "subjects", "timestamp", "tokens", "tool_use_id", "type")
@@ -51,7 +51,7 @@ class NewRecord:
 
 
 class Record:
-    """What the archive knows of a content, without the content. `size` is the bytes of the content as it was."""
+    """The row of an archived content, without the content. `size` is the bytes of the content as it was."""
 
     __slots__ = (*[name for name in _FIELDS if name not in ("source", "subjects")], "_source", "_subjects")
 
@@ -80,7 +80,7 @@ class Record:
 
 
 class Added:
-    """What `add_records` has done: the handle of each record in the order given, and the number of the clear, None without one."""
+    """The outcome of `add_records`: the handle of each record in the order given, and the number of the clear, None without one."""
 
     __slots__ = ("clear_id", "ids")
 
@@ -156,7 +156,7 @@ def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, s
             return id, content_hash, False
         if tuple(row[:3]) == (task_id, tool_use_id, content_hash) and row[3] != "cold":
             return id, content_hash, True
-    raise RetentionIntegrityError(f"{id}: is taken at every length")
+    raise RetentionIntegrityError(f"{id}: other contents have this handle at every length")
 
 
 def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> tuple[str, int]:
@@ -206,10 +206,10 @@ def find_records(
     `matches` looks: names (see `names_of`), or a function that says which names will do."""
     wanted: list[str] = []
     values: list[str | int] = []
-    for column, given in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
-        if given is not None:
+    for column, value in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
+        if value is not None:
             wanted.append("r." + column)
-            values.append(plain(given))
+            values.append(plain(value))
     if session_id is not None:
         wanted.append("r.task_id IN (SELECT task_id FROM chains WHERE substr(session_id, 1, ?) = ?)")
         values += [len(plain(session_id)), plain(session_id)]

@@ -65,14 +65,14 @@ def is_kept(source: Source, content: str) -> bool:
 def recover(db: Connection, id: str) -> str | None:
     """Return the content of a record whatever its zone: a cold one's is made again from its source, and held against its hash. None where
     it is gone for good, or the id is unknown."""
-    kept = retrieve_record(db, id)
-    if kept is None or kept["content_available"]:
-        return kept["content"] if kept else None
-    stored = record(db, id)  # it may have been pruned meanwhile
-    source = stored.source or {} if stored else {}
+    stored = retrieve_record(db, id)
+    if stored is None or stored["content_available"]:
+        return stored["content"] if stored else None
+    known = record(db, id)  # it may have been pruned meanwhile
+    source = known.source or {} if known else {}
     for data in _candidates(source):
         made = _made(data, source)
-        if made is not None and hash_content(made) == kept["hash_only"]:
+        if made is not None and hash_content(made) == stored["hash_only"]:
             return made
     return None
 
@@ -226,7 +226,7 @@ def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> b
         hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
     elif row[2] != content_hash:
-        raise RetentionIntegrityError(f"{each.id}: the content that is to come back does not have its content_hash")
+        raise RetentionIntegrityError(f"{each.id}: the content to be restored does not match its content_hash")
     elif row[1] != "cold":
         return False
     else:
@@ -247,4 +247,4 @@ def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> b
 def _check_handle(each: Returning, content_hash: str) -> None:
     number = digest(each.chain.task_id, plain(each.record.tool_use_id), content_hash)
     if not HANDLE_CHARS <= len(each.id) <= LONGEST_HANDLE or each.id != handle(number, len(each.id)):
-        raise RetentionIntegrityError(f"{each.id!r:.60}: is not the handle of the content that is to come back under it")
+        raise RetentionIntegrityError(f"{each.id!r:.60}: is not the handle of the content to be restored under it")

@@ -107,11 +107,11 @@ def _contexts(db: Connection, projects: Collection[str] | None, session: str | N
 
 
 def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
-    """Return the seqs of what is found, the best first."""
-    asked = index.terms_of(question[:_ASKED_CHARS])
-    if not asked or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
+    """Return the seqs of the matches, the best first."""
+    terms = index.terms_of(question[:_ASKED_CHARS])
+    if not terms or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
-    ranked = sorted(term for term in (_term(db, each) for each in asked) if term)[:_ASKED_TERMS]
+    ranked = sorted(term for term in (_term(db, each) for each in terms) if term)[:_ASKED_TERMS]
     return _holding(db, ranked, len(ranked) // 2 + 1, contexts, most) or _holding(db, ranked, 1, contexts, most)
 
 
@@ -156,8 +156,8 @@ def needles_of(question: str) -> list[str]:
 
 def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str], str]) -> list[str]:
     try:
-        kept = retrieve_record(db, id)
-        text = text_of(kept["content"]) if kept and kept["content_available"] else ""
+        stored = retrieve_record(db, id)
+        text = text_of(stored["content"]) if stored and stored["content_available"] else ""
     except (RetentionIntegrityError, RecursionError, TypeError, ValueError):
         return []
     return matching_lines(text, needles, mask)
@@ -194,6 +194,6 @@ def _cut(line: str, needles: list[str]) -> str:
 
 
 def _at(line: str, needles: list[str]) -> int:
-    """Return where in a line the longest of the needles stands that it holds."""
+    """Return where in a line the longest needle that it holds begins."""
     lowered = line.lower()
     return max(((len(needle), lowered.find(needle)) for needle in needles if needle in lowered), default=(0, 0))[1]

@@ -60,7 +60,7 @@ class RetentionZone:
     def parse(value: object) -> str:
         """Return the name of a zone; ValueError for anything else."""
         if value not in RETENTION_ZONES:
-            raise ValueError(f"a zone is one of {', '.join(RETENTION_ZONES)}, not {value!r}")
+            raise ValueError(f"a zone has to be one of {', '.join(RETENTION_ZONES)}, not {value!r}")
         return str(value)
 
 
@@ -72,7 +72,7 @@ class RecordInput:
         """Return {"id"}, other keys left out; ValueError for what is no object, or has no id that is a text and not empty."""
         id = value.get("id") if isinstance(value, dict) else None
         if not isinstance(id, str) or not id:
-            raise ValueError("a record's id is a text that is not empty")
+            raise ValueError("a record's id has to be a text that is not empty")
         return {"id": id}
 
 
@@ -83,7 +83,7 @@ def compute_zone(position: int, hot_max: int = HOT_MAX_POSITION, warm_max: int =
     """Return the zone of a position, the newest being 1; ValueError for what is no position, or for boundaries that do not rise."""
     for value in (position, hot_max, warm_max):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"positions are whole numbers from 1, not {value!r}")
+            raise ValueError(f"positions have to be whole numbers from 1, not {value!r}")
     if hot_max > warm_max:
         raise ValueError(f"hot ends at {hot_max}, which is behind the end of warm at {warm_max}")
     if position <= hot_max:
@@ -164,7 +164,7 @@ def _content(row: tuple[Any, ...], id: str) -> str:
     except RetentionIntegrityError as error:
         raise RetentionIntegrityError(f"{id}: {error}") from None
     if hash_content(text) != content_hash:
-        raise RetentionIntegrityError(f"{id}: its content does not have its content_hash")
+        raise RetentionIntegrityError(f"{id}: its content does not match its content_hash")
     return text
 
 
@@ -193,12 +193,12 @@ def archive_chain(
     task_id = plain(task_id)
     counts = {"hot_to_warm": 0, "hot_to_cold": 0, "warm_to_cold": 0, "kept_warm": 0, "damaged": 0}
     behind = _behind(db, task_id, hot_max, warm_max)
-    asked = [record(db, id) for id, _, target in behind if target == "cold"]
-    released = {each.id for each in asked if each and may_go_cold(each)}
+    candidates = [record(db, id) for id, _, target in behind if target == "cold"]
+    released = {each.id for each in candidates if each and may_go_cold(each)}
     with Transaction(db):
-        kept = held(db, now)
+        holds = held(db, now)
         for id, zone, target in _behind(db, task_id, hot_max, warm_max):
-            if target == "cold" and (id not in released or kept.keeps(id, task_id)):
+            if target == "cold" and (id not in released or holds.keeps(id, task_id)):
                 counts["kept_warm"] += 1
                 target = "warm"
             if zone == target:
@@ -218,12 +218,12 @@ def archive_chain(
 def due_cold(db: Connection, task_id: str, most: int, now: float | None = None) -> list[str]:
     """Return at most so many handles of a chain that by their position could be cold and about whose source nothing is noted yet, oldest
     first; not of what is held at `now` (seconds; by default the clock's)."""
-    task_id, kept = plain(task_id), held(db, now)
+    task_id, holds = plain(task_id), held(db, now)
     due = db.execute(
         "SELECT id FROM thought_records WHERE task_id = ? AND place <= ? AND zone = 'warm' AND source IS NULL ORDER BY place",
         (task_id, _end(db, task_id) - WARM_MAX_POSITION),
     )
-    return [id for (id,) in due.fetchall() if not kept.keeps(id, task_id)][:most]
+    return [id for (id,) in due.fetchall() if not holds.keeps(id, task_id)][:most]
 
 
 def _end(db: Connection, task_id: str) -> int:

@@ -260,12 +260,12 @@ def _clear(site: live.Site, transcript_path: str, now: float) -> None:
     """Take what is not needed out of the transcript, so that a later resume starts lean."""
     import os
 
-    from ..policy.planning import Asked
+    from ..policy.planning import Selection
     from ..reclaim import access, clearing
 
     files.patience.left_s = float("inf")  # the session is over
     try:
         if os.path.getsize(transcript_path) <= CLEAR_BYTES:
-            clearing.clear(site, transcript_path, now, Asked(), at_end=True)
+            clearing.clear(site, transcript_path, now, Selection(), at_end=True)
     except access.Refused:
         return  # as it was; `/popkit:context clear` says why

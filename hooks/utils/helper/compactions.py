@@ -38,7 +38,7 @@ _MOST_LEFT = 0.6
 # Names of at most this many characters together are held: more than a fifth of what a window of 1,000,000 tokens shows.
 MOST_CHARS = 2_000_000
 _ENTRY_CHARS = 100  # of a text that has no names, too
-_BETWEEN = "\n\n"  # names and telling lines: neither are empty, nor hold a line's end
+_BETWEEN = "\n\n"  # names and failures: neither are empty, nor hold a line's end
 # The share of what is left that goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
@@ -124,7 +124,7 @@ class Compactions:
 
         def note() -> Callable[[], None]:
             rest = made.note(False)
-            in_place.tell(site, agent_id, now)
+            in_place.note_for_next_start(site, agent_id, now)
             return rest
 
         self._answered = note
@@ -229,11 +229,11 @@ class Outlines:
                 self._failed(error)
 
 
-def _packed(found: Findings) -> str:
+def _packed(findings: Findings) -> str:
     """Return findings as one string: names are many and short, and each string of its own takes 49 bytes more than it says."""
-    return "\n".join(found.names) + _BETWEEN + "\n".join(found.telling)
+    return "\n".join(findings.names) + _BETWEEN + "\n".join(findings.failures)
 
 
 def _unpacked(packed: str) -> Findings:
-    names, _, telling = packed.partition(_BETWEEN)
-    return Findings(*(part.split("\n") if part else [] for part in (names, telling)))
+    names, _, failures = packed.partition(_BETWEEN)
+    return Findings(*(part.split("\n") if part else [] for part in (names, failures)))

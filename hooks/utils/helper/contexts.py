@@ -146,7 +146,7 @@ def resumed_context(
         context.is_cut = bool(lacking) or has_begun_clearing(made.conversation, editing)
         context.count = made.state.index
         called: dict[str, object] = {}
-        for entry in entries.read(transcript_path, made.index.size, made.index.telling):
+        for entry in entries.read(transcript_path, made.index.size, made.index.relevant):
             for block in entries.blocks_of(entry):
                 result = known.get(block.get("tool_use_id") or "")
                 if block.get("type") == "tool_use" and block.get("id") in known:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 # How the ids of a host's sessions begin; any other session is Claude Code's.
 OPENCODE = "ses_"
 CLAUDE_CODE = "Claude Code"
-# What is said where a host keeps its sessions itself: its name before it, and what follows from that behind it.
+# Words for a host that keeps its sessions itself: its name comes before them, the consequence after.
 KEEPS = "keeps this session itself"
 IN_COMMITS = f"Entire {KEEPS}, and PopKit changes nothing in commits"
 
@@ -22,7 +22,7 @@ def is_kept(session_id: str) -> bool:
 
 def kept_by(host: str) -> str:
     """Return in words why nothing is cleared from a session that its host keeps itself."""
-    return f"{host} {KEEPS}, so nothing leaves it but by /compact"
+    return f"{host} {KEEPS}, so only /compact removes anything"
 
 
 def name_of(session_id: str) -> str:

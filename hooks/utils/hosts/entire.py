@@ -30,13 +30,13 @@ CONDENSED = "transcript.jsonl"  # beside it, without results and usage
 _CONDENSED_HEAD = b'{"v":1,"agent":'
 _METADATA, _METADATA_BYTES = "metadata.json", 1 << 20
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))")
-_EARLIER = "an earlier checkpoint of a session that is there"
+_EARLIER = "an earlier checkpoint of a session with a later one"
 _COPY = "the condensed copy of a checkpoint, without results"
 
 
 class Checkpoint:
-    """What is known of a checkpoint: the id of its `session`, when it was made (`at`, seconds; 0 where that is not told), and the `agent`
-    that it was recorded of, as Entire calls it ("" where that is not told)."""
+    """The description of a checkpoint: the id of its `session`, when it was made (`at`, seconds; 0 where that is missing), and the `agent`
+    that it was recorded of, as Entire calls it ("" where that is missing)."""
 
     __slots__ = ("agent", "at", "session")
 
@@ -71,11 +71,11 @@ def _checkpoint(metadata: bytes) -> Checkpoint | None:
 
 def _seconds(made: str) -> float:
     """Return a time as Go writes it: with any number of digits behind the point, and in any time zone."""
-    found = _TIME.fullmatch(made)
-    if found is None:
+    match = _TIME.fullmatch(made)
+    if match is None:
         return 0.0
-    hours, minutes = int(found[4] or 0), int(found[5] or 0)
-    return seconds_of(found[1]) + float(found[2] or 0) - (hours * 3_600 + minutes * 60) * (-1 if found[3] == "-" else 1)
+    hours, minutes = int(match[4] or 0), int(match[5] or 0)
+    return seconds_of(match[1]) + float(match[2] or 0) - (hours * 3_600 + minutes * 60) * (-1 if match[3] == "-" else 1)
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -91,10 +91,10 @@ def is_condensed(head: bytes) -> bool:
     return head.startswith(_CONDENSED_HEAD)
 
 
-def last_of_each(found: Iterable[tuple[int, str]], skip: Callable[[str, str], object]) -> list[tuple[int, str]]:
+def last_of_each(sized: Iterable[tuple[int, str]], skip: Callable[[str, str], object]) -> list[tuple[int, str]]:
     """Return (bytes, path) of the files that count: of the checkpoints of a session the last, and none of their condensed copies.
     `skip(path, reason)` is called for all others."""
-    pairs = list(found)
+    pairs = list(sized)
     known = {path: checkpoint for _, path in pairs for checkpoint in [checkpoint_of(path)] if checkpoint is not None}
     last: dict[str, tuple[float, int, str]] = {}
     for size, path in pairs:
@@ -102,7 +102,7 @@ def last_of_each(found: Iterable[tuple[int, str]], skip: Callable[[str, str], ob
             rank = (known[path].at, size, path)
             last[known[path].session] = max(last.get(known[path].session, rank), rank)
     folders = {path.rpartition("/")[0] for path in known}
-    kept = []
+    counting = []
     for size, path in pairs:
         folder, _, name = path.rpartition("/")
         if name == CONDENSED and folder in folders:
@@ -110,8 +110,8 @@ def last_of_each(found: Iterable[tuple[int, str]], skip: Callable[[str, str], ob
         elif path in known and last[known[path].session][2] != path:
             skip(path, _EARLIER)
         else:
-            kept.append((size, path))
-    return kept
+            counting.append((size, path))
+    return counting
 
 
 # --- in commits ------------------------------------------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ _known: dict[str, tuple[bytes, list[tuple[str, Checkpoint]]]] = {}  # top of a c
 
 
 def _placed(address: str) -> tuple[str, str, str] | None:
-    found = _ADDRESS.fullmatch(address)
-    return (found[1], found[2], found[3]) if found else None
+    match = _ADDRESS.fullmatch(address)
+    return (match[1], match[2], match[3]) if match else None
 
 
 def is_address(path: str) -> bool:
@@ -192,11 +192,11 @@ def _in_repository(top: str) -> list[tuple[str, Checkpoint]]:
         places = [(commit, folder) for commit in branches for folder in _folders_of_branch(top, commit)]
         places += _folders_of_refs(top, [commit for commit, is_alone in tips if is_alone])
         # A checkpoint keeps its address though its branch moves on: what is known of it is not read again.
-        kept = {(address.rpartition(":")[2], each.session, each.at): address for address, each in known[1]} if known else {}
-        found = []
+        addresses = {(address.rpartition(":")[2], each.session, each.at): address for address, each in known[1]} if known else {}
+        checkpoints = []
         for (commit, folder), each in _described(top, places):
-            found.append((kept.get((folder + FULL, each.session, each.at)) or _address(top, commit, folder), each))
-        known = _known[top] = listed, found
+            checkpoints.append((addresses.get((folder + FULL, each.session, each.at)) or _address(top, commit, folder), each))
+        known = _known[top] = listed, checkpoints
     return known[1]
 
 
@@ -245,21 +245,21 @@ def _contents(top: str, wanted: list[tuple[str, str]]) -> Iterator[tuple[tuple[s
         if len(data) < at + 1 + sizes[each]:
             return
         yield each, data[at + 1 : at + 1 + sizes[each]]
-        at += sizes[each] + 2  # a newline stands before each and behind it
+        at += sizes[each] + 2  # a newline is before each and behind it
 
 
 def _sizes(top: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return (commit, path) -> bytes of the files that are there."""
-    asked = list(wanted)
-    told = (_batch(top, asked, "--batch-check=%(objecttype) %(objectsize)") if asked else b"").split(b"\n")
-    found = {each: line.split(b" ") for each, line in zip(asked, told)}
-    return {each: int(words[1]) for each, words in found.items() if len(words) == 2 and words[0] == b"blob" and words[1].isdigit()}
+    objects = list(wanted)
+    lines = (_batch(top, objects, "--batch-check=%(objecttype) %(objectsize)") if objects else b"").split(b"\n")
+    replies = {each: line.split(b" ") for each, line in zip(objects, lines)}
+    return {each: int(words[1]) for each, words in replies.items() if len(words) == 2 and words[0] == b"blob" and words[1].isdigit()}
 
 
 def _batch(top: str, wanted: Iterable[tuple[str, str]], how: str = "--batch=") -> bytes:
     """Return what git's cat-file says of files in commits; with the empty form nothing but their contents, each in newlines."""
-    asked = b"".join(f"{commit}:{path}\n".encode("utf-8", "surrogateescape") for commit, path in wanted)
-    return (processes.ask_git(top, "cat-file", how, stdin=asked, timeout_s=processes.PATIENT_S) or b"") if asked else b""
+    names = b"".join(f"{commit}:{path}\n".encode("utf-8", "surrogateescape") for commit, path in wanted)
+    return (processes.ask_git(top, "cat-file", how, stdin=names, timeout_s=processes.PATIENT_S) or b"") if names else b""
 
 
 def size(address: str) -> int:
@@ -276,12 +276,12 @@ def _parts(address: str) -> dict[tuple[str, str], int]:
         else None
     )
     names = (path.rpartition(b"/")[2] for path in sorted((listed or b"").split(b"\0")))
-    found = _sizes(top, [(commit, folder + name.decode()) for name in names if _CHUNK.fullmatch(name)])
-    if not found:
+    sizes = _sizes(top, [(commit, folder + name.decode()) for name in names if _CHUNK.fullmatch(name)])
+    if not sizes:
         raise OSError(errno.ENOENT, "git finds no checkpoint there", address)
-    if sum(found.values()) > LARGEST:
+    if sum(sizes.values()) > LARGEST:
         raise OSError(errno.EFBIG, f"the checkpoint has more than {LARGEST >> 20} MiB", address)
-    return found
+    return sizes
 
 
 def opened(address: str) -> BinaryIO:
@@ -289,7 +289,7 @@ def opened(address: str) -> BinaryIO:
     parts, read, at = _parts(address), [], 1
     data = _batch(top_of(address), parts)
     if len(data) != sum(parts.values()) + 2 * len(parts):
-        raise OSError(errno.EIO, "git does not give this checkpoint", address)
+        raise OSError(errno.EIO, "git cannot read this checkpoint", address)
     for length in parts.values():
         read.append(data[at : at + length])
         at += length + 2

@@ -1,4 +1,4 @@
-"""What a host gives and what it takes, and which host it is.
+"""The protocol of a host, and the host of each session.
 
 To add one, make a folder with a module `host` that has what `Host` lists, and name it in `ALL`. Policy knows no host: it is given events,
 with the rows of the tools that were called.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..policy.tools import Call, Tools
 
     class Host(Protocol):
-        """What a host gives and takes. Times are seconds; payloads, rows and lines come from outside and may be anything.
+        """The functions that a host offers. Times are seconds; payloads, rows and lines come from outside and may be anything.
 
         Models and prices are no host's: `usage` names the model, and `policy/economics.py` says what it costs and how its provider
         caches."""
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
             """Return the newest request's usage: the size of its prompt, its model, the life of its cache; None where there is none."""
 
         def spans_of(self, line: bytes) -> dict[str, tuple[int, int]]:
-            """Return where the content of each result stands in a line of a transcript: tool use id -> (first byte, byte behind it).
+            """Return the place of each result's content in a line of a transcript: tool use id -> (first byte, byte behind it).
             ValueError for a line that is not to be touched."""
 
         def transcripts(self, environ: Mapping[str, str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""What other hosts have recorded on this machine: which sessions there are (Codex's rollouts, OpenCode's storage, Entire's checkpoints in
-the commits of repositories), whose recording a file is, and its lines in the one form that all readers take: that of Claude Code's
+"""Find what other hosts have recorded on this machine: which sessions there are (Codex's rollouts, OpenCode's storage, Entire's checkpoints
+in the commits of repositories), whose recording a file is, and its lines in the one form that all readers take: that of Claude Code's
 transcripts.
 
 A translation is a module `hosts/NAME/translation.py` with `is_own(head)`, whether a file that begins with these bytes is one of its, and
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..policy.conversation import Usage
 
     class Translation(Protocol):
-        """How the recordings of a host are read."""
+        """The reader of a host's recordings."""
 
         NAME: str  # of the host, as people call it
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
             """Return whether a file that begins so is a recording of the host's; the last line of the head may be cut off."""
 
         def entries(self, file: BinaryIO, size: int) -> Iterator[dict[str, Any] | None]:
-            """Yield the entries of the first bytes of a file, which stands at its beginning; None for a line that is not understood."""
+            """Yield the entries of the first bytes of a file whose position is its beginning; None for a line that is not understood."""
 
 
 # The translations, in the order in which they are asked, and the tools of each.
@@ -109,7 +109,7 @@ def size_of(address: str) -> int:
 
 
 def changed(path: str) -> float:
-    """Return when a recording last changed (seconds), or the session at an address; 0 where that cannot be told."""
+    """Return when a recording last changed (seconds), or the session at an address; 0 where that is not known."""
     if entire.is_address(path):
         checkpoint = entire.checkpoint_of(path)
         return checkpoint.at if checkpoint is not None else 0.0
@@ -128,8 +128,8 @@ def _of_checkpoint(file: BinaryIO) -> Iterator[bytes]:
     return iter(file) if translation is None else lines(translation, file, entire.LARGEST)
 
 
-def _lines(host: str, found: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
-    for entry in found:
+def _lines(host: str, entries: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
+    for entry in entries:
         if entry is None:
             yield _UNREADABLE
             continue
@@ -191,8 +191,8 @@ def of_entire(_environ: Mapping[str, str], projects: Iterable[str]) -> list[Reco
 
 def _id_of(session: str) -> str:
     """Return the id that the agent itself gave a session: Entire used to put a date before it."""
-    found = _DATED.fullmatch(session)
-    return found[1] if found else session
+    match = _DATED.fullmatch(session)
+    return match[1] if match else session
 
 
 def once_each(recorded: Iterable[Recorded]) -> list[Recorded]:

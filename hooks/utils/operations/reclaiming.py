@@ -39,13 +39,13 @@ def clear(request: Request) -> Answer:
     if not os.path.isfile(request.transcript_path):
         raise access.Refused("this session has no transcript yet, so there is nothing to clear")
 
-    def wanted(made: Rebuilt) -> planning.Asked:
+    def wanted(made: Rebuilt) -> planning.Selection:
         chosen: tuple[str, ...] = ()
         if "id" in flags:
             chosen = _ids_of(report.build(outlook.of(request.site, request.transcript_path, made, request.now)), flags["id"])
             if not chosen:
                 raise flag_parser.UsageError("--id needs a result, for example: --id T12")
-        return planning.Asked(tier, chosen, pattern, "now" in flags)
+        return planning.Selection(tier, chosen, pattern, "now" in flags)
 
     dry_run = "dry-run" in flags
     data, shown = _cleared(request, wanted, dry_run)
@@ -55,19 +55,19 @@ def clear(request: Request) -> Answer:
     return Answer(views.clear_lines(data, shown, request.command, words, "all" in flags), data)
 
 
-def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_run: bool) -> tuple[Clear, Report]:
+def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], dry_run: bool) -> tuple[Clear, Report]:
     """Return (what a clear did, or would do; the report after it)."""
     from ..reclaim import clearing
 
     is_in_place = request.in_place is not None
     prospect, done = clearing.clear(request.site, request.transcript_path, request.now, wanted, dry_run, in_place=is_in_place)
     plan = prospect.plan
-    if request.in_place is not None and not dry_run and plan.going and (plan.pays or plan.asked.now):
+    if request.in_place is not None and not dry_run and plan.going and (plan.pays or plan.selection.now):
         request.in_place.clear([result.id for result in plan.going])
         done = clearing.Cleared({result.id: "" for result in plan.going}, plan.sum.leaves, plan.sum.thinking, "")
     cold = plan
     if done is None and plan.sum.warm:
-        once_cold = planning.Asked(plan.asked.tier, plan.asked.ids, plan.asked.pattern)
+        once_cold = planning.Selection(plan.selection.tier, plan.selection.ids, plan.selection.pattern)
         cold = outlook.plan_of(prospect.made.conversation, once_cold, request.now, True, is_in_place)
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
@@ -128,7 +128,7 @@ def restore(request: Request) -> Answer:
 
 
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:
-    """Return the archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
+    """Return the archived records that a word means: T12 of this context, else what `restoring.records_for` returns."""
     handles = [word]
     if number_of(word) is not None:
         try:
@@ -140,7 +140,7 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
                 raise
         if not handles[0]:
             raise NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
-    return [record for handle in handles for record in restoring.meant(db, handle, site.session_id, site.session_project)]
+    return [record for handle in handles for record in restoring.records_for(db, handle, site.session_id, site.session_project)]
 
 
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a tool call's result is: its kind, its lifetime class, what it shows, what it does to others.
+"""Classify a tool call's result: its kind, its lifetime class, what it shows, what it does to others.
 
 Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
 the built-in reading of the tool's operation (`bash.py` for command lines).
@@ -34,7 +34,7 @@ _DIALOGUE = (tools.DELEGATE, tools.REPORT, tools.FETCH, tools.SKILL, *_DECISIONS
 
 
 class Classification:
-    """What a result is. `action` names the deed, so that a later success can answer an earlier error."""
+    """The class of a result. `action` is the key of what the call did, so that a later success can answer an earlier error."""
 
     __slots__ = (
         "action",
@@ -151,25 +151,25 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
         _BASH.append(bash)
     bash = _BASH[0]
     command = mask(call.command[:COMMAND_CHARS], tell_apart=True)
-    found = bash.actions(command, cwd)
-    leading, tier = bash.longest_lived(found, rules)
+    actions = bash.actions(command, cwd)
+    leading, tier = bash.longest_lived(actions, rules)
     shown, keys, commits = [], [], False
-    for action in found:
-        keys.append(parts.deed(action.part))
+    for action in actions:
+        keys.append(parts.action_key(action.part))
         commits = commits or action.commits
         if action.kind != kinds.ACK:
             shown.append(action.part)
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
-    shown = shown or [action.part for action in found]
+    shown = shown or [action.part for action in actions]
     made = Classification(
-        leading.kind, tier, call.tool + " " + _telling_line(command[:1_000]), shown, _subjects(command, found),
+        leading.kind, tier, call.tool + " " + _main_line(command[:1_000]), shown, _subjects(command, actions),
         _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
     )  # fmt: skip
-    made.changes = [action.changes for action in found if action.changes]
+    made.changes = [action.changes for action in actions if action.changes]
     return made
 
 
-def _telling_line(command: str) -> str:
+def _main_line(command: str) -> str:
     """Return the first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
     if "\n" not in command:
         return command.strip()
@@ -181,10 +181,10 @@ def _telling_line(command: str) -> str:
     return lines[0] if lines else command.strip().partition("\n")[0]
 
 
-def _subjects(command: str, found: list[Action]) -> list[str]:
+def _subjects(command: str, actions: list[Action]) -> list[str]:
     """Return what patterns are held against of a command line: the line, its commands, the files that it reads."""
     subjects = [without_numbers(" ".join(command[:400].split()))]
-    for action in found[:8]:
+    for action in actions[:8]:
         path = action.part[0].partition(":")[2] if action.kind == kinds.READ else ""
         subjects.extend(name for name in (path, without_numbers(action.name)) if name and name not in subjects)
     return subjects
@@ -213,9 +213,9 @@ def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
             kind = kinds.DECISION
         elif tier == "ephemeral":
             kind = kinds.ACK
-    said = text_in(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
-    label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(said) if said else "")
-    return Classification(kind, tier, label, [(key, [])], [mask(said)] if said else [], content, action=key)
+    text = text_in(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
+    label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(text) if text else "")
+    return Classification(kind, tier, label, [(key, [])], [mask(text)] if text else [], content, action=key)
 
 
 def _identity(value: object) -> str:
@@ -243,40 +243,40 @@ _READERS.update((*((operation, _edit) for operation in tools.EDITS), *((operatio
 
 def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     """Return the classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
-    found = _READERS.get(call.operation, _other)(call, cwd, rules)
-    found.label = _shorten(without_numbers(found.label))
-    found.basis = found.family or found.kind if call.operation in tools.SHELLS else "tool " + call.tool
+    classified = _READERS.get(call.operation, _other)(call, cwd, rules)
+    classified.label = _shorten(without_numbers(classified.label))
+    classified.basis = classified.family or classified.kind if call.operation in tools.SHELLS else "tool " + call.tool
     outcome = call.outcome
-    found.error = outcome.error and not _found_nothing(found, outcome)
-    override = rules.override(call.tool, found.subjects)
+    classified.error = outcome.error and not _is_empty_search(classified, outcome)
+    override = rules.override(call.tool, classified.subjects)
     if override is not None and not outcome.unchanged:
-        found.tier, found.basis = override
-    if found.error:
-        _keep_error(found, call.operation, rules)
-    elif found.kind == kinds.DECISION:
+        classified.tier, classified.basis = override
+    if classified.error:
+        _keep_error(classified, call.operation, rules)
+    elif classified.kind == kinds.DECISION:
         if rules.preserve_decisions:
-            found.tier, found.basis = "preserved", "a decision of the user"
-        elif override is None and found.tier == "preserved":
-            found.tier = DEFAULT_TIER
-    pattern = rules.preserving_glob(found.subjects) if found.kind != kinds.ACK else None
+            classified.tier, classified.basis = "preserved", "a decision of the user"
+        elif override is None and classified.tier == "preserved":
+            classified.tier = DEFAULT_TIER
+    pattern = rules.preserving_glob(classified.subjects) if classified.kind != kinds.ACK else None
     if pattern is not None:
-        found.tier, found.basis = "preserved", "preserved pattern " + pattern
-    return found
+        classified.tier, classified.basis = "preserved", "preserved pattern " + pattern
+    return classified
 
 
-def _found_nothing(found: Classification, outcome: Outcome) -> bool:
+def _is_empty_search(classified: Classification, outcome: Outcome) -> bool:
     """Return whether a search exited 1 with no output: it found nothing, which is an answer and no error."""
-    return found.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
+    return classified.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
 
 
-def _keep_error(found: Classification, operation: str, rules: Ruleset) -> None:
+def _keep_error(classified: Classification, operation: str, rules: Ruleset) -> None:
     """Preserve an error until its action succeeds; a failing command that its next run supersedes waits for that."""
-    found.edits = ()
-    found.commits = False
-    found.changes = []
-    if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:
+    classified.edits = ()
+    classified.commits = False
+    classified.changes = []
+    if operation in tools.SHELLS and "supersede" in rules.tier_rule(classified.tier).events:
         return
-    found.kind = kinds.ERROR
-    found.parts = [("error:" + found.action, [])]
+    classified.kind = kinds.ERROR
+    classified.parts = [("error:" + classified.action, [])]
     if rules.preserve_errors:
-        found.tier, found.basis = "preserved", "an error"
+        classified.tier, classified.basis = "preserved", "an error"

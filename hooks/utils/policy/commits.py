@@ -1,4 +1,4 @@
-"""Which files a commit holds, as far as a transcript tells: no git is asked, no file is read.
+"""Find the files of a commit, as far as a transcript shows them: no git is asked, no file is read.
 
 It tells what was edited since the commit before, what was staged or named, and what `git status` listed. Files that something else has
 changed (a script, a subagent) it may not know: what was read of them stays.
@@ -21,7 +21,7 @@ _LONG = ("modified:", "new file:", "deleted:", "renamed:", "both modified:", "ty
 
 
 class Commits:
-    """What has changed since the last commit; fed with every completed call, in order."""
+    """The files changed since the last commit; fed with every completed call, in order."""
 
     __slots__ = ("changed", "cwd", "last", "staged")
 
@@ -68,7 +68,7 @@ class Commits:
             self.staged.update(self.changed)
 
     def _commit(self, words: list[str], folder: str) -> list[str]:
-        paths, takes_all = _asked(words)
+        paths, takes_all = _committed_paths(words)
         if takes_all:
             files = [*self.staged, *self.changed]
         elif paths:
@@ -112,7 +112,7 @@ def _printed(text: str, folder: str) -> list[str]:
     return commits
 
 
-def _asked(words: list[str]) -> tuple[list[str], bool]:
+def _committed_paths(words: list[str]) -> tuple[list[str], bool]:
     """Return (the paths that a `git commit` names, whether it takes all that has changed)."""
     paths: list[str] = []
     takes_all, at = False, 1

@@ -1,9 +1,9 @@
-"""A compaction without a model: which messages stand, and what left, with a reason for each. Pure.
+"""A compaction without a model: which messages stay, and what left, with a reason for each. Pure.
 
-What the user and the assistant said stands word for word, always. So do pinned calls with their results, and the newest; of open errors,
+The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
 for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left stand beside it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
+of what left follow it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ __all__ = (
     "always_whole",
     "compact",
     "pairs_of",
-    "telling_results",
     "tokens_of",
+    "whole_results_of",
 )
 
-# Calls at the end that stand whole, for the work is about them, while they have no more tokens than this.
+# Calls at the end that stay whole, for the work is about them, while they have no more tokens than this.
 NEWEST, NEWEST_TOKENS = 4, 15_000
 
 
 class Compacted:
-    """`messages` that stand, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
-    the results that were `made_whole`: what the door had put a reference in the place of left, so all of it stands in them again."""
+    """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
+    the results that were `made_whole`: what the door had put a reference in the place of left, so they have all of it again."""
 
     __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
 
@@ -72,15 +72,15 @@ def compact(
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
 ) -> Compacted:  # fmt: skip
-    """Return what stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
+    """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
     `find`: as `placeholder.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
-    `least`: tokens that may stand whatever their share is. `why`: the reason for which a live result leaves."""
+    `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
-    said = sum([estimate_tokens(message.text) for message in messages])
-    before = said + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
+    text_tokens = sum([estimate_tokens(message.text) for message in messages])
+    before = text_tokens + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
@@ -89,7 +89,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, standing.NAMES_SHARE * before, said)
+        fitting.fit(target, standing.NAMES_SHARE * before, text_tokens)
     built = fitting.built
     return Compacted(
         built.messages,
@@ -102,7 +102,7 @@ def compact(
 
 
 class _Fitting:
-    """Takes calls and their results from way to way until what stands has the room that there is: the messages as they are `built` now,
+    """Takes calls and their results from way to way until what stays fits: the messages as they are `built` now,
     and the ids of results that were `made_whole`."""
 
     __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "whole_of")
@@ -115,12 +115,12 @@ class _Fitting:
         self.made_whole: list[str] = []
         self.built: Built
 
-    def fit(self, target: float, for_names: float, said: int) -> None:
-        """Make room until at most `target` tokens stand; `for_names` of them are names wherever room has to be made. `said`: tokens of all
+    def fit(self, target: float, for_names: float, text_tokens: int) -> None:
+        """Make room until at most `target` tokens are left; where room has to be made, `for_names` of them are names. `text_tokens`: of all
         words."""
         aim = target - for_names
-        # So much has to leave however short the outlines are: what goes by that needs none.
-        shortest = said + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])
+        # So much has to leave however short the outlines are: what leaves for it needs none.
+        shortest = text_tokens + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])
         if shortest > target:
             make_room(shortest - aim, self.pairs.values())
         self.build(target, aim)
@@ -132,8 +132,8 @@ class _Fitting:
         self.build(inf, inf, standing.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
-        """Build what stands; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
-        here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time."""
+        """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
+        here alone, and what is listed takes more than its line where a neighbour stays: so it is counted each time."""
         while True:
             self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
             self.built = self.builder.build(named)
@@ -155,8 +155,8 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
     """Return {id of a call: its Pair}, in order; `soon` as `compact` takes it."""
     state, tools = conversation.state, conversation.rules.tools
     known = {result.id: result for result in conversation.results() if not result.cleared}
-    whole, telling = always_whole(messages, conversation), telling_results(conversation)
-    dead = _dead(known.values(), conversation, whole | telling)
+    whole, whole_results = always_whole(messages, conversation), whole_results_of(conversation)
+    dead = _dead(known.values(), conversation, whole | whole_results)
     calls = _calls(messages)
     newest = {file_of(use): use.id for use, _ in calls}
     pairs = {}
@@ -164,7 +164,7 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
         id, result = use.id, known.get(use.id)
         need = UNKNOWN_NEED if result is None else soon.probability(result, state, tools)
         file = file_of(use)
-        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in telling, id in dead)
+        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in whole_results, id in dead)
     return pairs
 
 
@@ -174,13 +174,13 @@ def _calls(messages: Sequence[Message]) -> list[tuple[Use, Shown]]:
 
 
 def always_whole(messages: Sequence[Message], conversation: Conversation) -> set[str]:
-    """Return the ids of the calls that stand whole with their results, whatever the target is."""
+    """Return the ids of the calls that stay whole with their results, whatever the target is."""
     newest = _newest(messages, conversation.state.calibration)
     return {*newest, *[each.id for each in conversation.results() if each.pinned]} | conversation.unseen
 
 
-def telling_results(conversation: Conversation) -> set[str]:
-    """Return the ids of the calls whose results stand whole, whatever the target is: what is preserved, and the last word on a run."""
+def whole_results_of(conversation: Conversation) -> set[str]:
+    """Return the ids of the calls whose results stay whole, whatever the target is: what is preserved, and the last word on a run."""
     return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
 
 
@@ -200,7 +200,7 @@ def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
 
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
-    """Return whether a result leaves before the target is looked at: it is dead, or was asked for."""
+    """Return whether a result leaves before the target is considered: it is dead, or was asked for."""
     if pair.result is None:
         return False
     if pair.use.id in lost:
@@ -209,7 +209,7 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
 
 
 def _dead(results: Iterable[Result], conversation: Conversation, whole: Collection[str]) -> set[str]:
-    """Return the ids of the results that have expired and may leave: not those that stand `whole`, nor what is hardly larger than its
+    """Return the ids of the results that have expired and may leave: not those that stay `whole`, nor what is hardly larger than its
     placeholder, nor that to which one refers that stays."""
     dead = {each.id for each in results if each.ended and each.id not in whole and not _is_small(each, conversation)}
     for each in reversed(list(results)):  # references look back: the newest first
@@ -228,7 +228,7 @@ def _is_small(result: Result, conversation: Conversation) -> bool:
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
-    """Return the ids of the results that stand, whose references named what has left, and which are whole now."""
+    """Return the ids of the results that stay, whose references named what has left, and which are whole now."""
     made = []
     for id, event in conversation.entered.items():
         pair = pairs.get(id)
@@ -242,7 +242,7 @@ def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Ca
 
 
 def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
-    """Return whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
+    """Return whether what a reference names has left: a result, or what a call was made with ("call ID")."""
     pair = pairs.get(id.removeprefix("call "))
     if pair is None or pair.now.listed:
         return True

@@ -49,9 +49,9 @@ class Result:
         self.verdict = verdict
         self.touched = touched  # index of the last touch of itself, 0 for none; see ContextState.touched
         self.ended = ended  # [trigger, index, at, by, reasons] once expired; of a live one: how it had ended before a pin held it
-        self.cleared = cleared  # handle of what is archived, once a placeholder stands in its place
+        self.cleared = cleared  # handle of what is archived, once a placeholder has replaced it
         self.pinned = False
-        self.stored = ""  # its row as it stands in the state file; "" once it differs
+        self.stored = ""  # its row as the state file has it; "" once it differs
 
     @property
     def reasons(self) -> list[str]:
@@ -93,7 +93,7 @@ def reclaimable(expired: dict[str, Result]) -> dict[str, Result]:
 
 
 class Counts:
-    """What happened in a context since its beginning, compactions included."""
+    """Counts of what happened in a context since its beginning, compactions included."""
 
     __slots__ = (
         "compacted", "days", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "settled",

@@ -1,8 +1,8 @@
-"""One fold of what was said and sent: the state of a context, where all stands in its prompt, and which results its requests lacked. Pure.
+"""One fold of a conversation: the state of its context, where each result is in the prompt, and which results its requests lacked. Pure.
 
 A driver (a transcript, the lab, code inside the host) tells it in order what happened: events of the engine, what the user and the
 assistant wrote, the requests with their usage. What comes out is the same for all: the engine's state, the requests, where each result
-stands, what the model has not seen yet, and how much was thought behind a place. Tokens are estimates but for the usage of requests.
+is, what the model has not seen yet, and how much was thought behind a place. Tokens are estimates but for the usage of requests.
 
 A result that requests lacked although the transcript holds it has been left out by the provider or the host. An answer may say how many
 those were, the oldest first; else the prompt shows it, where it is known what was asked for: it has fallen by what that takes.
@@ -39,7 +39,7 @@ class Usage:
     began (`at`), when the cache was last known to be in use (`until`), and when a request of ours kept it warm (`kept`, 0 for never), in
     seconds; the lifetime of what it wrote to the cache; the model's id; `left_out`, where the answer says so: (how many of its tool uses
     the prompt lacked, their tokens); `window`: tokens of the context window, where the recording says so, 0 where not. No tokens: a
-    compaction stands between the requests."""
+    compaction came between the requests."""
 
     __slots__ = ("at", "cache_ttl_s", "created", "kept", "left_out", "model", "read", "tokens", "until", "window")
 
@@ -70,7 +70,7 @@ class Usage:
 
 
 class Place:
-    """Where a result stands: behind `prefix` tokens of the prompt, which the `request`-th request ended with (0 for none)."""
+    """The place of a result: behind `prefix` tokens of the prompt, which the `request`-th request ended with (0 for none)."""
 
     __slots__ = ("prefix", "request")
 
@@ -152,7 +152,7 @@ class Conversation:
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unsent, self.unseen, self._thought = 0, set(), []
 
-    def said(self, tokens: int, thinking: int = 0) -> None:
+    def add_text(self, tokens: int, thinking: int = 0) -> None:
         """Add tokens that the user or the assistant wrote, or thought."""
         self.unsent += tokens
         if thinking:
@@ -210,7 +210,7 @@ class Conversation:
             if result.id in ids:
                 back += gain(result, self.state.calibration, self.rules)
 
-    # --- how it stands ---------------------------------------------------------------------------------------------------------------
+    # --- its figures -----------------------------------------------------------------------------------------------------------------
 
     @property
     def last(self) -> Usage:
@@ -233,7 +233,7 @@ class Conversation:
         return (self.last.tokens or self.base) + round(self.unsent * self.state.calibration)
 
     def results(self) -> list[Result]:
-        """Return every known result, in the order of completion; a placeholder may stand in its place."""
+        """Return every known result, in the order of completion; a placeholder may have replaced it."""
         return sorted([*self.state.expired.values(), *self.state.live.values()], key=lambda result: result.index)
 
     def is_seen(self, id: str) -> bool:
@@ -241,7 +241,7 @@ class Conversation:
         return id in self.places and id not in self.unseen
 
     def requests_behind(self, id: str) -> int:
-        """Return how many requests have ended since the one behind which a result stands."""
+        """Return how many requests have ended since the one that a result follows."""
         return self.count - self.places[id].request
 
     @property
@@ -294,14 +294,14 @@ def lacking_steps(conversation: Conversation, editing: Editing | None) -> list[S
     """Return what the requests since the last compaction lacked, each result once. Results that are known to be cleared are not named
     again."""
     requests = _since_compaction(conversation)
-    results, gone, lacked = conversation.results(), set[str](), list[Step]()
+    results, dropped, lacked = conversation.results(), set[str](), list[Step]()
     previous: Usage | None = None
     for number, (usage, added) in enumerate(requests, conversation.count - len(requests) + 1):
         sent = [result for result in results if result.id in conversation.places and conversation.places[result.id].request < number]
         expected = (previous.tokens if previous else 0) + round(added * conversation.state.calibration)
-        due = _due(sent, usage, editing, expected, bool(gone), conversation.state.calibration)
-        new = [result for result in due if result.id not in gone]
-        gone.update(result.id for result in new)
+        due = _due(sent, usage, editing, expected, bool(dropped), conversation.state.calibration)
+        new = [result for result in due if result.id not in dropped]
+        dropped.update(result.id for result in new)
         unknown = [result for result in new if not result.cleared]
         if unknown:
             tokens = usage.left_out[1] if len(due) == len(unknown) else 0

@@ -3,7 +3,7 @@ the prompt cache, and when it pays. Pure.
 
 A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
 writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it
-stands further back than the look-back. Each request from then on reads that much less. With a cold cache the prompt is written anyway,
+is further back than the look-back. Each request from then on reads that much less. With a cold cache the prompt is written anyway,
 and the smaller one is cheaper at once. Where a model binds its thinking to an unedited past, what it thought behind the first change
 leaves too, and is reckoned as if it had to be thought again. Prices are in units: one unit is one plain input token.
 
@@ -252,14 +252,14 @@ class Sum:
         self.thinking = change.thinking if prices.bound else 0
         self.rewritten = change.rewritten
         self.all_messages = change.warm and kept_prefix(change.prefix, change.base, change.requests_back) < change.prefix
-        gone = max(0, self.leaves)
-        self.share = round(min(1.0, gone / change.prompt), 4) if change.prompt > 0 else 0.0
-        gone += self.thinking if gone else 0
+        removed = max(0, self.leaves)
+        self.share = round(min(1.0, removed / change.prompt), 4) if change.prompt > 0 else 0.0
+        removed += self.thinking if removed else 0
         self.cost_now = round(self.rewritten * (prices.write - prices.read), 2) if change.warm else 0.0
         self.thinking_cost = round(self.thinking * prices.output, 2)
-        self.saved_now = 0.0 if change.warm else round(gone * prices.write, 2)
-        self.saved_per_request = round(gone * prices.read, 2)
-        self.pays_after = self._pays_after() if gone else None
+        self.saved_now = 0.0 if change.warm else round(removed * prices.write, 2)
+        self.saved_per_request = round(removed * prices.read, 2)
+        self.pays_after = self._pays_after() if removed else None
 
     def _pays_after(self) -> int | None:
         # In hundredths, which are whole: a quotient of fractions may lie a hair above the number that it is.

@@ -46,21 +46,21 @@ def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[De
     if state.holds:
         _release(state, rules)
     _turn_of(state, call)
-    found = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
+    classified = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
     state.cwd = call.cwd or state.cwd
-    for path in found.edits:
-        lifecycle.expire_file(state, rules, path, "edited", found.label, call.id, decisions)
-        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "edited", found.label, call.id, decisions)
+    for path in classified.edits:
+        lifecycle.expire_file(state, rules, path, "edited", classified.label, call.id, decisions)
+        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "edited", classified.label, call.id, decisions)
         state.edits[str(state.turn)] = state.index
-    if found.commits:
-        lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)
-    for folder, changed, _ in found.changes:
-        trigger = "committed" if found.commits else "changed_on_disk"
-        lifecycle.expire_tree(state, rules, folder, changed, trigger, found.label, call.id, decisions)
+    if classified.commits:
+        lifecycle.expire_committed(state, rules, call.committed, classified.label, call.id, decisions)
+    for folder, changed, _ in classified.changes:
+        trigger = "committed" if classified.commits else "changed_on_disk"
+        lifecycle.expire_tree(state, rules, folder, changed, trigger, classified.label, call.id, decisions)
     if call.outcome.unchanged:
-        _touch_key(state, "read:" + found.subjects[0])
-    result = _result_of(state, call, found, rules)
-    _supersede(state, rules, result, found, decisions)
+        _touch_key(state, "read:" + classified.subjects[0])
+    result = _result_of(state, call, classified, rules)
+    _supersede(state, rules, result, classified, decisions)
     _count_false_expiration(state, result)
     lifecycle.expire_due(state, rules, decisions, call.id)
     add(state.counts.results, result.tier, 1)
@@ -100,24 +100,25 @@ def _turn_of(state: ContextState, call: Call) -> None:
         state.turn += 1
 
 
-def _result_of(state: ContextState, call: Call, found: Classification, rules: Ruleset) -> Result:
+def _result_of(state: ContextState, call: Call, classified: Classification, rules: Ruleset) -> Result:
     outcome = call.outcome
-    tokens = tokens_of(outcome.chars, outcome.wide, found.content) + outcome.image_tokens
+    tokens = tokens_of(outcome.chars, outcome.wide, classified.content) + outcome.image_tokens
     result = Result(
-        call.id, state.index, call.at, state.turn, call.tool, found.kind + (":" + found.family if found.family else ""), found.tier,
-        found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
-        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == kinds.RUN else "",
+        call.id, state.index, call.at, state.turn, call.tool, classified.kind + (":" + classified.family if classified.family else ""),
+        classified.tier, classified.basis, classified.label, [list(part) for part in classified.parts], classified.subjects, tokens,
+        outcome.content_hash, classified.error,
+        verdict_of(outcome.tail, outcome.exit_code) if classified.error or classified.kind == kinds.RUN else "",
     )  # fmt: skip
-    if found.kind == kinds.RESTORED and not found.error:
+    if classified.kind == kinds.RESTORED and not classified.error:
         state.holds[call.id] = state.index + rules.restore_hold_calls
     result.pinned = is_pinned(state, result, rules)
     return result
 
 
-def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classification, decisions: list[Decision]) -> None:
+def _supersede(state: ContextState, rules: Ruleset, new: Result, classified: Classification, decisions: list[Decision]) -> None:
     """End the earlier results that a newer one of the same thing covers."""
     if not new.error:
-        for old in list(state.by_key.get("error:" + found.action, {}).values()):
+        for old in list(state.by_key.get("error:" + classified.action, {}).values()):
             if not old.pinned and (old.tier != "preserved" or "success" in rules.tier_rule(old.tier).events):
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
     answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events

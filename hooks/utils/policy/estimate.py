@@ -1,4 +1,4 @@
-"""How many tokens a text is, by kind of content.
+"""Estimate the tokens of a text, by kind of content.
 
 Characters per token of current Claude models. The figures are estimates and are marked as such wherever they are shown; a
 session's own usage calibrates them (`hosts/claude_code/usage.py`).
@@ -25,7 +25,7 @@ _DIFFS = frozenset(("diff", "patch"))
 
 
 def content_of_path(path: str) -> str:
-    """Return the kind of content that a file holds, by its extension; code where the extension says nothing."""
+    """Return the kind of content that a file holds, by its extension; code for any other extension."""
     extension = path.rpartition(".")[2].lower()
     if extension in _MARKUP:
         return "markup"

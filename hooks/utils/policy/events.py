@@ -1,4 +1,4 @@
-"""What can happen to a context. Drivers make these; the engine reads them by `name`. Times are seconds since the epoch."""
+"""The events of a context. Drivers make these; the engine reads them by `name`. Times are seconds since the epoch."""
 
 from __future__ import annotations
 

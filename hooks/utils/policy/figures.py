@@ -3,7 +3,7 @@ Pure.
 
 *Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
 have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is
-at the API's prices; where the price of a model is not known there is none, and tokens never stand in its place.
+at the API's prices; where the price of a model is not known there is none, and tokens never replace it.
 """
 
 from __future__ import annotations
@@ -114,16 +114,16 @@ class _Context:
             if booking.in_place:
                 self._put_back(booking.tokens, booking.ids)
             else:
-                self._say("restores", booking)
+                self._charge_words("restores", booking)
         elif isinstance(booking, Refetched):
             ledger.refetched += 1
-            self._say("refetches", booking)
+            self._charge_words("refetches", booking)
         elif isinstance(booking, Advice):
             ledger.advice_tokens += booking.tokens
-            self._say("advice", booking)
+            self._charge_words("advice", booking)
         elif isinstance(booking, Remembered):
             ledger.memory_tokens += booking.tokens
-            self._say("memory", booking)
+            self._charge_words("memory", booking)
         elif isinstance(booking, Spared):
             self._spare(booking)
         elif isinstance(booking, Warmed):
@@ -133,8 +133,8 @@ class _Context:
                 ledger.move(kind, -tokens, self.prices)
             self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
-    def _say(self, cause: str, booking: Booking) -> None:
-        """Charge the writing now, so that the charge stands even when the next thing is a compaction, and the carrying from the second
+    def _charge_words(self, cause: str, booking: Booking) -> None:
+        """Charge the writing now, so that the charge is booked even when the next thing is a compaction, and the carrying from the second
         request on."""
         self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
         self.ledger.move("write", -booking.tokens, self.prices)
@@ -163,9 +163,9 @@ class _Context:
                 self.kept_out[id] = self.cleared_out.pop(id)
         for change in reversed(self.pending):
             if change.tokens > 0:
-                taken = min(tokens, change.tokens)
-                change.tokens -= taken
-                tokens -= taken
+                amount = min(tokens, change.tokens)
+                change.tokens -= amount
+                tokens -= amount
         self.pending = [change for change in self.pending if change.tokens]
         if tokens and self.booked_out:
             tokens = min(tokens, self.booked_out)
@@ -243,10 +243,10 @@ class _Context:
         return gap_s >= self.prices.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
 
     def _shown_by(self, previous: Request, request: Request) -> int:
-        """Return how many of the pending changes the request shows. The client loads the transcript as it stands, so they take effect in
+        """Return how many of the pending changes the request shows. The client loads the transcript as it is, so they take effect in
         order: the first so many whose sum comes nearest to what is missing."""
         missing = _missing(previous, request)
-        # What was read from the cache is as it was before; what left stood in the rest of the previous prompt.
+        # What was read from the cache is as it was before; what left was in the rest of the previous prompt.
         can_be_gone = min(missing, previous.prompt - request.read)
         shown, nearest = 0, float(abs(missing))
         cleared = total = 0.0
@@ -265,10 +265,10 @@ class _Context:
         estimate = round(sum(change.tokens for change in cleared))
         back = sum(-change.tokens for change in changes if change.tokens < 0)
         if cleared:
-            gone = min(round(missing + back), estimate + estimate // 2)
-            self.out += gone
+            removed = min(round(missing + back), estimate + estimate // 2)
+            self.out += removed
             self.booked_out += estimate
-            self.ledger.reclaim(gone, at)
+            self.ledger.reclaim(removed, at)
             self.ledger.confirmed += len(cleared)
             self.ledger.results += sum(change.results for change in cleared)
 
@@ -321,16 +321,16 @@ def moved(ledger: Mapping[str, float]) -> dict[Column, float]:
     """Return the tokens that were used less, or more where negative, by model and kind; {} where these are not known of all that the ledger
     holds, as of what an earlier version settled."""
     whole = ledger.get("saved", 0.0) + ledger.get("charged", 0.0)
-    found: dict[Column, float] = {}
+    columns: dict[Column, float] = {}
     if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:
-        return found
+        return columns
     for name, tokens in ledger.items():
         head, _, rest = name.partition(" ")
         if head == MOVED and rest:
             kind, _, model = rest.partition(" ")
             column = (plain(model), kind)
-            found[column] = found.get(column, 0.0) + tokens
-    return found
+            columns[column] = columns.get(column, 0.0) + tokens
+    return columns
 
 
 def is_anything(figures: Figures) -> bool:

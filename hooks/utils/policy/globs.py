@@ -55,7 +55,7 @@ def is_wild(pattern: str) -> bool:
 
 
 def needle_of(pattern: str) -> str:
-    """Return a text that is part of everything the pattern matches; "" where none can be told at a glance."""
+    """Return a text that is part of everything the pattern matches; "" where none is obvious."""
     if "[" in pattern or "\\" in pattern or "/" in pattern:
         return ""
     return max(pattern.replace("?", "*").split("*"), key=len)
@@ -71,8 +71,8 @@ def _path_matches(pattern: str, text: str) -> bool:
     return _covers(wanted, text.split("/"), "**", _segment_matches)
 
 
-def _covers(wanted: list[str], given: Iterable[str], star: str, same: Callable[[str, str], bool]) -> bool:
-    """Return whether the tokens of `wanted` cover `given` in order, a `star` covering any number of parts.
+def _covers(wanted: list[str], parts: Iterable[str], star: str, same: Callable[[str, str], bool]) -> bool:
+    """Return whether the tokens of `wanted` cover `parts` in order, a `star` covering any number of parts.
 
     Bit n of `reached` says that n tokens cover what was read so far; every part moves all of them at once, so no
     pattern makes this go back, and a text costs its length.
@@ -86,7 +86,7 @@ def _covers(wanted: list[str], given: Iterable[str], star: str, same: Callable[[
             tokens.append(token)
     known: dict[str, int] = {}
     reached = 1
-    for part in given:
+    for part in parts:
         fits = known.get(part)
         if fits is None:
             fits = known[part] = sum([1 << bit for bit, token in enumerate(tokens) if same(token, part)])

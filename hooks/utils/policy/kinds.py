@@ -14,21 +14,21 @@ RESTORED = "restored"  # printed by `popkit restore`
 
 
 class Kind:
-    """What holds for the results of a kind; `__init__` says what each of these is."""
+    """The properties that results of a kind share; `__init__` explains each."""
 
     __slots__ = (
-        "budget", "counted", "ended", "ends_in_verdict", "ends_on", "grace", "is_learnt", "is_lookup", "is_noisy", "is_verbatim", "many",
-        "name", "operation", "said",
+        "budget", "counted", "ended", "ends_in_verdict", "ends_on", "grace", "is_learnt", "is_lookup", "is_noisy", "is_verbatim", "label",
+        "many", "name", "operation",
     )  # fmt: skip
 
     def __init__(
-        self, name: str, said: str = "", many: str = "", counted: str = "", operation: str = tools.SHELL, grace: int | None = None,
+        self, name: str, label: str = "", many: str = "", counted: str = "", operation: str = tools.SHELL, grace: int | None = None,
         ends_on: str = "repeat", ended: str = "", budget: int | None = None, is_noisy: bool = False, is_lookup: bool = False,
         is_learnt: bool = True, ends_in_verdict: bool = False, is_verbatim: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         # Words for people: of one result, of several, and what the panel counts preserved ones as ("": as no kind of their own).
-        self.said = said or name
+        self.label = label or name
         self.many = many or name
         self.counted = counted
         self.operation = operation  # of the tool whose tier a command has that does the same

@@ -67,7 +67,7 @@ class Booking:
         self.tokens = max(0, tokens)
 
     def order(self) -> tuple[object, ...]:
-        """Return what two bookings of one time and kind are told apart by."""
+        """Return the key that distinguishes two bookings of one time and kind."""
         return (self.tokens,)
 
 
@@ -86,7 +86,7 @@ class KeptOut(Booking):
 
 
 class _OfResults(Booking):
-    """One that changes where results of these ids stand."""
+    """A booking that moves results of these ids out of the context or back."""
 
     __slots__ = ("ids",)
 
@@ -159,7 +159,7 @@ class Remembered(Booking):
 
 
 class Spared(Booking):
-    """A look-up was not made, because memory had told what it would have shown: a result of so many tokens, and this share of a
+    """A look-up was not made, because memory held what it would have shown: a result of so many tokens, and this share of a
     request. An estimate."""
 
     __slots__ = ("share",)
@@ -216,7 +216,7 @@ _COUNTS = (
 
 
 class Ledger:
-    """What came of all bookings.
+    """The sums of all bookings.
 
     `reclaimed_tokens`: seen to be gone, whether they are still out or not · `pending_tokens`: cleared, not yet seen to be gone, counted
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
@@ -281,7 +281,7 @@ class Ledger:
         self._by_day("kept_out_tokens", booking.tokens, booking.at)
 
     def reclaim(self, tokens: int, at: float) -> None:
-        """Add tokens that a request shows to be gone."""
+        """Add tokens that a request shows to have left."""
         self.reclaimed_tokens += tokens
         self._by_day("reclaimed_tokens", tokens, at)
 

@@ -1,4 +1,4 @@
-"""How lifetimes end: what a live result is found by, what may end it, and the mark that it has ended. Pure, part of the engine.
+"""End lifetimes: by which keys a live result is found, what may end it, and the mark that it has ended. Pure, part of the engine.
 
 The state is changed in place; every decision carries its reasons. Nothing that is pinned ever expires; what is preserved only when the
 user says so, (errors, under `success`) when the action that failed succeeds later, or (task lists) when a newer one comes.
@@ -28,7 +28,7 @@ _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "chang
 
 
 class Decision:
-    """What was decided about one result, and why. `action`: expire, supersede, revive (a pin, a restore or an undo
+    """One decision about a result, with its reasons. `action`: expire, supersede, revive (a pin, a restore or an undo
     brings it back), release (no pin holds it any more, so it has ended as before) or compact."""
 
     __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
@@ -192,7 +192,7 @@ def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | Non
         return
     for result in list(state.live.values()):
         if may_expire(result) and "commit" in rules.tier_rule(result.tier).events:
-            end(state, result, "committed", ["a commit whose files git could not tell: " + why], decisions, by)
+            end(state, result, "committed", ["a commit whose files git could not list: " + why], decisions, by)
 
 
 # --- age ----------------------------------------------------------------------------------------------------------------------

@@ -34,8 +34,8 @@ _SAME_S = 1_800.0
 
 
 class Reading:
-    """What a window showed: its `kind`, the `percent` used, `at` which time, and when it resets (`resets_at`, 0.0 where that is not known).
-    Times in seconds."""
+    """One reading of a window: its `kind`, the `percent` used, `at` which time, and when it resets (`resets_at`, 0.0 where that is not
+    known). Times in seconds."""
 
     __slots__ = ("at", "kind", "percent", "resets_at")
 
@@ -71,23 +71,23 @@ def windows(readings: Iterable[Reading], now: float) -> list[Window]:
     by_kind: dict[str, list[Reading]] = {}
     for reading in sorted(readings, key=lambda each: each.at):
         by_kind.setdefault(reading.kind, []).append(reading)
-    found = []
+    made = []
     for kind in KINDS:
         of_kind = by_kind.get(kind)
         if of_kind and of_kind[-1].holds(now):
             newest = of_kind[-1]
             slope = pace([each for each in of_kind if each.is_of(newest)])
-            found.append(Window(newest, slope, full_at(newest, slope, now)))
-    return found
+            made.append(Window(newest, slope, full_at(newest, slope, now)))
+    return made
 
 
 def count(readings: Iterable[Reading], kind: str) -> int:
     """Return how many windows of a kind readings are of."""
-    before, found = None, 0
+    before, total = None, 0
     for reading in sorted((each for each in readings if each.kind == kind), key=lambda each: each.at):
-        found += before is None or not reading.is_of(before)
+        total += before is None or not reading.is_of(before)
         before = reading
-    return found
+    return total
 
 
 def pace(readings: Sequence[Reading]) -> float | None:
@@ -125,9 +125,9 @@ def full_at(newest: Reading, pace: float | None, now: float) -> float | None:
 # --- what tokens are worth in a window ---------------------------------------------------------------------------------------------------
 
 TOKEN_USES = ("plain", "read", "write_5m", "write_1h", "output")
-# A sum is claimed only where its error is at most this share of it: then of two that are told as one and two, the intervals do not cross.
+# A sum is claimed only where its error is at most this share of it: then the intervals of two sums given as one and two do not cross.
 WIDEST = 1 / 3
-# However much history there is, requests and readings are not timed so well that more could be told (docs/measured.md).
+# However much history there is, requests and readings are not timed well enough to claim more (docs/measured.md).
 LEAST_ERROR = 0.02
 _MOST_COLUMNS = 100
 _MOST = 1e15
@@ -142,7 +142,7 @@ def tokens_of(model: str, amounts: Mapping[str, float]) -> dict[Column, float]:
 class Weights:
     """The fit of one kind of `window`: `values` (percent a million tokens) of its `columns`, their covariance twice, by how far they are
     `determined` at all and by how much they `varied` between parts of the history, and `t`, by which a standard deviation becomes an
-    error: 95 % of such intervals hold what is so."""
+    error: 95 % of such intervals hold the true value."""
 
     __slots__ = ("columns", "determined", "t", "values", "varied", "window")
 
@@ -160,18 +160,18 @@ class Weights:
         if any(amount and column not in self.columns for column, amount in tokens.items()):
             return None
         amounts = {self.columns[column]: amount / _UNIT for column, amount in tokens.items() if amount}
-        found = sum(self.values[at] * amount for at, amount in amounts.items())
+        total = sum(self.values[at] * amount for at, amount in amounts.items())
         several = [
             sum(a * b * matrix[i][j] for i, a in amounts.items() for j, b in amounts.items()) for matrix in (self.determined, self.varied)
         ]
-        return found, max(self.t * max(*several, 0.0) ** 0.5, LEAST_ERROR * abs(found))
+        return total, max(self.t * max(*several, 0.0) ** 0.5, LEAST_ERROR * abs(total))
 
     def claimed(self, tokens: Mapping[Column, float]) -> Share | None:
         """Return the same as a claim; None also where the error is too wide to claim anything."""
-        found = self.worth(tokens)
-        if found is None or not found[0] or found[1] > WIDEST * abs(found[0]):
+        estimate = self.worth(tokens)
+        if estimate is None or not estimate[0] or estimate[1] > WIDEST * abs(estimate[0]):
             return None
-        return {"window": self.window, "percent": round(found[0], 4), "error": round(found[1], 4), "requests": 0}
+        return {"window": self.window, "percent": round(estimate[0], 4), "error": round(estimate[1], 4), "requests": 0}
 
     def to_json(self) -> dict[str, Any]:
         """Return what `weights_of` takes."""
@@ -182,11 +182,11 @@ class Weights:
         }  # fmt: skip
 
 
-def weights_of(told: Any) -> Weights | None:
+def weights_of(stored: Any) -> Weights | None:
     """Return Weights from their JSON; None where it is anything else."""
     try:
-        columns = [(model, kind) for model, kind in told["columns"] if isinstance(model, str) and kind in TOKEN_USES]
-        rows = [told["values"], *told["determined"], *told["varied"], [told["t"]]]
+        columns = [(model, kind) for model, kind in stored["columns"] if isinstance(model, str) and kind in TOKEN_USES]
+        rows = [stored["values"], *stored["determined"], *stored["varied"], [stored["t"]]]
         numbers = [value for row in rows for value in row]
         sizes = [len(row) for row in rows]
     except (KeyError, TypeError, ValueError):
@@ -194,7 +194,7 @@ def weights_of(told: Any) -> Weights | None:
     size = len(columns)
     if not 0 < size <= _MOST_COLUMNS or sizes != [size] * (1 + 2 * size) + [1] or not all(map(_is_number, numbers)):
         return None
-    return Weights(str(told.get("window")), columns, told["values"], (told["determined"], told["varied"]), told["t"])
+    return Weights(str(stored.get("window")), columns, stored["values"], (stored["determined"], stored["varied"]), stored["t"])
 
 
 def _is_number(value: object) -> bool:
@@ -211,8 +211,8 @@ def _short(value: float) -> float:
 def share_of_amounts(several: Iterable[Weights], model: str, amounts: Mapping[str, float], requests: int = 0) -> Share | None:
     """Return what tokens of a model, by TOKEN_USES, are of the first window of which that can be claimed; None where it can be of none.
     `requests`: over how many that is, where it is over any."""
-    found = share_of(several, tokens_of(model, amounts))
-    return found and {**found, "requests": requests}
+    share = share_of(several, tokens_of(model, amounts))
+    return share and {**share, "requests": requests}
 
 
 def share_of(several: Iterable[Weights], tokens: Mapping[Column, float]) -> Share | None:
@@ -225,11 +225,11 @@ def share_of_clear(several: Iterable[Weights], sum: Sum, thinking: float = 0.0) 
     """Return what a clear leaves in a window, less what it takes of it, over the requests that usually follow while the cache is warm;
     thinking that leaves is reckoned as if it were all thought again. `thinking`: tokens of it beside those of the sum."""
     requests = LIKELY_REQUESTS[sum.cache_ttl_s]
-    gone = sum.leaves + sum.thinking if sum.leaves > 0 else 0
+    removed = sum.leaves + sum.thinking if sum.leaves > 0 else 0
     write = write_kind(sum.cache_ttl_s)
-    amounts: dict[str, float] = {write: gone, "read": gone * (requests - 1)}
+    amounts: dict[str, float] = {write: removed, "read": removed * (requests - 1)}
     if sum.warm:
-        amounts = {write: -sum.rewritten, "read": sum.rewritten + gone * requests}
+        amounts = {write: -sum.rewritten, "read": sum.rewritten + removed * requests}
     return share_of_amounts(several, sum.model, {**amounts, "output": -sum.thinking - thinking}, requests)
 
 

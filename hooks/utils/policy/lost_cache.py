@@ -2,13 +2,13 @@
 prompt is made of. Pure.
 
 A request is expected to read what the one before has read and written. Where it reads less, the reason is the first that the events between
-the two show, in the order of CAUSES: what changes the prompt for certain stands before what may have. Where it is known which parts of a
+the two show, in the order of CAUSES: what certainly changed the prompt comes before what may have. Where it is known which parts of a
 request are others than before (from the provider's answer, or from what the client notes of its requests), an event that changes no such
 part is not the reason. Where nothing is shown it is UNKNOWN; nothing is guessed.
 
 The sizes of what was said are estimates, what a prompt grew by is measured. So what came between two requests shares what the second has
 more than the first, in proportion to the estimates and within bounds; growth beyond these is of nothing that the recording shows, and is
-OTHER. Where a prompt has shrunk and nothing says what left it, all that stood has become smaller alike. The parts add up to the prompt.
+OTHER. Where a prompt has shrunk and nothing says what left it, everything has shrunk in proportion. The parts add up to the prompt.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ IN_MODEL, IN_TOOLS, IN_SYSTEM, IN_MESSAGES, IN_OTHER = PARTS = ("model", "tools"
 LEAST_TOKENS, LEAST_SHARE = 1_000, 0.02
 # The provider looks so many positions back from a breakpoint for what an earlier request ended with.
 LOOK_BACK_POSITIONS = 20
-# A pause this long, within the life of a cache that lasts an hour, is told where nothing else is known. Where all parts of a request are
-# known to be the same, its cache was gone early after any pause.
+# A pause this long, within the life of a cache that lasts an hour, is named as the cause where nothing else is known. Where all parts of
+# a request are known to be the same, its cache was gone early after any pause.
 LONG_PAUSE_S = 300
 # A prompt that is so much smaller than the one before lacks something that was in it.
 _SHRUNK = 0.9
@@ -53,7 +53,7 @@ _DROP_THINKING = (
 
 
 class Between:
-    """What happened between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
+    """The events between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
     the slash `command`, the names of `tools` or servers that came or went, the section of the `system` text that changed, from where on
     the `messages` are others, the change of `effort`, "" for none; `positions` that the conversation grew by; `keeps_thinking`: whether the
     provider was asked to keep it. PARTS are known to be others, or the same; the rest is unknown."""
@@ -70,7 +70,7 @@ class Between:
         self._others: set[str] = set()
         self._same: set[str] = set()
 
-    def tell(self, others: set[str], same: set[str]) -> None:
+    def note(self, others: set[str], same: set[str]) -> None:
         """Take in which PARTS of the request are known to be others than before, and which the same."""
         self._others |= others
         self._same = (self._same | same) - self._others
@@ -147,8 +147,8 @@ def drops_thinking(sent: Sent) -> bool:
 
 def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: Models) -> list[Loss]:
     """Return the losses of one conversation, in order."""
-    found = Losses(day_of, models)
-    return [loss for loss in map(found.of, requests) if loss is not None]
+    tracker = Losses(day_of, models)
+    return [loss for loss in map(tracker.of, requests) if loss is not None]
 
 
 def usd(models: Models, model: str, prompt: int, tokens: int, ttl_s: float) -> float | None:
@@ -203,7 +203,7 @@ _LEAST, _MOST = 0.4, 2.5
 
 
 class Composition:
-    """The conversation of one context, behind what stands before the first word, in the order of the prompt."""
+    """The conversation of one context, behind what comes before the first word, in the order of the prompt."""
 
     __slots__ = ("_keys", "_kinds", "_measured", "_model", "_sizes", "_totals")
 
@@ -254,7 +254,7 @@ class Composition:
         again. For each use the sum over all kinds is the conversation's."""
         end = max(usage.tokens, standing)
         self._fit(end - standing, usage.model)
-        # A prompt is read from its beginning on, what was lost begins where reading ends, and what is plain stands last.
+        # A prompt is read from its beginning on, what was lost begins where reading ends, and plain tokens come last.
         read, written, again = (
             min(max(at, standing), end) for at in (usage.read, usage.read + usage.created, usage.read + lost)
         )  # fmt: skip
@@ -273,25 +273,25 @@ class Composition:
 
     def _behind(self, tokens: float) -> dict[str, float]:
         """Return the kinds of the last tokens."""
-        found: dict[str, float] = {}
+        kinds: dict[str, float] = {}
         for at in range(len(self._kinds) - 1, -1, -1):
             if tokens <= 0:
                 break
             kind, size = self._kinds[at], self._sizes[at]
-            found[kind] = found.get(kind, 0.0) + min(size, tokens)
+            kinds[kind] = kinds.get(kind, 0.0) + min(size, tokens)
             tokens -= size
-        return found
+        return kinds
 
     def _fit(self, tokens: int, model: str) -> None:
         """Make the sizes add up to so many tokens."""
         if model != self._model:  # it counts otherwise, so all of it is measured again
             self._measure(0)
         self._model = model
-        begin, stood, came = self._measured, sum(self._totals.values()), sum(self._sizes[self._measured :])
-        factor = min(_MOST, max(_LEAST, (tokens - stood) / came), tokens / came) if came else 0.0
-        rest = tokens - stood - came * factor
-        if rest < 0 < stood:
-            shrunk = max(0.0, (stood + rest) / stood)
+        begin, earlier, came = self._measured, sum(self._totals.values()), sum(self._sizes[self._measured :])
+        factor = min(_MOST, max(_LEAST, (tokens - earlier) / came), tokens / came) if came else 0.0
+        rest = tokens - earlier - came * factor
+        if rest < 0 < earlier:
+            shrunk = max(0.0, (earlier + rest) / earlier)
             self._sizes[:begin] = [size * shrunk for size in self._sizes[:begin]]
             self._measure(begin)
         self._sizes[begin:] = [size * factor for size in self._sizes[begin:]]

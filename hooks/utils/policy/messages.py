@@ -2,11 +2,11 @@
 replace what a compaction leaves out of them. Pure.
 
 A host may hand over one message for each block. `paired` brings them into the one form that every provider takes: the calls that were made
-at once stand in one message, and the results of just these in the next.
+at once are in one message, and the results of just these in the next.
 
 Three things leave: the text of a result, which leaves a placeholder (placeholder.py); the long fields of a call that was to change a file,
-whose stub is still an input that the tool would take; and whole calls with their results, for which one line of text stands. What left has
-been archived: a result as its content, a call as its input, whole calls as the messages that they stood in.
+whose stub is still an input that the tool would take; and whole calls with their results, which one line of text replaces. What left has
+been archived: a result as its content, a call as its input, whole calls as the messages that they were in.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Shown:
 
 
 class Message:
-    """What one side said, the calls it made, the results it brings."""
+    """The text of one side, the calls it made, the results it brings."""
 
     __slots__ = ("results", "role", "text", "uses")
 
@@ -88,18 +88,18 @@ class Message:
 def message_of(value: object, tools: Tools) -> Message:
     """Return a message as a host with these tools gives it; NotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
-        raise NotUnderstood("a message has no role that is known, or no text")
+        raise NotUnderstood("a message has no known role, or no text")
     uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
     if not isinstance(uses, list) or not isinstance(results, list):
-        raise NotUnderstood("the calls or results of a message are no list")
+        raise NotUnderstood("the calls or results of a message are not a list")
     return Message(value["role"], value["text"], [_use(each, tools) for each in uses], [_shown(each) for each in results])
 
 
 def _use(value: object, tools: Tools) -> Use:
     if isinstance(value, dict):
-        id, tool, given = value.get("tool_use_id"), value.get("tool"), value.get("input")
-        if isinstance(id, str) and id and isinstance(tool, str) and tool and isinstance(given, dict):
-            return Use(id, tools.of(tool), given)
+        id, tool, tool_input = value.get("tool_use_id"), value.get("tool"), value.get("input")
+        if isinstance(id, str) and id and isinstance(tool, str) and tool and isinstance(tool_input, dict):
+            return Use(id, tools.of(tool), tool_input)
     raise NotUnderstood("a call has no id, no tool or no input")
 
 
@@ -111,7 +111,7 @@ def _shown(value: object) -> Shown:
 
 def paired(messages: Iterable[Message]) -> list[Message]:
     """Return the same conversation in the one form. Messages that say nothing are left out, as no provider takes blanks alone; what the
-    assistant says between calls that it made at once stands before them. A call that got no result before the user spoke on, or the
+    assistant says between calls that it made at once comes before them. A call that got no result before the user spoke on, or the
     conversation ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes
     twice."""
     made: list[Message] = []
@@ -123,11 +123,11 @@ def paired(messages: Iterable[Message]) -> list[Message]:
                 raise NotUnderstood(f"{use.id} comes twice")
             seen.add(use.id)
         run.take(message)
-        says = bool(message.text.strip())
-        if run.is_answered or (says and message.role == USER):
+        has_text = bool(message.text.strip())
+        if run.is_answered or (has_text and message.role == USER):
             made += run.messages()
             run = _Run()
-        if says:
+        if has_text:
             made.append(Message(message.role, message.text))
     return made + run.messages()
 
@@ -233,16 +233,16 @@ def handle_of_stub(use: Use) -> str:
 
 
 def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Message:
-    """Return the text that stands for whole calls of these labels, with their results; `names`: what else it says of them."""
+    """Return the text that replaces whole calls of these labels and their results; `names`: names from them that it lists."""
     times: dict[str, int] = {}
     for label in labels:
         label = _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
         times[label] = times.get(label, 0) + 1
-    said = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:LISTED]]
+    phrases = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:LISTED]]
     more = sum(list(times.values())[LISTED:])
-    said += [f"and {more} more"] if more else []
-    said += ["in them: " + " ".join(names)] if names else []
-    return Message(USER, _HEAD + "; ".join(said) + _MIDDLE + handle + _TAIL)
+    phrases += [f"and {more} more"] if more else []
+    phrases += ["in them: " + " ".join(names)] if names else []
+    return Message(USER, _HEAD + "; ".join(phrases) + _MIDDLE + handle + _TAIL)
 
 
 def _in_a_line(label: str) -> str:
@@ -252,7 +252,7 @@ def _in_a_line(label: str) -> str:
 
 
 def handle_of_fold(text: str) -> str:
-    """Return the handle that a message names which stands for whole calls; "" for any other text."""
+    """Return the handle in a message that replaces whole calls; "" for any other text."""
     if not text.startswith(_HEAD) or not text.endswith(_TAIL):
         return ""
     handle = text[: -len(_TAIL)].rpartition(_MIDDLE)[2]

@@ -1,4 +1,4 @@
-"""What else happens to a context than calls: time passes, the user decides, the session is folded or ends. Pure, part of the lifecycle."""
+"""Apply the events of a context other than calls: time passes, the user decides, the session is folded or ends. Pure."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def _on_compacted(state: ContextState, event: events.Compacted, rules: Ruleset, 
     """End everything before a compaction but what the host carried over: it is out of the context, nothing is left to reclaim."""
     state.at = event.at
     state.epoch += 1
-    gone = [result for result in state.live.values() if result.id not in event.kept]
-    for result in gone:
+    dropped = [result for result in state.live.values() if result.id not in event.kept]
+    for result in dropped:
         lifecycle.leave(state, result)
         decisions.append(lifecycle.Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
-    state.counts.compacted += len(gone)
+    state.counts.compacted += len(dropped)
     state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
     state.recent = {}
     turns = {str(result.turn) for result in state.live.values()}
@@ -107,7 +107,7 @@ def _on_entered(state: ContextState, event: events.Entered, rules: Ruleset, deci
 
 
 def _on_cleared(state: ContextState, event: events.Cleared, rules: Ruleset, decisions: list[Decision]) -> None:
-    """Take out of the context the results for which placeholders stand, whatever their lifetimes say."""
+    """Take out of the context the results that placeholders have replaced, whatever their lifetimes say."""
     for id, handle in event.handles.items():
         result = state.live.get(id)
         if result is not None:
@@ -117,7 +117,7 @@ def _on_cleared(state: ContextState, event: events.Cleared, rules: Ruleset, deci
 
 
 def _on_cleared_outside(state: ContextState, event: events.ClearedOutside, rules: Ruleset, decisions: list[Decision]) -> None:
-    """Take out of the context what the provider or the host took out: their placeholders stand there, not ours."""
+    """Take out of the context what the provider or the host took out: their placeholders replace it, not ours."""
     state.at = event.at
     for id in event.ids:
         result = state.live.get(id)

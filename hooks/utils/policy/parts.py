@@ -1,4 +1,4 @@
-"""What a result is about, as parts `(key, scope)`, and when one part covers another. Pure: paths are only compared as text.
+"""The parts `(key, scope)` that a result is about, and when one part covers another. Pure: paths are only compared as text.
 
 Keys and scopes are those of the table in docs/design.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`) has a
 `?` in that position and is covered by nothing: what is not understood never expires.
@@ -153,8 +153,8 @@ def covers(new: Part, old: Part) -> bool:
     return key != TREE or scope[0] == old[1][0]
 
 
-def deed(part: Part) -> str:
-    """Return what names the action behind a part: its key, of what git shows of a tree the command."""
+def action_key(part: Part) -> str:
+    """Return the key of the action behind a part; of what git shows of a tree, the command."""
     return part[1][0] if part[0] == TREE else part[0]
 
 

@@ -1,4 +1,4 @@
-"""What stands in the place of a cleared result: what it was, why it went, how it comes back; of a run what it said, of a large one also an
+"""The placeholder of a cleared result: what it was, why it went, how it comes back; of a run what it said, of a large one also an
 outline of a tenth. Pure.
 
 Most of what is needed again of a result that has been quiet is a name: a path, an identifier, a version. The short ones come first, for of
@@ -34,7 +34,7 @@ LEAST_CHARS = 870
 # All that an outline is made of: by that a placeholder is known again.
 OUTLINE_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@~=<>! ")
 # What a line of a run's output holds that tells of a failure or of its values, and how one begins that tells of a success.
-_TELLING = (
+_FAILURE_WORDS = (
     "FAIL", "not ok", "✕", "✗", "✖", "×", "●", "rror", "xpected", "eceived", "ctual", "assert", "panicked", "left:", "right:", "got:",
     "want:",
 )  # fmt: skip
@@ -50,14 +50,14 @@ _BLANKED = bytes(code if code in _IN_NAMES else 32 for code in range(256))
 
 
 class Findings:
-    """What an outline is made of, which takes long to find: of a run's output the lines that tell of a failure (`telling`), secrets
+    """The content of an outline, which takes long to find: of a run's output the lines that show a failure (`failures`), secrets
     masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, twice as many as fit."""
 
-    __slots__ = ("names", "telling")
+    __slots__ = ("failures", "names")
 
-    def __init__(self, names: Sequence[str], telling: Sequence[str] = ()) -> None:
+    def __init__(self, names: Sequence[str], failures: Sequence[str] = ()) -> None:
         self.names = names
-        self.telling = telling
+        self.failures = failures
 
 
 def most_tokens(tokens: int) -> int:
@@ -70,7 +70,7 @@ def is_superseded(result: Result) -> bool:
     return result.ended is not None and result.ended[0] == "superseded"
 
 
-def said_of(result: Result) -> str:
+def verdict_line(result: Result) -> str:
     """Return what a run or an error said, in a line that stays whatever its size; "" of anything else, and of what is superseded."""
     if not kinds.of(result.kind).ends_in_verdict or is_superseded(result):
         return ""
@@ -86,12 +86,12 @@ def findings(text: str, is_run: bool) -> Findings:
     bare, lines = secret_shapes.without(text), []
     if is_run:
         rest = [line for line in bare.splitlines() if not passes(line)]
-        lines = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
-        bare = "\n".join(line for line in rest if not tells(line))
+        lines = [mask(line[:_LINE_CHARS]) for line in rest if is_failure_line(line)]
+        bare = "\n".join(line for line in rest if not is_failure_line(line))
     return Findings(_fitting(_names(bare), _SPARE * _room(text)), lines)
 
 
-def names_said(texts: Iterable[str]) -> set[str]:
+def possible_names(texts: Iterable[str]) -> set[str]:
     """Return the words in texts that can be names, those of SHORTEST characters and more."""
     words = "\n".join(texts).encode("ascii", "replace").translate(_BLANKED).decode("ascii").split()
     return {word.rstrip(_NOT_AT_END) for word in words if len(word) >= SHORTEST_NAME}
@@ -104,21 +104,21 @@ def is_plain(word: str) -> bool:
     return word.isdigit() or re.match(PLAIN, word) is not None
 
 
-def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()) -> str:
-    """Return what stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it. `said`: names that the
+def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings, elsewhere: Container[str] = ()) -> str:
+    """Return what stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it. `elsewhere`: names that the
     conversation has elsewhere."""
-    part = said_of(result)
-    kept = [part] if part else []
+    part = verdict_line(result)
+    pieces = [part] if part else []
     if not kinds.is_run(result.kind):
-        return BETWEEN.join(filter(None, [*kept, " ".join(_fitting(find(text, False).names, _room(text), said))]))
+        return BETWEEN.join(filter(None, [*pieces, " ".join(_fitting(find(text, False).names, _room(text), elsewhere))]))
     room = _room(text)
     known = Findings([]) if is_superseded(result) else find(text, True)
-    for line in [result.verdict, *known.telling]:
+    for line in [result.verdict, *known.failures]:
         part = _in_letters(line)
-        if part and not any(part in other for other in kept) and len(part) + len(BETWEEN) <= room:
-            kept.append(part)
+        if part and not any(part in other for other in pieces) and len(part) + len(BETWEEN) <= room:
+            pieces.append(part)
             room -= len(part) + len(BETWEEN)
-    return BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room, said))]))
+    return BETWEEN.join(filter(None, [*pieces, " ".join(_fitting(known.names, room, elsewhere))]))
 
 
 def _in_letters(line: str) -> str:
@@ -131,9 +131,9 @@ def passes(line: str) -> bool:
     return line.startswith(_PASSING) or line.endswith(("PASSED", " ok"))
 
 
-def tells(line: str) -> bool:
-    """Return whether it tells of a failure: what failed, what was expected, what came."""
-    return line.strip().startswith("E  ") or any(word in line for word in _TELLING)
+def is_failure_line(line: str) -> bool:
+    """Return whether a line shows a failure: what failed, what was expected, what came."""
+    return line.strip().startswith("E  ") or any(word in line for word in _FAILURE_WORDS)
 
 
 def outline(text: str) -> str:
@@ -156,17 +156,17 @@ def _names(text: str) -> list[str]:
     return sorted({name for name in re.findall(_BEGINNING + NAME, text) if not plain(name)}, key=lambda name: (len(name), name))
 
 
-def _fitting(names: Sequence[str], room: int, said: Container[str] = ()) -> list[str]:
-    """Return as many of the names, from the first, as fit into so many characters, without those that are said elsewhere."""
-    kept = []
+def _fitting(names: Sequence[str], room: int, elsewhere: Container[str] = ()) -> list[str]:
+    """Return as many of the names, from the first, as fit into so many characters, without those that occur elsewhere."""
+    chosen = []
     for name in names:
-        if name in said:
+        if name in elsewhere:
             continue
         room -= len(name) + 1
         if room < 0:
             break
-        kept.append(name)
-    return kept
+        chosen.append(name)
+    return chosen
 
 
 # --- placeholders ------------------------------------------------------------------------------------------------------------------------
@@ -222,11 +222,11 @@ def with_names(text: str, names: Sequence[str]) -> str:
 
 
 def beside(
-    result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()
+    result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings, elsewhere: Container[str] = ()
 ) -> str:  # fmt: skip
-    """Return what stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`, `said`: as
+    """Return what stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`, `elsewhere`: as
     `outline_of` takes them."""
-    return outline_of(result, text, find, said) if rules.weighs else said_of(result)
+    return outline_of(result, text, find, elsewhere) if rules.weighs else verdict_line(result)
 
 
 def handle_in(content: object) -> str:
@@ -249,8 +249,8 @@ def why(result: Result, quiet_age: int | None = None) -> str:
 
 def placeholder_tokens(result: Result, calibration: float, rules: Ruleset) -> int:
     """Return the estimated tokens of what takes a result's place, an outline counted as long as it may be."""
-    kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
-    return kept + estimate_tokens(said_of(result)) + estimate_tokens(placeholder(result.label, why(result), NO_HANDLE))
+    outline_tokens = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
+    return outline_tokens + estimate_tokens(verdict_line(result)) + estimate_tokens(placeholder(result.label, why(result), NO_HANDLE))
 
 
 def gain(result: Result, calibration: float, rules: Ruleset) -> int:

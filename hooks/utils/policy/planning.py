@@ -29,8 +29,8 @@ _LINE_AND_RUN = 2  # subjects of a command line that does one thing
 MOST_SHARE, MOST_FORCED = 0.5, 0.75
 
 
-class Asked:
-    """What the user asked a clear to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
+class Selection:
+    """What a clear is to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
 
     __slots__ = ("ids", "now", "pattern", "tier")
 
@@ -46,7 +46,7 @@ class Asked:
 
 
 class Decision:
-    """What is thought of one result that stands in the context.
+    """The decision about one result of the context.
 
     `action`: clear (goes now), hold (is to go, but not now), keep · `reason`: why, one of REASONS · `tokens`, and those of the
     `placeholder` that would stay · `need`: how likely it is needed again; None where that was not asked ·
@@ -77,8 +77,8 @@ class Decision:
 
 
 # Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
-# `waits` (worth it once the cache is cold), `grace` (expired, but used lately);
-# `leaned_on` (what stands refers to it); `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
+# `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `leaned_on` (a result that stays refers to it);
+# `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
 # `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
 # `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
@@ -89,14 +89,14 @@ REASONS = (
 
 
 class Plan:
-    """`decisions`: one for each result that stands in the context, in the order of completion · `sum`: of all that would go, clears and,
+    """`decisions`: one for each result of the context, in the order of completion · `sum`: of all that would go, clears and,
     where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
-    `likely_requests`: over how many requests that is reckoned · `asked`, `prices`."""
+    `likely_requests`: over how many requests that is reckoned · `selection`, `prices`."""
 
-    __slots__ = ("asked", "decisions", "likely_requests", "pays", "prices", "sum")
+    __slots__ = ("decisions", "likely_requests", "pays", "prices", "selection", "sum")
 
-    def __init__(self, asked: Asked, prices: Prices, decisions: list[Decision]) -> None:
-        self.asked = asked
+    def __init__(self, selection: Selection, prices: Prices, decisions: list[Decision]) -> None:
+        self.selection = selection
         self.prices = prices
         self.decisions = decisions
         self.sum: Sum  # once all is decided
@@ -104,23 +104,23 @@ class Plan:
         self.likely_requests = 0
 
     def having(self, *actions: str) -> list[Decision]:
-        """The Decisions with these actions."""
+        """Return the Decisions with these actions."""
         return [decision for decision in self.decisions if decision.action in actions]
 
     @property
     def going(self) -> list[Result]:
-        """The results that a clear takes; where it does not pay, those that it would take."""
-        taken = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
-        return [decision.result for decision in taken]
+        """Return the results that a clear takes; where it does not pay, those that it would take."""
+        chosen = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
+        return [decision.result for decision in chosen]
 
 
 def plan(
-    conversation: Conversation, asked: Asked, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
+    conversation: Conversation, selection: Selection, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
     tuned: worth.Tuned = worth.TUNED, in_place: bool = False,
 ) -> Plan:  # fmt: skip
-    """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
-    next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped. `in_place`: as
-    a compaction, after which all messages are written again and no thinking is left."""
+    """Return what a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether
+    the next request finds no cache, None for what the clock says; `tuned`: other constants than those that are shipped. `in_place`: as a
+    compaction, after which all messages are written again and no thinking is left."""
     if cold is None:
         cold = not conversation.last.is_warm(now)
     rules, state = conversation.rules, conversation.state
@@ -129,16 +129,16 @@ def plan(
         if not result.cleared:
             tokens = round(result.tokens * state.calibration)
             decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))
-    made = Plan(asked, prices, decisions)
-    if asked.forces or not rules.weighs:
-        _by_lifetime(conversation, asked, decisions)
+    made = Plan(selection, prices, decisions)
+    if selection.forces or not rules.weighs:
+        _by_lifetime(conversation, selection, decisions)
     else:
         situation = worth.Situation(conversation.prompt, prices, tuned)
-        made.pays = _by_worth(conversation, asked, decisions, model, situation, cold, in_place)
+        made.pays = _by_worth(conversation, selection, decisions, model, situation, cold, in_place)
         made.likely_requests = situation.tuned.ahead
     _hold_what_is_leaned_on(conversation, decisions)
     made.sum = _sum(conversation, made.going, decisions, prices, cold, in_place)
-    if asked.forces or not rules.weighs:
+    if selection.forces or not rules.weighs:
         made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
         made.pays = pays(made.sum, made.likely_requests)
     return made
@@ -147,26 +147,26 @@ def plan(
 # --- by lifetime, or by force --------------------------------------------------------------------------------------------------
 
 
-def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list[Decision]) -> None:
+def _by_lifetime(conversation: Conversation, selection: Selection, decisions: list[Decision]) -> None:
     last = last_words(conversation)
     for decision in decisions:
         result = decision.result
         if result.pinned:
             decision.reason = "pinned"
-        elif not _is_meant(result, asked):
+        elif not _is_meant(result, selection):
             decision.reason = "preserved" if result.tier == "preserved" and not result.ended else "live"
-        elif _is_small(decision, asked):
+        elif _is_small(decision, selection):
             decision.reason = "small"
-        elif not asked.forces and result.id in last:
+        elif not selection.forces and result.id in last:
             decision.reason = "last_word"
-        elif not (asked.forces or asked.now) and conversation.state.quiet_age(result) < grace(result, conversation.rules):
+        elif not (selection.forces or selection.now) and conversation.state.quiet_age(result) < grace(result, conversation.rules):
             decision.action, decision.reason = HOLD, "grace"
         else:
-            decision.action, decision.reason = CLEAR, "asked" if asked.forces else "expired"
+            decision.action, decision.reason = CLEAR, "asked" if selection.forces else "expired"
 
 
-def _is_small(decision: Decision, asked: Asked) -> bool:
-    return is_small(decision.result, decision.tokens, decision.placeholder, asked.forces)
+def _is_small(decision: Decision, selection: Selection) -> bool:
+    return is_small(decision.result, decision.tokens, decision.placeholder, selection.forces)
 
 
 def is_small(result: Result, tokens: int, placeholder: int, forced: bool = False) -> bool:
@@ -186,21 +186,21 @@ def last_words(conversation: Conversation) -> set[str]:
     return {result.id for result in newest.values() if len(result.subjects) > _LINE_AND_RUN}
 
 
-def _is_meant(result: Result, asked: Asked) -> bool:
-    if asked.ids:
-        return result.id in asked.ids
-    if asked.tier:
-        return result.tier == asked.tier
-    return result.ended is not None and (not asked.pattern or matches(result, asked.pattern))
+def _is_meant(result: Result, selection: Selection) -> bool:
+    if selection.ids:
+        return result.id in selection.ids
+    if selection.tier:
+        return result.tier == selection.tier
+    return result.ended is not None and (not selection.pattern or matches(result, selection.pattern))
 
 
 def matches(result: Result, pattern: str) -> bool:
-    """Whether a path pattern means a result."""
+    """Return whether a path pattern means a result."""
     return any(globs.matches(pattern, subject) for subject in result.subjects)
 
 
 def grace(result: Result, rules: Ruleset) -> int:
-    """The quiet age, in calls, that an expired result must have before it goes unasked under a profile of fixed lifetimes."""
+    """Return the quiet age, in calls, that an expired result must have before it goes by itself under a profile of fixed lifetimes."""
     if result.ended is None or result.ended[0] in worth.REPLACED:
         return 0
     return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
@@ -210,13 +210,13 @@ def grace(result: Result, rules: Ruleset) -> int:
 
 
 def _by_worth(
-    conversation: Conversation, asked: Asked, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool,
+    conversation: Conversation, selection: Selection, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool,
     in_place: bool,
 ) -> bool:  # fmt: skip
-    """Fills the decisions in; whether anything is worth clearing now."""
+    """Fill in the decisions and return whether anything is worth clearing now."""
     valued, last = [], last_words(conversation)
     for decision in decisions:
-        decision.reason = _why_it_stays(decision, conversation, asked, last)
+        decision.reason = _why_it_stays(decision, conversation, selection, last)
         if not decision.reason:
             candidate = _candidate(decision, conversation, model, in_place)
             decision.value = worth.value(candidate, situation)
@@ -233,23 +233,23 @@ def _by_worth(
             decision.action, decision.reason = KEEP, "thinking"
         elif decision.action == HOLD and cold:
             decision.action, decision.reason = CLEAR, "worth"
-        if decision.action != CLEAR and asked.now and (decision.action == HOLD or _has_ended(decision)):
+        if decision.action != CLEAR and selection.now and (decision.action == HOLD or _has_ended(decision)):
             decision.action, decision.reason = CLEAR, "asked"
     return bool(chosen) and cold
 
 
-def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked, last: set[str]) -> str:
-    """Why a result stays whatever it is worth; "" for nothing."""
+def _why_it_stays(decision: Decision, conversation: Conversation, selection: Selection, last: set[str]) -> str:
+    """Return why a result stays whatever it is worth; "" where it may go."""
     result = decision.result
     if result.pinned:
         return "pinned"
-    if asked.pattern and not matches(result, asked.pattern):
+    if selection.pattern and not matches(result, selection.pattern):
         return "live"
     if result.tier == "preserved" and result.ended is None:
         return "preserved"
     if not conversation.is_seen(result.id):
         return "unseen"
-    if _is_small(decision, asked) or decision.tokens < worth.LEAST_TOKENS:
+    if _is_small(decision, selection) or decision.tokens < worth.LEAST_TOKENS:
         return "small"
     if result.id in last:
         return "last_word"
@@ -263,7 +263,7 @@ def _candidate(decision: Decision, conversation: Conversation, model: NeedModel,
 
 
 def _has_ended(decision: Decision) -> bool:
-    """Whether a result that stays has expired, and may go when the user says now."""
+    """Return whether a result that stays has expired, and may go when the user says now."""
     return decision.result.ended is not None and decision.reason not in ("pinned", "small", "unseen", "live", "last_word")
 
 
@@ -271,7 +271,7 @@ def _has_ended(decision: Decision) -> bool:
 
 
 def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision]) -> None:
-    """A result to which one that stays refers stays too, whoever asks; both may go at once."""
+    """Keep each result that one that stays refers to, even where the user named it; both may go at once."""
     ranks = {KEEP: 0, HOLD: 1, CLEAR: 2}
     leaning = [(decision, conversation.entered[decision.result.id].leans_on) for decision in decisions
                if decision.result.id in conversation.entered]  # fmt: skip
@@ -288,8 +288,8 @@ def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision
 
 def _sum(conversation: Conversation, going: list[Result], decisions: list[Decision], prices: Prices, cold: bool, in_place: bool) -> Sum:
     ids = {result.id for result in going}
-    taken = [decision for decision in decisions if decision.result.id in ids]
-    leaving, staying = (sum([getattr(decision, name) for decision in taken]) for name in ("tokens", "placeholder"))
+    chosen = [decision for decision in decisions if decision.result.id in ids]
+    leaving, staying = (sum([getattr(decision, name) for decision in chosen]) for name in ("tokens", "placeholder"))
     prompt, prefix, back, thinking = conversation.last.tokens, 0, 0, 0
     first = next((result for result in going if result.id in conversation.places), None)
     if first is not None:

@@ -59,7 +59,7 @@ COMPACTION = {"advise": True, "index": True}
 # How far a result says what the context shows already, and what of it is left out unsaid.
 SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
 DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "any", "safe"
-# A setting that says this is on in every second session, by a coin (trials.py); whether sessions are told how to ask.
+# A setting that says this is on in every second session, by a coin (trials.py); whether sessions learn how to ask.
 TRY, HINTS, DEFAULT_HINTS = "try", ("off", "on"), "off"
 # Whether compactions are answered without a model, and down to which share of the conversation where a target is needed.
 COMPACT, WHEN_COLD = ("off", "on"), ("off", "ask", "on")
@@ -253,7 +253,7 @@ class Ruleset:
 
 
 def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return [(pattern, text that is part of whatever it matches)]: most subjects are told apart by that alone."""
+    """Return [(pattern, text that is part of whatever it matches)]: that alone decides about most subjects."""
     return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
 
 

@@ -1,4 +1,4 @@
-"""What secrets look like by themselves: keys and tokens that their own form gives away, and words that nobody chose. Pure.
+"""Recognise secrets by themselves: keys and tokens that their own form gives away, and words that nobody chose. Pure.
 
 The beginnings of keys are facts that those who issue them publish, so that a key that leaked can be found. A word that was drawn by chance
 is known by how often its kind of character changes: a person's words run on (`getUserById2`, `2024-01-31`, `base64`), those of a generator
@@ -32,18 +32,18 @@ _DOUBTFUL = (
     " SG. AQVN pat glc_ rdme_ tfp_ pnu_ phs_ api- cio_ sq0idp- vck_ vcp_ patu."
 ).split()
 _DOUBTFUL_CHARS = 16
-# All of them by a character that they have, so that a text without it need not be looked at for each; "" for those with none of these.
+# All of them by a character that they have, so that a text without it need not be searched for each; "" for those with none of these.
 _BY_MARK: dict = {"_": [], "-": [], ".": [], "": []}
 for _beginning in (*_SURE, *_DOUBTFUL):
     _BY_MARK[next(_mark for _mark in _BY_MARK if _mark in _beginning)].append(_beginning)
 _ARE_SURE = frozenset(_SURE)
-# What stands inside a key, with how many characters of it before and behind.
+# What occurs inside a key, with how many characters of it before and behind.
 _INSIDE = (("Q~", 4, 28), (".atlasv1.", 10, 30), (":AA", 8, 30), (":APA91b", 8, 60), ("-us", 32, 1))
 _BLOCK, _BLOCK_END = "-----BEGIN ", "-----END "
 _SECRET_BLOCKS = ("PRIVATE KEY", "PGP MESSAGE")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _WORD = _LETTERS | frozenset("_-")
-# No key is longer; what comes behind is looked at for itself.
+# No key is longer; what comes behind is examined for itself.
 _KEY_CHARS = 4_096
 
 
@@ -159,7 +159,7 @@ _ENCODED_RUN = 2.4
 _DIGIT, _LOWER, _UPPER, _OTHER = range(4)
 # What these begin is public: digests, public keys, ids of messages and of calls.
 _PUBLIC = tuple("sha1- sha256- sha384- sha512- sha1: sha256: sha512: md5- md5: h1: aaaa toolu_ msg_ req_ call_ prrt_ pr_ kwdo".split())
-# No word is looked at further than this: what is longer is text or data.
+# No word is examined further than this: what is longer is text or data.
 _MOST_WORD_CHARS = 400
 
 
@@ -187,7 +187,7 @@ def is_hex(word: str) -> bool:
 
 
 def _is_random_alone(word: str) -> bool:
-    """Return whether a word of letters and digits is a secret, whatever stands around it."""
+    """Return whether a word of letters and digits is a secret, whatever is around it."""
     if len(word) < RANDOM_CHARS or word.isalpha() or is_hex(word):
         return False
     kinds = _kinds(word)
@@ -235,7 +235,7 @@ def random_runs(word: str) -> list:
     if len(word) < RANDOM_CHARS or word.isalpha() or is_file(word) or is_public(word):
         return []
     spans, at = [], 0
-    for piece in word.split("="):  # NAME=VALUE; at the end of base64 it stands for nothing
+    for piece in word.split("="):  # NAME=VALUE; at the end of base64 it means nothing
         if len(piece) >= RANDOM_CHARS and not piece.isalpha() and not is_public(piece):
             spans += [(at + begin, at + end) for begin, end in _runs(piece)]
         at += len(piece) + 1

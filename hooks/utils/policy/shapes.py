@@ -8,7 +8,7 @@ WindowSource = Literal["configuration", "client", "transcript", "model", "assume
 
 
 class Sums(TypedDict):
-    """How many results, and their tokens."""
+    """A number of results, and their tokens."""
 
     items: int
     tokens: int
@@ -36,9 +36,9 @@ class Agent(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What to do now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once), `wait_s`
-    (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None where
-    that is not known."""
+    """The advice for now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once),
+    `wait_s` (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None
+    where that is not known."""
 
     kind: Literal["clear", "wait", "full", "resume", "nothing"]
     items: int
@@ -61,8 +61,8 @@ class Share(TypedDict):
 
 
 class Weighed(TypedDict):
-    """What a plan decides about a result: `action` (clear, hold, keep), `reason` (planning.REASONS), the tokens that would leave (`gain`),
-    the chance that it is needed again, what its going is worth in units; None where that was not asked."""
+    """The decision of a plan about a result: `action` (clear, hold, keep), `reason` (planning.REASONS), the tokens that would leave
+    (`gain`), the chance that it is needed again, what its going is worth in units; None where that was not asked."""
 
     action: str
     reason: str
@@ -72,8 +72,8 @@ class Weighed(TypedDict):
 
 
 class Figures(TypedDict, total=False):
-    """What PopKit did, see figures.py. `saved_by_usd`: by gain. `unpriced`: something was saved or charged at an unknown price, which no
-    money here holds; where nothing had a price, all money is None."""
+    """The figures of what PopKit did, see figures.py. `saved_by_usd`: by gain. `unpriced`: something was saved or charged at an unknown
+    price, which no money here holds; where nothing had a price, all money is None."""
 
     kept_out_tokens: int
     cleared_tokens: int

@@ -1,6 +1,6 @@
-"""Build the messages that stand after a compaction, say what left, and choose the names that stand for it. Pure.
+"""Build the messages that stay after a compaction, list what left, and choose the names that represent it. Pure.
 
-How much of each call and its result stands has been decided (ways.py). Here they become messages: a placeholder for a result, a stub for
+How much of each call and its result stays has been decided (ways.py). Here they become messages: a placeholder for a result, a stub for
 the input of a call, a list for whole calls, and names beside each of them.
 
 More than half of what the next requests write of what left are names: a path, an identifier, a version. A few hundred of them take the room
@@ -12,7 +12,7 @@ from __future__ import annotations
 from . import secret_shapes
 from .estimate import estimate_tokens
 from .messages import LISTED, Message, Shown, Use, folded, stub, stub_with_names, texts_in, why_stubbed
-from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, names_said, with_names
+from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, possible_names, with_names
 from .ways import WHOLE
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Content = Union[str, dict[str, Any], list[dict[str, Any]]]
 
 RESULT, INPUT, CALLS = "result", "input", "calls"
-NEEDED_ROOM = "to make room: of all that stood it was the least likely to be needed"
+NEEDED_ROOM = "to make room: it was the least likely to be needed"
 _PICTURE = "it shows a picture or a document, which a compaction cannot carry"
 
 
@@ -47,7 +47,7 @@ class Left:
 
 
 class Built:
-    """The messages that stand, their `tokens` (estimated), what `left`, and the `ids` of the calls of which something left."""
+    """The messages that stay, their `tokens` (estimated), what `left`, and the `ids` of the calls of which something left."""
 
     __slots__ = ("ids", "left", "messages", "tokens")
 
@@ -58,16 +58,16 @@ class Built:
         self.ids: set[str] = set()
 
     def names(self) -> set[str]:
-        """Return all words that stand and can be names."""
+        """Return all words of the messages that can be names."""
         texts = [message.text for message in self.messages]
         for message in self.messages:
             texts += [text for use in message.uses for text in texts_in(use.input)] + [shown.text for shown in message.results]
-        return names_said(texts)
+        return possible_names(texts)
 
 
 class _Exchange:
-    """A message with calls and the answer to it, as they stand in these `ways`: both `messages`, their `tokens`, what `left` and the `ids`
-    of the calls that it left, and whether a line of a list stands for all of it."""
+    """A message with calls and the answer to it, in these `ways`: both `messages`, their `tokens`, what `left` and the `ids`
+    of the calls that it left, and whether a line of a list replaces all of it."""
 
     __slots__ = ("ids", "is_listed", "left", "messages", "tokens", "ways")
 
@@ -81,10 +81,10 @@ class _Exchange:
 
 
 class Builder:
-    """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
+    """Builds what stays of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
     archived. `find`: as `findings` of placeholder.py does it. `why`: the reason for which a live result leaves."""
 
-    __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
+    __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "names", "pairs", "why")
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
@@ -98,24 +98,24 @@ class Builder:
         self.why = why
         # Names in words and calls: no outline has to hold them.
         texts = [message.text for message in messages]
-        self.said = names_said([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
+        self.names = possible_names([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
         self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
         # Each way is built once, and so is each exchange in its ways.
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
         self._exchanges: dict[int, _Exchange] = {}  # by the place of the message that makes the calls
 
     def build(self, names: Mapping[str, Sequence[str]] | None = None) -> Built:
-        """Return what stands. `names`: id of a call -> names beside what stands for what left of it; None for a draft, whose lists name
-        no handle yet and are not in `left`. Calls that are only listed are listed together where nothing stands between them."""
+        """Return what stays. `names`: id of a call -> names beside the text that replaces what left of it; None for a draft, whose
+        lists name no handle yet and are not in `left`. Calls that are only listed are listed together where nothing is between them."""
         built = Built()
-        away: list[Message] = []  # whole calls, with their results as they stand in the archive
+        away: list[Message] = []  # whole calls, with their results as the archive has them
         for at, message in enumerate(self.messages):
             if message.uses:
                 ways = [self.pairs[use.id].now for use in message.uses]
                 known = self._exchanges.get(at)
                 if known is None or known.ways != ways or (names and not names.keys().isdisjoint([use.id for use in message.uses])):
                     self._exchanges[at] = self._exchange(at, ways, names or {})
-        # Files whose whole path stands.
+        # Files whose whole path stays.
         whole = [at for at, exchange in self._exchanges.items() if not exchange.is_listed]
         named = {self.pairs[use.id].file for at in whole for use in self.messages[at].uses}
         for at, message in enumerate(self.messages):
@@ -139,7 +139,7 @@ class Builder:
         return built
 
     def _exchange(self, at: int, ways: list[Way], names: Mapping[str, Sequence[str]]) -> _Exchange:
-        """Return the calls that a message made, and the answer, as they stand in these ways."""
+        """Return the calls that a message made, and the answer, in these ways."""
         message, answer = self.messages[at], self.messages[at + 1]
         is_listed = all(way.listed for way in ways) and not (message.text or answer.text)
         uses, results = [], []
@@ -157,7 +157,7 @@ class Builder:
         return exchange
 
     def _list(self, built: Built, away: list[Message], named: set[str], names: Mapping[str, Sequence[str]] | None) -> None:
-        """Add a line for the calls that are `away`, and empty that. `named`: files whose whole path stands."""
+        """Add a line for the calls that are `away`, and empty that. `named`: files whose whole path stays."""
         if not away:
             return
         ids = [use.id for message in away for use in message.uses]
@@ -182,7 +182,7 @@ class Builder:
         away.clear()
 
     def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown, list[Left]]:
-        """Return a call and its result as they stand, and what left of them; `leaves`: the whole message does."""
+        """Return what stays of a call and its result, and what left of them; `leaves`: the whole message does."""
         way = pair.now if leaves else pair.beside
         known = self._known.get(pair.use.id)
         if known is None or known[0] is not way:
@@ -200,7 +200,7 @@ class Builder:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.result is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.names)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)
@@ -224,26 +224,26 @@ def _why(pair: Pair, alive: str) -> str:
 
 # Tokens of names, as a share of the conversation.
 NAMES_SHARE = 0.005
-# So many of the newest calls are looked at: what only older ones hold is hardly written again.
+# So many of the newest calls are searched: what only older ones hold is hardly written again.
 _CALLS = 128
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): a name is worth half as much after so
 # many calls; to be in the input of a call counts as much as so many results; a name costs so many characters beside its own.
 _HALVED, _IN_INPUT, _BESIDE = 20, 3, 5
 _CHARS_PER_TOKEN = 2.5
-# Characters that stand between names and what they belong to.
+# Characters between names and what they belong to.
 _FRAME = 12
 # A text that holds a key in several lines gives none: these look like names.
 _KEY = "-----BEGIN "
 
 
 def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Container[str], tokens: float) -> dict[str, list[str]]:
-    """Return {id of a call: names that stand for what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
-    something left. Each name stands once, with the newest of these that held it, and none that is `standing` already."""
+    """Return {id of a call: names that represent what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
+    something left. Each name occurs once, with the newest of these that held it, and none that is `standing` already."""
     shown: dict[str, float] = {}  # name -> how often, a call's input counted more
     since: dict[str, int] = {}  # name -> calls since it was last shown
     home: dict[str, str] = {}
     for pair in reversed(pairs[-_CALLS:]):
-        of_input = _names([pair.masked if text is pair.given else text for text in texts_in(pair.use.input)])
+        of_input = _names([pair.masked if text is pair.argument else text for text in texts_in(pair.use.input)])
         for name in of_input | _names([pair.shown.text]):
             shown[name] = shown.get(name, 0.0) + (1 + _IN_INPUT if name in of_input else 1)
             since.setdefault(name, pair.age)
@@ -259,11 +259,11 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Conta
         if room < 0:
             break
         chosen.setdefault(home[name], []).append(name)
-    return {id: kept for id, names in chosen.items() if (kept := _without_keys(names))}
+    return {id: safe for id, names in chosen.items() if (safe := _without_keys(names))}
 
 
 def _names(texts: Iterable[str]) -> set[str]:
-    return {word for word in names_said(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
+    return {word for word in possible_names(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
 
 
 def _without_keys(names: list[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""What tools do, in terms that hold for every host: the one list of operations, a host's table of tools, a completed call of one with its
-outcome and the line that says how it went. Pure, and part of every hook.
+"""The operations of tools, in terms that hold for every host: the one list of operations, a host's table of tools, a completed call of one
+with its outcome and the line that says how it went. Pure, and part of every hook.
 
 A host lists its tools as rows of a `Tools` (`hosts/claude_code/__init__.py`). A driver that makes a call of its payloads gives it the row
 of its tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
@@ -32,10 +32,10 @@ READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST
 class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
-    they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
-    `others`, of an edit of several files, a list of all but the first. `telling` and `files`: as `Tools` has them."""
+    they are in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
+    `others`, of an edit of several files, a list of all but the first. `naming` and `files`: as `Tools` has them."""
 
-    __slots__ = ("files", "line", "name", "on_disk", "operation", "others", "paths", "telling", "written")
+    __slots__ = ("files", "line", "name", "naming", "on_disk", "operation", "others", "paths", "written")
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
@@ -48,23 +48,23 @@ class Tool:
         self.written = written
         self.on_disk = on_disk
         self.others = others
-        self.telling: tuple[str, ...] = ()
+        self.naming: tuple[str, ...] = ()
         self.files: tuple[str, ...] = ()
 
 
 class Tools:
     """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
-    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER. `telling`: fields
-    of any tool's input that tell a call of it from its others, the most telling first; `files`: those of them that hold paths."""
+    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER. `naming`: fields
+    of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths."""
 
-    __slots__ = ("files", "rows", "telling", "tiers")
+    __slots__ = ("files", "naming", "rows", "tiers")
 
     def __init__(
-        self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], telling: tuple[str, ...] = (), files: tuple[str, ...] = ()
+        self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], naming: tuple[str, ...] = (), files: tuple[str, ...] = ()
     ) -> None:
         self.rows = rows
         self.tiers = tiers
-        self.telling = telling
+        self.naming = naming
         self.files = files
 
     @classmethod
@@ -75,8 +75,8 @@ class Tools:
         for one in all:
             rows.update((name, row) for name, row in one.rows.items() if name not in rows)
             tiers.update((name, tier) for name, tier in one.tiers.items() if name not in tiers)
-        telling = tuple(dict.fromkeys(field for one in all for field in one.telling))
-        return cls(rows, tiers, telling, tuple(dict.fromkeys(field for one in all for field in one.files)))
+        naming = tuple(dict.fromkeys(field for one in all for field in one.naming))
+        return cls(rows, tiers, naming, tuple(dict.fromkeys(field for one in all for field in one.files)))
 
     def __contains__(self, name: str) -> bool:
         return name in self.rows
@@ -84,7 +84,7 @@ class Tools:
     def of(self, name: str) -> Tool:
         """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
         tool = Tool(name, *self.rows.get(name, ()))
-        tool.telling, tool.files = self.telling, self.files
+        tool.naming, tool.files = self.naming, self.files
         return tool
 
     def first(self, operation: str) -> str:
@@ -100,7 +100,7 @@ class Tools:
 VERDICT_CHARS = 120
 _LINE_CHARS = 2_000  # masked before it is cut: half a secret is one too
 # Words of the line, near the end of an output, that tells how it went.
-_TELLING = ("passed", "failed", "passing", "failing", "error", "Error", "FAIL", "PASS", "ok", "panicked", "problems", "Found")
+_VERDICT_WORDS = ("passed", "failed", "passing", "failing", "error", "Error", "FAIL", "PASS", "ok", "panicked", "problems", "Found")
 # Of a longer name, path or pattern the beginning is kept, and a number that tells it from others: every later hook reads it again.
 TEXT_CHARS = 4_096
 NAME_CHARS = 200
@@ -127,7 +127,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
     """Return the line of an output's end that says how it went, at most 120 characters, secrets masked; with the exit code where it is
     known."""
     lines = [line for line in map(str.strip, tail.splitlines()[-30:]) if line]
-    hits = [line for line in lines if any(word in line for word in _TELLING)]
+    hits = [line for line in lines if any(word in line for word in _VERDICT_WORDS)]
     counted = [line for line in hits if any(char.isdigit() for char in line)]
     best = (counted or hits or lines or [""])[-1]
     head = "" if exit_code is None else f"exit {exit_code}: "
@@ -135,7 +135,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
 
 
 class Outcome:
-    """What the engine needs to know of a tool's result; of its text only the end, while it is looked at."""
+    """What the engine needs to know of a tool's result; of its text only the end, while the call is read."""
 
     __slots__ = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "tail", "unchanged", "wide")
 

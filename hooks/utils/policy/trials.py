@@ -1,4 +1,4 @@
-"""What can be tried on every second session, with which values, and when a trial is read. Plain data."""
+"""The settings that can be tried on every second session, their values, and when a trial is read. Plain data."""
 
 from __future__ import annotations
 

@@ -20,13 +20,13 @@ LITTLE_SHARE = 0.05
 # Seconds that a person waits with a full context.
 LONGEST_WAIT_S = 600
 KINDS = ("clear", "wait", "full", "resume", "nothing")
-# A person at work is told unasked of so many tokens, or of this share of the window.
+# Tokens, or share of the window, from which a person at work gets a notice without asking.
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
 
 def takes(plan: Plan | None) -> Sums:
     """Return what a clear takes by a Plan, placeholders subtracted; nothing where it does not pay."""
-    if plan is None or not (plan.pays or plan.asked.now) or not plan.going:
+    if plan is None or not (plan.pays or plan.selection.now) or not plan.going:
         return {"items": 0, "tokens": 0}
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
@@ -76,14 +76,14 @@ def _is_same(now: Plan | None, cold: Plan | None) -> bool:
 # leaves is known when the conversation is compacted. Before that it is estimated from what the tracker knows, and a compaction that then
 # finds less than `least` leaves everything as it was.
 
-# So much of the conversation may stand. Nine tenths of what the next requests look for stand then (docs/measured.md).
+# So much of the conversation may stay. Nine tenths of what the next requests look for stay then (docs/measured.md).
 COLD_TARGET = 0.4
 # Thinking again counts so many times what it costs. How much of it is thought again nobody knows: with none, half, and one and a half times
 # of it, this made hardly a session dearer on repositories that were held out.
 THINKING_AGAIN = 1.25
 # Of what is no result, so much is taken to be inputs that can leave; the rest is what was said.
 _INPUTS = 0.5
-# What stands whatever the target is (planning.REASONS), or takes no less room as a placeholder.
+# What stays whatever the target is (planning.REASONS), or takes no less room as a placeholder.
 _STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 
@@ -112,7 +112,7 @@ def when_cold(
 ) -> Cold:  # fmt: skip
     """Return what a compaction by itself comes to at `now` (seconds), the cache being cold. `tuned`, `target`, `caution`: other constants
     than those that are shipped."""
-    decisions = planning.plan(conversation, planning.Asked(), now, model, prices, True, tuned).decisions
+    decisions = planning.plan(conversation, planning.Selection(), now, model, prices, True, tuned).decisions
     messages = max(0, conversation.prompt - conversation.base - (conversation.thinking if prices.bound else 0))
     results = sum([decision.tokens for decision in decisions])
     gains = sum([max(0, decision.gain) for decision in decisions if decision.reason not in _STAYS])

@@ -1,4 +1,4 @@
-"""Whether to keep the prompt cache warm while nobody asks for anything: how many requests over the cached prompt, one shortly before each
+"""Decide whether to keep the prompt cache warm while no prompt comes: how many requests over the cached prompt, one shortly before each
 time that it would expire. Pure.
 
 A request that only reads the cache renews its life. It pays where the user comes back before it would expire again: then the next request
@@ -93,8 +93,8 @@ def breaks_of(moments: Sequence[Moment]) -> list[Break]:
 
 
 class Past:
-    """What it would have been worth: `breaks`, of which it would have bridged some (`bridged`), requests that it would have `sent`, and
-    dollars: what these cost (`paid`), what the bridged breaks would have `saved`. Breaks whose price is not known do not count."""
+    """The worth of warming in past sessions: `breaks`, of which it would have bridged some (`bridged`), requests that it would have `sent`,
+    and dollars: what these cost (`paid`), what the bridged breaks would have `saved`. Breaks whose price is not known do not count."""
 
     __slots__ = ("breaks", "bridged", "paid", "saved", "sent")
 
@@ -176,7 +176,7 @@ class Row:
 
 
 class Next:
-    """When the next request is to be sent (seconds), None for never and then `why`; `most`: how many in a row are worth it and allowed."""
+    """The time of the next request (seconds), None for never and then `why`; `most`: how many in a row are worth it and allowed."""
 
     __slots__ = ("at", "most", "why")
 

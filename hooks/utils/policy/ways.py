@@ -1,7 +1,7 @@
-"""The ways in which a call and its result can stand after a compaction, what each is worth, and the steps between them until there is room.
+"""The forms that a call and its result can have after a compaction, what each is worth, and the steps between them until there is room.
 Pure.
 
-A way says how much of the result stands (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
+A way says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
 it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
 guess at what of it will still be looked for.
 """
@@ -14,7 +14,7 @@ from math import sqrt
 from .estimate import estimate_tokens
 from .masking import mask
 from .messages import Shown, Use, folded, long_fields, replaced_fields, result_tokens, stub
-from .placeholder import NO_HANDLE, beside, most_tokens, placeholder, said_of, why, with_outline
+from .placeholder import NO_HANDLE, beside, most_tokens, placeholder, verdict_line, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .placeholder import Findings
 
-# How much of a result stands, and how much of an input.
+# How much of a result stays, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
 WRITTEN, STUBBED = 1, 0
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): how fast what is needed falls with the
@@ -60,8 +60,8 @@ def _first(use: Use, fields: Sequence[str]) -> str:
 
 
 class Way:
-    """One way to stand: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
-    its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
+    """One form of a pair: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
+    its `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
     `listed`: neither, but a line that names the call."""
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
@@ -77,19 +77,20 @@ class Way:
 
 class Pair:
     """A call with its result: the `result` as the engine knows it (None where it does not) and how likely it is `need`ed soon, its `age` in
-    calls since, whether it is the `newest` call on its `file`, whether it `stands` whole whatever the target is, or its result does
-    (`tells`), and whether it is `dead` and leaves before any target is looked at. `ways`: from the most to the least, each step losing more
-    worth for each token than the one before; `at`: which of them holds. `given`: the path or the command that it was called with, "" for
-    neither. `estimated`: tokens of its result, None where its text tells. `lost`: its text does not say what it showed."""
+    calls since, whether it is the `newest` call on its `file`, whether the target leaves it whole (`keeps_all`) or at least its result
+    (`keeps_result`), and whether it is `dead` and leaves before the target is considered. `ways`: from the most to the least, each step
+    losing more worth for each token than the one before; `at`: which of them holds. `argument`: the path or the command that it was called
+    with, "" for neither. `estimated`: tokens of its result, None to take them from its text. `lost`: its text does not show what it
+    showed."""
 
     __slots__ = (
-        "_all", "_line", "_outline", "_short_line", "age", "at", "dead", "estimated", "file", "given", "lost", "need", "newest", "result",
-        "shown", "stands", "tells", "use", "ways",
+        "_all", "_line", "_outline", "_short_line", "age", "argument", "at", "dead", "estimated", "file", "keeps_all", "keeps_result",
+        "lost", "need", "newest", "result", "shown", "use", "ways",
     )  # fmt: skip
 
     def __init__(
         self, use: Use, shown: Shown, result: Result | None = None, need: float = UNKNOWN_NEED, age: int = 0, newest: bool = False,
-        stands: bool = False, tells: bool = False, dead: bool = False,
+        keeps_all: bool = False, keeps_result: bool = False, dead: bool = False,
     ) -> None:  # fmt: skip
         self.use = use
         self.shown = shown
@@ -97,12 +98,12 @@ class Pair:
         self.need = need
         self.age = age
         self.newest = newest
-        self.stands = stands
-        self.tells = tells
+        self.keeps_all = keeps_all
+        self.keeps_result = keeps_result
         self.dead = dead
         self.estimated = result.tokens if result else None
         self.file = file_of(use)
-        self.given = self.file or _first(use, _LISTED)
+        self.argument = self.file or _first(use, _LISTED)
         self.lost = False
         self._line: str | None = None
         self._short_line: str | None = None
@@ -112,11 +113,11 @@ class Pair:
         self.ways = self._unasked()
 
     def _unasked(self) -> list[Way]:
-        """Return the ways that it may take to make room: of a call whose result tells what must be known nothing but the input leaves."""
-        return _falling([way for way in self._all if way.result == WHOLE] if self.tells else self._all)
+        """Return the ways that it may take to make room: a call whose result must be known gives up nothing but its input."""
+        return _falling([way for way in self._all if way.result == WHOLE] if self.keeps_result else self._all)
 
     def leave(self, lost: bool = False) -> None:
-        """Let its result leave before any target is looked at, while what it was called with stands: unless a placeholder would be no
+        """Let its result leave before any target is considered, while what it was called with stays: unless a placeholder is no
         shorter. What is `lost` leaves even then."""
         if lost:
             self.lost = lost
@@ -126,19 +127,19 @@ class Pair:
             self.ways = _falling(ways)
 
     def make_whole(self, text: str) -> None:
-        """Put `text`, its result as it was before the door shortened it, in the place of what stands."""
+        """Put `text`, its result as it was before the door shortened it, in the place of its text."""
         self.shown = Shown(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
         self.ways, self.at = self._unasked(), 0
 
     def tokens_of(self, shown: Shown) -> int:
-        """Return the estimated tokens of what stands of its result: of the whole what the engine has estimated."""
+        """Return the estimated tokens of what stays of its result: of the whole what the engine has estimated."""
         return result_tokens(shown.text, self.estimated if shown.text is self.shown.text else None)
 
     @property
     def now(self) -> Way:
-        """The way in which it stands."""
+        """Return the chosen way."""
         return self.ways[self.at]
 
     def tokens_at(self, at: int) -> int:
@@ -150,11 +151,11 @@ class Pair:
 
     @property
     def beside(self) -> Way:
-        """The way in which it stands where it cannot be listed, as a call that was made with it stands."""
+        """Return its way where it cannot be listed, because a call that was made with it stays."""
         return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
     def fields_left(self, level: int) -> list[str]:
-        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
+        """Return the fields of its input that placeholders replace at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
         replaced nothing."""
         if level == WHOLE or (level == WRITTEN and self.shown.error):
             return []
@@ -162,13 +163,13 @@ class Pair:
 
     @property
     def label(self) -> str:
-        """What a person reads of it."""
+        """Return the name that people read."""
         return self.result.label if self.result else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
 
     @property
     def masked(self) -> str:
-        """The path or the command that it was called with, without its secrets."""
-        return mask(self.given)
+        """Return the path or the command that it was called with, secrets masked."""
+        return mask(self.argument)
 
     def line(self, named: Container[str] = ()) -> str:
         """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
@@ -178,25 +179,25 @@ class Pair:
                 self._short_line = mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
             return self._short_line
         if self._line is None:
-            self._line = f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
+            self._line = f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.argument else self.label
         return self._line
 
     def placeholder(
-        self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
+        self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], elsewhere: Container[str]
     ) -> str:  # fmt: skip
-        """Return what stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
+        """Return the placeholder of its result, which the engine knows, OUTLINED or NOTICED. `find`, `elsewhere`: as `outline_of` takes
         them."""
         result: Result = self.result  # type: ignore[assignment]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules, find, said)
+                self._outline = beside(result, self.shown.text, conversation.rules, find, elsewhere)
             return with_outline(notice, self._outline)
-        return with_outline(notice, said_of(result))
+        return with_outline(notice, verdict_line(result))
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stays, whatever else leaves."""
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
@@ -209,20 +210,20 @@ def _all_ways(pair: Pair) -> list[Way]:
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, level_of_input in inputs
     ]
-    if pair.result and said_of(pair.result):
+    if pair.result and verdict_line(pair.result):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
-    """Return (tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
+    """Return (tokens, worth, how much stays, tokens of an outline) of the result, the whole first."""
     result = pair.result
     whole = result_tokens(pair.shown.text, pair.estimated)
     worth = _worth_of_result(pair, whole)
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
-        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), said_of(result)))
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), verdict_line(result)))
         most = most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
             if notice + names < ways[-1][0] or pair.lost:
@@ -244,7 +245,7 @@ def _recent(pair: Pair) -> float:
 
 
 def _falling(ways: Sequence[Way]) -> list[Way]:
-    """Of all ways those that are worth most for what they take: the upper hull of worth over tokens, the whole first."""
+    """Return the ways that are worth most for their tokens: the upper hull of worth over tokens, the whole first."""
     hull = [ways[0]]
     for way in sorted(ways[1:], key=lambda each: (-each.tokens, -each.worth)):
         if way.tokens >= hull[-1].tokens:
@@ -267,7 +268,7 @@ def make_room(needed: float, pairs: Iterable[Pair]) -> bool:
     """Take the steps that lose least, until as many tokens as are `needed` may have left. Return whether it took any."""
     steps: list[tuple[float, int, Pair]] = []
     for order, pair in enumerate(pairs):
-        if not pair.stands:
+        if not pair.keeps_all:
             _offer(steps, order, pair)
     moved = False
     while steps and needed > 0:

@@ -5,7 +5,7 @@ size, what ended it. Its weights are learnt from recorded sessions (`benchmarks/
 wrote a string that only this result held.
 
 A result that leaves while the cache is cold saves all of its writing, and its tokens with every request to come. If it is needed again,
-it has to be fetched: one more request over the whole prompt, and its tokens once more. While the cache is warm nothing goes: what stands
+it has to be fetched: one more request over the whole prompt, and its tokens once more. While the cache is warm nothing goes: what is
 behind the first change would be written again, all messages where that is far back, and over recorded sessions every rule that was tried
 for it cost more than it brought (docs/measured.md). Where the model binds its thinking, what it thought behind the first change has to be
 thought again. So results are valued one by one, and the place is chosen from which on it is worth most to clear whatever has a value.
@@ -126,15 +126,15 @@ THINKING_CAUTION = 1.5
 LEAST_TOKENS = 90
 # Calls for which a result stays whatever it is worth: the work is about it now.
 LEAST_QUIET = 4
-# What is more likely needed again than not stays, whatever it is worth: nobody would understand its going.
+# What is more likely needed again than not stays, whatever it is worth: nobody would understand why it left.
 MOST_NEED = 0.5
-# Ends by a newer result that stands in the context.
+# Triggers of a newer result that is in the context.
 REPLACED = ("superseded", "same_content")
 
 
 class Tuned:
-    """What is chosen over recorded sessions: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts so many times
-    what it costs."""
+    """Constants chosen over recorded sessions: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts so many
+    times what it costs."""
 
     __slots__ = ("ahead", "caution")
 
@@ -150,7 +150,7 @@ TUNED = Tuned(90, 0.7)
 
 class Candidate:
     """A result that could go: its `tokens`, those of its `placeholder`, the chance that it is needed again (`need`, 0 to 1), and the
-    `thinking` tokens that stand behind it."""
+    `thinking` tokens behind it."""
 
     __slots__ = ("need", "placeholder", "result", "thinking", "tokens")
 
@@ -163,7 +163,7 @@ class Candidate:
 
 
 class Situation:
-    """When it is decided: tokens of the `prompt` as it would go out, the Prices, and what is `tuned` for them."""
+    """The moment of a decision: tokens of the `prompt` as it would go out, the Prices, and what is `tuned` for them."""
 
     __slots__ = ("prices", "prompt", "tuned")
 
@@ -174,22 +174,22 @@ class Situation:
 
 
 def is_in_use(result: Result, quiet_age: int) -> bool:
-    """Whether the work is about a result now: used within the last calls, unless a newer one has replaced it."""
+    """Return whether the work is about a result now: used within the last calls, unless a newer one has replaced it."""
     return quiet_age < LEAST_QUIET and not (result.ended and result.ended[0] in REPLACED)
 
 
 def value(candidate: Candidate, situation: Situation) -> float:
-    """What clearing a result is worth when the cache is cold, in units; the thinking behind it apart."""
+    """Return what clearing a result is worth when the cache is cold, in units, without the thinking behind it."""
     prices, ahead = situation.prices, situation.tuned.ahead
     carried = prices.write + prices.read * ahead
-    asked = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)
-    missed = candidate.tokens * carried + asked
-    return (candidate.tokens - candidate.placeholder) * carried - situation.tuned.caution * candidate.need * missed
+    interruption = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)
+    miss = candidate.tokens * carried + interruption
+    return (candidate.tokens - candidate.placeholder) * carried - situation.tuned.caution * candidate.need * miss
 
 
 def choose(valued: list[tuple[Candidate, float]], situation: Situation) -> list[Candidate]:
-    """Of [(Candidate, its value above 0)] in the order of the prompt those Candidates that are worth clearing when the cache is cold; none
-    where it is not worth it."""
+    """Return the Candidates that are worth clearing when the cache is cold, of [(Candidate, its value above 0)] in the order of the prompt;
+    none where it is not worth it."""
     if not situation.prices.bound:
         return [candidate for candidate, _ in valued]
     best, begin, total = 0.0, None, 0.0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _TRIES, _PAUSE_S = 5, 0.05
-# What a turn ends with stands in the transcript a moment after the host has shown it; on a busy machine that moment is long.
+# The end of a turn is in the transcript a moment after the host has shown it; on a busy machine that moment is long.
 _ANSWER_S = 2.0
 # Begins every message about a file that is in doubt; the transcript stays as it is.
 _REFUSED = "the transcript is not understood, so nothing was changed: "
@@ -109,7 +109,7 @@ def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
 
 
 def trouble_of(work: Callable[[], object]) -> str:
-    """Do what follows a change of the transcript, and return what of it failed, for a person; "" where all went well. The change stands:
+    """Do what follows a change of the transcript, and return what of it failed, for a person; "" where all went well. The change stays:
     what the archive and the transcript hold is enough to go on from."""
     try:
         work()

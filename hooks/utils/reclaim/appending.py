@@ -1,4 +1,4 @@
-"""Lines that the host appends while its transcript is rewritten: those that stand in the old file are copied, and those that come late
+"""Lines that the host appends while its transcript is rewritten: those in the old file are copied, and those that come late
 are carried over, whole.
 
 On Linux a read lease tells whether somebody has the old file open for writing, for it is granted only while nobody has.
@@ -52,7 +52,7 @@ def catch_up(old: int, new: int, carried: int) -> int:
     end = os.fstat(old).st_size
     unwritten = unwritten_by_anybody(old)
     stat = os.fstat(old)
-    # Half a line that stood there before and after a moment without a writer has none who will finish it.
+    # Half a line that is unchanged after a moment without a writer has no writer who will finish it.
     settled = (unwritten and end == stat.st_size) or (unwritten is None and time.time() - stat.st_mtime > _ABANDONED_S)
     end = stat.st_size if settled else _end_of_lines(old, carried, stat.st_size)
     copy(old, new, carried, end)

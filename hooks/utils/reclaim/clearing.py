@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..state.live import Site
     from ..state.rebuild import Rebuilt
 
-    Wanted = Union[planning.Asked, Callable[[Rebuilt], planning.Asked]]
+    Wanted = Union[planning.Selection, Callable[[Rebuilt], planning.Selection]]
     from sqlite3 import Connection
     from typing import Any
 
@@ -46,7 +46,7 @@ _NONE: dict[str, Any] = {}  # noted as the source of a record that has none, so 
 
 
 class Prospect:
-    """What a clear would do: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
+    """The prospect of a clear: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
 
     __slots__ = ("made", "now", "plan")
 
@@ -57,8 +57,8 @@ class Prospect:
 
 
 class Cleared:
-    """What a clear did: `handles` (id of a result -> handle), `tokens` that left, placeholders subtracted, the estimated tokens of the
-    `thinking` that left with them, the path at which the original is kept, and what did not work afterwards ("" for nothing)."""
+    """The outcome of a clear: `handles` (id of a result -> handle), `tokens` that left, placeholders subtracted, the estimated tokens of
+    the `thinking` that left with them, the path at which the original is kept, and what did not work afterwards ("" for nothing)."""
 
     __slots__ = ("handles", "original", "thinking", "tokens", "trouble")
 
@@ -71,30 +71,30 @@ class Cleared:
 
 
 def clear(
-    site: Site, transcript_path: str, now: float, asked: Wanted, dry_run: bool = False, at_end: bool = False,
+    site: Site, transcript_path: str, now: float, selection: Wanted, dry_run: bool = False, at_end: bool = False,
     with_thinking: bool | None = None, in_place: bool = False,
 ) -> tuple[Prospect, Cleared | None]:  # fmt: skip
-    """Return (Prospect, Cleared or None). `asked`: a planning.Asked, or what gives one for the Rebuilt context. Acts when something goes
-    and it pays, or the user said `now`; `at_end` of a session the next request will find no cache; `with_thinking` goes what was thought
-    behind the first result that leaves (None: where the model binds it). `in_place`: only the prospect of one that a compaction does.
-    Refused where nothing may be changed (with thinking also in mid-turn), RewriteFailed (OSError) where that failed; either way nothing was
-    changed."""
+    """Return (Prospect, Cleared or None). `selection`: a planning.Selection, or a function that returns one for the Rebuilt context. Acts
+    when there is something to clear and it pays, or when the user said `now`. `at_end` of a session the next request finds no cache;
+    `with_thinking` also takes the thinking behind the first result that leaves (None: where the model binds it). `in_place`: return only
+    the prospect of what a compaction does. Raises Refused where nothing may be changed (with thinking also in mid-turn), RewriteFailed
+    (OSError) where that failed; either way nothing was changed."""
     with turnstile(site):
         sweep(site, transcript_path)
 
         def change() -> tuple[Prospect, Cleared | None]:
-            plan = prospect(site, transcript_path, now, asked, at_end, in_place)
-            if dry_run or in_place or not plan.plan.going or not (plan.plan.pays or plan.plan.asked.now):
+            plan = prospect(site, transcript_path, now, selection, at_end, in_place)
+            if dry_run or in_place or not plan.plan.going or not (plan.plan.pays or plan.plan.selection.now):
                 return plan, None
             return plan, _clear(site, transcript_path, plan, plan.plan.prices.bound if with_thinking is None else with_thinking)
 
         return once_answered(change)
 
 
-def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
+def prospect(site: Site, transcript_path: str, now: float, selection: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """Return what a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: reconciling.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
+    plan = plan_of(made.conversation, selection(made) if callable(selection) else selection, now, at_end, in_place)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
 
@@ -102,16 +102,16 @@ def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end
 class _Leaving:
     """A result that leaves: its place in the file, and what of it stays."""
 
-    __slots__ = ("kept", "place", "result", "why")
+    __slots__ = ("outline", "place", "result", "why")
 
-    def __init__(self, place: places.Place, result: Result, why: str, kept: str):
+    def __init__(self, place: places.Place, result: Result, why: str, outline: str):
         self.place = place
         self.result = result
         self.why = why
-        self.kept = kept
+        self.outline = outline
 
     def text(self, handle: str = NO_HANDLE) -> str:
-        return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
+        return with_outline(placeholder(self.result.label, self.why, handle), self.outline)
 
 
 def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool) -> Cleared:
@@ -123,7 +123,7 @@ def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool
         added = archive.add_records(db, chain_of(site, transcript_path), new, clear_at=plan.now)
         if not leaving:
             archive.mark_undone(db, added.clear_id, plan.now)
-            raise Refused("none of these results stands in the main thread as more than a placeholder would take, so nothing was changed")
+            raise Refused("no result named here takes more room in the main thread than a placeholder, so nothing was changed")
         handles = {one.result.id: handle for one, handle in zip(leaving, added.ids)}
         edits = [one.place.edit(_as_json(one.text(handles[one.result.id]))) for one in leaving]
         edits = sorted([*edits, *(thought.leaving() for thought in thoughts)], key=lambda edit: edit.start)
@@ -155,7 +155,7 @@ def _records(
     going = {result.id: result for result in plan.plan.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
-        quiet_age = None if plan.plan.asked.forces else state.quiet_age(result)
+        quiet_age = None if plan.plan.selection.forces else state.quiet_age(result)
         one = _Leaving(place, result, why(result, quiet_age), _beside(result, content, rules))
         if len(_as_json(one.text()).encode("utf-8")) > (place.end - place.start) * planning.MOST_FORCED:
             continue  # estimated as more than it is
@@ -185,7 +185,7 @@ def _recorded(result: Result, reasons: dict[str, str]) -> str:
 def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> None:
     """Journal the clear, and update the tracker's state."""
     needs = {decision.result.id: decision.need for decision in plan.plan.decisions if decision.need is not None}
-    reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}
+    reasons = {id: f"worth more cleared than kept: a {needs[id]:.0%} chance that it is needed again" for id in handles if id in needs}
     calls = [
         receipts.call_of(result, handles[result.id], _recorded(result, reasons), plan.made.state.calibration)
         for result in plan.plan.going
@@ -218,10 +218,10 @@ def cool(db: Connection, task_id: str, now: float | None = None) -> dict[str, in
 def _is_kept(db: Connection, id: str) -> bool:
     """Return whether git keeps the content of a record; either way what was found is noted with it."""
     try:
-        kept, record = archive.retrieve_record(db, id), archive.record(db, id)
-        if not kept or not record:
+        stored, record = archive.retrieve_record(db, id), archive.record(db, id)
+        if not stored or not record:
             return False  # it was pruned meanwhile
-        source = _source(record, kept["content"])
+        source = _source(record, stored["content"])
         return archive.set_source(db, id, source) and source is not _NONE
     except errors():
         return False  # what is damaged stays as it is

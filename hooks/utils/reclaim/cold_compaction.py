@@ -45,7 +45,7 @@ def choose(site: Site, on: bool) -> None:
 
 
 def target(site: Site) -> float:
-    """Return the share of the conversation that may stand: never less than where room is needed."""
+    """Return the share of the conversation that may stay: never less than where room is needed."""
     return max(COLD_TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
 
 

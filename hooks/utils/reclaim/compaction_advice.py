@@ -1,7 +1,7 @@
 """Tell the summariser of a compaction what is dead and what must survive, archive what the summary folds away, and give back an index of it
 afterwards. What that adds to the conversation is booked.
 
-Labels and texts come from commands, files and their output, so they are hostile: in advice and index each stands on one line, in quotes
+Labels and texts come from commands, files and their output, so they are hostile: in advice and index each is on one line, in quotes
 unless it is one bare word, with secrets masked and without control characters. Both keep within a number of tokens.
 """
 
@@ -66,7 +66,7 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
 
 
 def was_advised(site: Site, now: float) -> bool:
-    """Return whether this compaction's summariser has been told already, through the code inside the client; it is taken to be the next
+    """Return whether this compaction's summariser has the advice already, through the code inside the client; it is taken to be the next
     one."""
     at = site.session.get("advised")
     if at is not None:
@@ -137,7 +137,7 @@ def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord]
 
 
 def catch_up(site: Site, transcript_path: str) -> list[_Row]:
-    """Archive what was folded away while the archive was locked: it stands in the transcript still. The rows of its index, [] for none."""
+    """Archive what was folded away while the archive was locked: it is still in the transcript. Return rows of its index, [] for none."""
     try:
         noted: Any = loads(files.read_text(site.paths().unarchived) or "{}")
         todo = {row[0]: row for row in noted.get("records", ())}
@@ -182,7 +182,7 @@ def _book(site: Site, tokens: int, now: float) -> None:
 
 # After /compact the host prints the advice, and repeats it in every later request: there it is short.
 ADVICE_TOKENS, MANUAL_TOKENS, INDEX_TOKENS = 600, 250, 250
-# Characters of a text that must survive: as many as let all texts stand, the fewest where they do not.
+# Characters of a text that must survive: as many as all texts have room for, the fewest where they have none.
 _TEXT_CHARS = (300, 150, 80)
 _NAME_CHARS = 100
 _LOOKED_AT = 4_000  # masked before it is cut: half a secret is one too
@@ -211,8 +211,8 @@ _WHYS = {
 def advice_text(dead: list, keep: list, limit_tokens: int = ADVICE_TOKENS) -> str:
     """Return the advice for the summariser, at most `limit_tokens`; "" when there is nothing to say. `dead`: (label, why) of results that
     are expired or cleared, newest first; `why` is a trigger of the engine, or a few words. Acknowledgements do not belong in it: what an
-    edit did stands. `keep`: (label, text) of what must survive, what matters most first; a text is kept word for word, an empty one stands
-    for a pinned result, kept by name. What must survive comes first and is cut last."""
+    edit did stays. `keep`: (label, text) of what must survive, what matters most first; a text is kept word for word, an empty one is
+    a pinned result, kept by name. What must survive comes first and is cut last."""
     # However much is pinned, room is left for errors and decisions.
     text, _ = _fullest("", _pinned(keep), limit_tokens // 3)
     text, all_kept = _fullest(text, _kept(keep), limit_tokens)
@@ -317,7 +317,7 @@ def _listed(names: list, hidden: int) -> str:
 
 
 def _once(items: list) -> list:
-    """Return each item where it stands first, without empty ones."""
+    """Return each item once, in the order in which they first occur, without empty ones."""
     return [item for item in dict.fromkeys(items) if item]
 
 
@@ -325,7 +325,7 @@ def _once(items: list) -> list:
 
 
 def _name(label: str) -> str:
-    """Return a label as it can stand in a list: bare where it is one plain word, else in quotes; "" for an empty one."""
+    """Return a label as a list has it: bare where it is one plain word, else in quotes; "" for an empty one."""
     name = _plain(label, _NAME_CHARS)
     return name if all(char.isalnum() or char in _BARE for char in name) else _quoted(name)
 

@@ -1,4 +1,4 @@
-"""A compaction that is answered without a model: what stands is decided from the tracker's state and the host's own messages, what leaves
+"""A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages, what leaves
 is archived, and the journal says what was done. No transcript is read but for contents that are more than text.
 
 The answer is whole or there is none: whatever is not understood is left to the host.
@@ -40,18 +40,18 @@ _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
 ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
 # For which reason a live result leaves, where it is not to make room.
-_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "of all that stood the least likely to be needed, as the prompt cache was cold"}
+_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "it was the least likely to be needed, and the prompt cache was cold"}
 # Commands that were typed at the host are messages, too: those of ours, and of compactions, say nothing to the model.
 _OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit")
 _CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>", "Compacted"
-_CODES = 8  # characters of a terminal's codes that may stand before what a command printed
+_CODES = 8  # characters of a terminal's codes that may come before what a command printed
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
 
 
 class Wanted:
-    """What a compaction is to do: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the ids of the results that leave (`only`), or the handles
+    """The task of a compaction: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the ids of the results that leave (`only`), or the handles
     of what comes back (`back`); else down to which share of the conversation it goes (`target`), and how many tokens have to leave for
     it to be done (`least`)."""
 
@@ -68,10 +68,10 @@ class Wanted:
 
 
 class Answer:
-    """`rows`: the messages that stand, as the host takes them · tokens of the context `before` and `after`, system and tools too where
-    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`, once it
-    stands: says so in the journal, and whether what is left was `summarised`. It returns what is left to do: the host need
-    not wait for that. Errors of the archive where it cannot be done."""
+    """`rows`: the messages that stay, as the host takes them · tokens of the context `before` and `after`, system and tools too where
+    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`: to
+    call once it is done; it writes that to the journal, with whether the rest was `summarised`, and returns what is left to do, which the
+    host need not wait for. Errors of the archive where it cannot be done."""
 
     __slots__ = ("after", "back", "before", "left", "met", "note", "rows")
 
@@ -97,7 +97,7 @@ def answer(
     found_in: Callable[[str, bool], Findings] = findings, marked: Marked | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
-    is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it;
+    is not understood, or nothing would change. Nothing is noted of it before it is done. `found_in`: as `outline.findings` does it;
     `marked`: the lines of this transcript, where they are known."""
     try:
         pictures = places.pictures(marked or places.Marked(transcript_path), rows)
@@ -172,7 +172,7 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Seq
 
 
 def _leans(conversation: Conversation) -> bool:
-    """Return whether a result may stand that refers to another."""
+    """Return whether a result that refers to another may stay."""
     return any(event.leans_on and id in conversation.places for id, event in conversation.entered.items())
 
 
@@ -196,12 +196,12 @@ def _with_back(
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
     back = put_back(standing, contents.get, site.tools)
     if [message.to_json() for message in back] == [message.to_json() for message in standing]:
-        raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
+        raise Declined("the conversation has no placeholder for it, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
     tokens = conversation.last.tokens + after - before
     window = context_of(conversation, site.session, now)
     if window and tokens > _MOST_OF_WINDOW * window["window"]:
-        raise Declined(f"with it the context would have {tokens:,} tokens, more than fit")
+        raise Declined(f"with it the context would have {tokens:,} tokens, which is more than fits")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
     noted = journal.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
@@ -237,7 +237,7 @@ def _is_printed(text: str, by_ours: bool) -> bool:
 
 
 def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return the messages as the host takes them: what the assistant says and the calls behind it stand in one, so that the sides take
+    """Return the messages as the host takes them: what the assistant says and the calls behind it are in one, so that the sides take
     turns."""
     made: list[Message] = []
     for message in standing:
@@ -250,7 +250,7 @@ def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:
-    """Return the handles, and those of lists of calls in which one of them stands."""
+    """Return the handles, and those of lists of calls that have one of them."""
     lists = [handle for handle in map(handle_of_fold, (message.text for message in standing)) if handle]
     holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
     return list(dict.fromkeys([*handles, *holding]))
@@ -325,8 +325,7 @@ def _note(
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
 
 
-def tell(site: Site, agent_id: str, now: float) -> None:
-    """Note for the hook on sessions that start: no index, and once more what memory holds. That is given beside the conversation, and
-    goes."""
+def note_for_next_start(site: Site, agent_id: str, now: float) -> None:
+    """Leave a note for the session-start hook: give no index, but repeat what memory holds, which left with the conversation."""
     if not agent_id:
         site.remember(in_place=now, memory=None)

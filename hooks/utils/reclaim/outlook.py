@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..state.rebuild import Rebuilt
 
     class Whose(Protocol):
-        """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
+        """The part of a Site that an outlook needs; that of `popkit try` keeps nothing."""
 
         @property
         def home(self) -> str: ...
@@ -71,12 +71,12 @@ class Outlook:
         """Plan over the conversation as it is now."""
         if self.made is None:
             return
-        conversation, asked = self.made.conversation, planning.Asked()
+        conversation, selection = self.made.conversation, planning.Selection()
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        now = plan_of(conversation, asked, self.at, bool(is_cold), site.in_place)
-        self.now, self.cold = now, plan_of(conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
+        now = plan_of(conversation, selection, self.at, bool(is_cold), site.in_place)
+        self.now, self.cold = now, plan_of(conversation, selection, self.at, True, site.in_place) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:
@@ -99,11 +99,11 @@ class Outlook:
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.made is not None and not self.made.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
-        said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
-        plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
+        advice = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        plan = {"clear": self.now, "wait": self.cold}.get(advice["kind"])
         if plan is not None:
-            said["share"] = share_of_clear(self.weights, plan.sum)
-        return said
+            advice["share"] = share_of_clear(self.weights, plan.sum)
+        return advice
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -181,12 +181,14 @@ def remember(view: Outlook, site: Site) -> None:
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 
-def plan_of(conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False) -> planning.Plan:
+def plan_of(
+    conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False, in_place: bool = False
+) -> planning.Plan:
     """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `in_place`: see
     `planning.plan`."""
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
+    return planning.plan(conversation, selection, now, shipped.need_model(), prices, cold or None, in_place=in_place)
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:
@@ -210,7 +212,7 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
 
 
 def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
-    """Return (the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
+    """Return (the subagent contexts that the hooks have seen, with their states; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []
     for paths in session.contexts_of(site.home, site.session_id):

@@ -7,7 +7,7 @@ which the host merges into the rest of its message. A message of thinking alone 
 say "(no content)" for an empty one: it stays.
 
 A compaction hands back texts and calls. An image or a document that the user gave is in the transcript alone, so a note takes its place. A
-result that holds one, or anything else that is no text, is archived whole, and its placeholder says how to see it.
+result that holds one, or anything else that is not text, is archived whole, and its placeholder says how to see it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Where the content of a result stands in the file, the hash of its bytes, and of a placeholder the estimated `tokens`."""
+    """The place of a result's content in the file, the hash of its bytes, and of a placeholder the estimated `tokens`."""
 
     __slots__ = ("end", "hash", "id", "start", "tokens")
 
@@ -69,7 +69,7 @@ def contents(
     path: str, index: Index, wanted: Callable[[str], bool], since: int = 0, mark: bytes = b'"tool_result"'
 ) -> Iterator[tuple[Place, str]]:
     """Return (Place, content as JSON text) of the results of the main thread for which `wanted(id)` holds, in the order of the lines, from
-    the byte `since` on. Only lines that hold `mark` are looked at. Refused for a line that is not understood."""
+    the byte `since` on. Only lines that hold `mark` are read. Refused for a line that is not understood."""
     for begin, line in entries.lines(path, index.size):
         if begin < since or mark not in line or b'"tool_result"' not in line:
             continue
@@ -125,7 +125,7 @@ class Thought(Place):
 
 
 class Behind:
-    """What stands behind a change: the Thoughts in the order of the lines, their `tokens`, and whether the turn is still `running`."""
+    """The thinking behind a change: the Thoughts in the order of the lines, their `tokens`, and whether the turn is still `running`."""
 
     __slots__ = ("running", "thoughts")
 
@@ -147,7 +147,7 @@ class Behind:
 def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
     """Return the thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool
     result."""
-    thoughts, on_branch, spoken = [], set(), set()
+    thoughts, on_branch, with_text = [], set(), set()
     running = True
     for begin, line in entries.lines(path, index.size):
         entry = _entry(line) if begin > first_change else {}
@@ -162,10 +162,10 @@ def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
         if uuid in index.chain:
             on_branch.add(message)
         if len(thinking) < len(blocks):
-            spoken.add(message)
+            with_text.add(message)
         if thinking:
             thoughts.append((message, _thought(begin, line, entry, thinking)))
-    return Behind([thought for message, thought in thoughts if message in on_branch & spoken], running)
+    return Behind([thought for message, thought in thoughts if message in on_branch & with_text], running)
 
 
 def check_no_words(appended: bytes) -> None:
@@ -185,7 +185,7 @@ def messages_of(path: str, index: Index, uuids: Collection[str]) -> Iterator[tup
 
 
 def without_thinking(content: str) -> str:
-    """Return the content of a message, as JSON text, without its thinking; every other block as it stands there."""
+    """Return the content of a message, as JSON text, without its thinking; every other block unchanged."""
     kept, at = [], _next(content, 1)
     while content[at] != "]":
         block, end = json.JSONDecoder().raw_decode(content, at)
@@ -240,7 +240,7 @@ def _thought(begin: int, line: bytes, entry: dict[str, Any], thinking: list[dict
 
 _MARKS = (b'"image"', b'"document"')  # as a value: in a text their quotes are escaped
 _LIST = b'"content":[{'
-_NOT_HERE = "[{} stood here. A compaction cannot carry it: ask for it again if you need to see it.]"
+_NOT_HERE = "[{} was here. A compaction cannot carry it: ask for it again if you need to see it.]"
 
 
 class Pictures:
@@ -267,9 +267,9 @@ class Marked:
     def look(self) -> None:
         """Read what has been written since the last look. OSError where it cannot be read."""
         with open(self.path, "rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_ino != self._inode or found.st_size < self._read:
-                self.places, self._read, self._inode = [], 0, found.st_ino
+            status = os.fstat(file.fileno())
+            if status.st_ino != self._inode or status.st_size < self._read:
+                self.places, self._read, self._inode = [], 0, status.st_ino
             file.seek(self._read)
             for line in file:
                 if not line.endswith(b"\n"):

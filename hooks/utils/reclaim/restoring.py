@@ -22,7 +22,7 @@ WAIT_S = 0.3
 
 
 class NotFound(Exception):
-    """Nothing archived goes by that name, or several things do; the message says what to do."""
+    """No archived content has that name, or several have; the message says what to do."""
 
 
 def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
@@ -63,7 +63,7 @@ def _results_in(line: bytes) -> list[str]:
         return []
 
 
-def meant(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
+def records_for(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
     """Return the archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path
     pattern."""
     handles = archive.handles_of(db, word)
@@ -72,8 +72,8 @@ def meant(db: Connection, word: str, session_id: str, project: str) -> list[Reco
     records = [record for record in (archive.record(db, handle) for handle in handles) if record]
     records = records or archive.records_of_tool_use(db, word)[:1] or matching(db, word, session_id, project)
     if not records:
-        advice = "popkit archive list shows what there is. What another project cleared comes back by its handle"
-        message = f"nothing that was cleared goes by {shown(word)}. {advice}"
+        advice = "popkit archive list shows what is archived. To restore what another project cleared, give its handle"
+        message = f"nothing cleared is called {shown(word)}. {advice}"
         raise NotFound(". ".join(filter(None, (message, pruned(db, session_id)))))
     return records
 

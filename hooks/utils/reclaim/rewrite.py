@@ -27,10 +27,10 @@ _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOSYS, errno.EOPNOTS
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "no file may become that large here",
+    errno.EFBIG: "the file would be larger than the system allows",
     errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission is denied to write the transcript or its folder",
-    errno.EPERM: "permission is denied to write the transcript or its folder",
+    errno.EACCES: "there is no permission to write the transcript or its folder",
+    errno.EPERM: "there is no permission to write the transcript or its folder",
     errno.ENOENT: "there is no such file",
     errno.ELOOP: "it is a symbolic link",
 }
@@ -213,7 +213,7 @@ def _end_last_line(old: int, new: int, size: int, carried: int) -> None:
     if carried == size:
         write_all(new, b"\n")
     elif os.pread(old, 1, size) != b"\n":
-        raise Changed("the transcript goes on where its last line seemed to end: try again; nothing was changed")
+        raise Changed("the transcript continues where its last line seemed to end, so nothing was changed. Try again")
 
 
 def _hash(fd: int, start: int, end: int) -> str:
@@ -243,9 +243,9 @@ def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            kept = _create(aside, fds)
-            copy(old, kept, 0, size)
-            os.fsync(kept)
+            copied = _create(aside, fds)
+            copy(old, copied, 0, size)
+            os.fsync(copied)
             return
         _check_same(os.stat(aside, follow_symlinks=False), seen)
     except RewriteFailed:

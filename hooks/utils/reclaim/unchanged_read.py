@@ -68,7 +68,7 @@ def full_read(tool_input: dict[str, Any], cwd: str) -> dict[str, Any] | None:
 
 
 def _text_of(path: str, most: int) -> str | None:
-    """Return the text of a regular file of at most so many bytes, its lines ended by LF; None for any other, and for what is no UTF-8."""
+    """Return the text of a regular file of at most so many bytes, its lines ended by LF; None for any other, and where it is not UTF-8."""
     if path.lower().endswith(_OTHER_FORMS):
         return None
     try:
@@ -87,7 +87,7 @@ def repair(site: Site, call: Call, transcript_path: str, agent_id: str) -> tuple
     path = parts.normal_path(str(call.tool_input.get("file_path") or ""), call.cwd)
     transcript_path = projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path
     seen = _seen(site, transcript_path, agent_id)
-    if seen is None or _is_shown(seen.state, path, _asked(call.tool_input)) or _just_read(site, agent_id, path):
+    if seen is None or _is_shown(seen.state, path, _limits_of(call.tool_input)) or _just_read(site, agent_id, path):
         return None, None
     response = full_read(call.tool_input, call.cwd)
     if response is None:
@@ -117,16 +117,16 @@ def _seen(site: Site, transcript_path: str, agent_id: str) -> Rebuilt | None:
     return None
 
 
-def _asked(tool_input: dict[str, Any]) -> list[int]:
+def _limits_of(tool_input: dict[str, Any]) -> list[int]:
     """Return the lines that the Read is about, as a part's scope."""
     offset, limit = tool_input.get("offset"), tool_input.get("limit")
     first = offset if isinstance(offset, int) and offset > 0 else 1
     return [first, first + limit - 1] if isinstance(limit, int) and limit > 0 else [first, 0]
 
 
-def _is_shown(state: ContextState, path: str, asked: list[int]) -> bool:
-    """Return whether a result that stands in the context shows these lines of the file."""
-    wanted = ("read:" + path, asked)
+def _is_shown(state: ContextState, path: str, limits: list[int]) -> bool:
+    """Return whether a result in the context shows these lines of the file."""
+    wanted = ("read:" + path, limits)
     for result in (*state.live.values(), *state.expired.values()):
         if not result.cleared and any(
             parts.covers(part, wanted) or part[1] == list(parts.WHOLE) for part in result.parts if part[0] == wanted[0]

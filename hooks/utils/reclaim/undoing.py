@@ -34,25 +34,25 @@ _NAMED = 8  # contents that are gone for good, in a message
 
 
 class PutBack:
-    """What went back: `records` whose contents stand in the transcript again, and the `tokens` that each of them adds; those whose
-    content is `gone` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and stays out
-    (`unthought`: something before it is lost), and of what was thought since and `left`; what did not work afterwards ("" for
+    """The outcome of putting contents back: `records` whose contents are in the transcript again, and the `tokens` that each of them adds;
+    those whose content is `lost` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and
+    stays out (`unthought`: something before it is lost), and of what was thought since and `left`; what did not work afterwards ("" for
     nothing)."""
 
-    __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble", "unthought")
+    __slots__ = ("left", "lost", "records", "thinking", "tokens", "trouble", "unthought")
 
     def __init__(self) -> None:
         self.thinking = self.left = self.unthought = 0
         self.records: list[Record] = []
         self.tokens: list[int] = []
-        self.gone: list[Record] = []
+        self.lost: list[Record] = []
         self.trouble = ""
 
 
 def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | None = None) -> PutBack:
     """Take back the newest clear of which something can come back, whichever session made it (a fork has copied placeholders), with the
     thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it), which
-    holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing can come
+    holds for a clear that took some anyway, what was thought since leaves: it is bound to what was there. Refused where nothing can come
     back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
@@ -67,15 +67,15 @@ def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thi
     handles = {handle for _, handle in standing}
     lost: dict[str, Record] = {}
     for clear in archive.clears_of_records(db, handles):
-        taken = archive.records_of_clear(db, clear.id)
-        records = [record for record in taken if record.id in handles]
-        thoughts = [record for record in taken if record.type == THINKING]
+        cleared = archive.records_of_clear(db, clear.id)
+        records = [record for record in cleared if record.id in handles]
+        thoughts = [record for record in cleared if record.type == THINKING]
         # What was thought after contents that are lost is bound to them.
         may_return = [] if lost else thoughts
         back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
-        lost.update((record.id, record) for record in back.gone)
+        lost.update((record.id, record) for record in back.lost)
         if back.records:
-            back.gone = list(lost.values())
+            back.lost = list(lost.values())
             back.unthought = sum(record.tokens for record in thoughts) - back.thinking
             _follow(back, _note_undone, site, db, clear, back, now)
             return back
@@ -91,24 +91,24 @@ def _nothing(standing: int, lost: list[Record]) -> str:
     if standing:
         many = "1 placeholder" if standing == 1 else f"{standing:,} placeholders"
         return f"nothing can be undone: the contents of {many} are no longer in the archive"
-    return "there is nothing to undo: no clear of this session stands in its transcript"
+    return "there is nothing to undo: this session's transcript has no cleared results"
 
 
 def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack, now: float) -> None:
-    if not back.gone and clear.task_id == task_id(site.session_id):
+    if not back.lost and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
     reconciling.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
 
 
-def _follow(back: PutBack, work: Callable[..., object], *given: object) -> None:
+def _follow(back: PutBack, work: Callable[..., object], *arguments: object) -> None:
     """Do what follows a change, if there was one."""
     if back.records:
-        back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*given)))))
+        back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*arguments)))))
 
 
 def restore_in_place(site: Site, transcript_path: str, now: float, records: list[Record], with_thinking: bool | None = None) -> PutBack:
-    """Put the contents of these records back where their placeholders stand; `with_thinking` what was thought behind the first of them
+    """Put the contents of these records back in place of their placeholders; `with_thinking` what was thought behind the first of them
     leaves (None: where the model binds it). Refused where none does, with thinking also in mid-turn."""
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
@@ -156,7 +156,7 @@ def _put_back(
             continue
         content = content_of(db, handle)
         if content is None:
-            back.gone.append(record)
+            back.lost.append(record)
             continue
         edits.append(place.edit(content))
         back.records.append(record)
@@ -184,9 +184,9 @@ def _with_thinking(
         archive.add_records(db, chain_of(site, transcript_path), [thought.record() for thought in since.thoughts])
         edits += [thought.leaving() for thought in since.thoughts]
         back.left = since.tokens
-    taken = {} if back.gone else {record.tool_use_id: record for record in thoughts}
-    for place, content in places.messages_of(transcript_path, index, taken):
-        record = taken[place.id]
+    cleared = {} if back.lost else {record.tool_use_id: record for record in thoughts}
+    for place, content in places.messages_of(transcript_path, index, cleared):
+        record = cleared[place.id]
         original = content_of(db, record.id)
         if original is None or content != places.without_thinking(original):
             break  # never from the middle

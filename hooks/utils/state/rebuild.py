@@ -67,7 +67,7 @@ def rebuild(
     OSError when the transcript cannot be read."""
     index = transcript.index(path)
     replay = _Replay(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
-    for entry in entries.read(path, index.size, None if replay.listener is not None else index.telling):
+    for entry in entries.read(path, index.size, None if replay.listener is not None else index.relevant):
         replay.take(entry)
         if watch is not None:
             watch(entry, replay.conversation)
@@ -142,7 +142,7 @@ class _Replay:
         elif request is not None:
             self.conversation.went_on(request.at)  # also on an abandoned branch: it has read the cache of this one
         if on_branch and (request is not None or entry.get("type") == "user"):
-            self.conversation.said(*_written(entry))
+            self.conversation.add_text(*_written(entry))
 
     def end(self, journal: list[Any]) -> None:
         """Finish after the last line of the transcript: the rest of the journal, what left, and what came of it."""
@@ -259,7 +259,7 @@ def _written(entry: dict[str, Any]) -> tuple[int, int]:
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
     blocks = entries.blocks_of(entry)
-    return total + sum(map(entries.said_tokens, blocks)), sum(map(thinking_tokens, blocks))
+    return total + sum(map(entries.text_tokens, blocks)), sum(map(thinking_tokens, blocks))
 
 
 def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

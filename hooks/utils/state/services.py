@@ -87,7 +87,7 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
         return text
     root = project.repository.root
     theirs = projects.own_memory(environ, root)
-    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.says(entry.wording)).strip()
+    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.contains(entry.wording)).strip()
 
 
 def memory_question(site: Site) -> str:

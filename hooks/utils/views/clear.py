@@ -13,7 +13,7 @@ from .results import result_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.context import Result
-    from ..policy.planning import Asked, Plan
+    from ..policy.planning import Plan, Selection
     from ..policy.shapes import Share, Sums
     from ..reclaim.clearing import Cleared
     from .shapes import Clear, ClearedRow, Report, ResultRow
@@ -44,10 +44,10 @@ def clear_data(
         "cleared": done is not None,
         "dry_run": dry_run,
         "in_place": in_place,
-        "tier": plan.asked.tier or None,
-        "ids": list(plan.asked.ids),
-        "pattern": plan.asked.pattern or None,
-        "now": plan.asked.now,
+        "tier": plan.selection.tier or None,
+        "ids": list(plan.selection.ids),
+        "pattern": plan.selection.pattern or None,
+        "now": plan.selection.now,
         "items": len(going),
         "tokens": done.tokens if done else plan.sum.leaves if going else 0,
         "planned_tokens": plan.sum.leaves if going else 0,
@@ -77,10 +77,10 @@ def _going(row: ResultRow, need: float | None, handle: str | None) -> ClearedRow
 
 def _held_back(plan: Plan) -> dict[str, Sums]:
     """Return why expired results stay, and named ones that are pinned: reason -> {`items`, `tokens`}."""
-    going = {result.id for result in plan.going}
+    going, selection = {result.id for result in plan.going}, plan.selection
     held: dict[str, Sums] = {}
     for decision in plan.decisions:
-        meant = _is_named(decision.result, plan.asked) if decision.reason == "pinned" else decision.result.ended or plan.asked.forces
+        meant = _is_named(decision.result, selection) if decision.reason == "pinned" else decision.result.ended or selection.forces
         if decision.result.id not in going and meant and decision.reason not in ("live", "preserved"):
             have = held.setdefault(decision.reason, {"items": 0, "tokens": 0})
             have["items"] += 1
@@ -88,7 +88,7 @@ def _held_back(plan: Plan) -> dict[str, Sums]:
     return held
 
 
-def _is_named(result: Result, request: Asked) -> bool:
+def _is_named(result: Result, request: Selection) -> bool:
     """Return whether the user means a result by its id, its tier or a path."""
     if request.pattern:
         return matches(result, request.pattern)

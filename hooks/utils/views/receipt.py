@@ -189,7 +189,7 @@ def put_back_data(back: PutBack) -> dict[str, Any]:
     """Return the data of an undo or of a restore in place."""
     return {
         "restored": [record_data(record) for record in back.records],
-        "gone": [record_data(record) for record in back.gone],
+        "gone": [record_data(record) for record in back.lost],
         "tokens": sum(back.tokens),
         "thinking": back.thinking,
         "thinking_left": back.left,
@@ -224,7 +224,7 @@ def _lines(title: str, back: PutBack, session_id: str, words: str) -> list[text.
         lines += text.wrap(f"{words}: {many}.")
         lines += [_record_line(record) for record in back.records[:8]]
         lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
-    for record in back.gone:
+    for record in back.lost:
         lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
     if back.thinking:
         lines += text.wrap(f"The reasoning that had left with them is back too: {text.long_tokens(back.thinking)}.")

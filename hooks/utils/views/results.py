@@ -201,7 +201,7 @@ def _offer(name: str, content: str, command: str) -> list[text.Line]:
 
 def _what(row: ResultRow) -> str:
     family = row["kind"].partition(":")[2]
-    words = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
+    words = kinds.of(row["kind"]).label + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
     return f"{words}, {text.long_tokens(row['tokens'])} (estimate)"
 
 

@@ -110,7 +110,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     try:
         with access.Opened(site.home) as db:
-            records = [record for word in parsed.arguments for record in restoring.meant(db, word, site.session_id, site.project)]
+            records = [record for word in parsed.arguments for record in restoring.records_for(db, word, site.session_id, site.project)]
             printed = restoring.printed(db, records)
             trouble = restoring.book_printed(site, db, records, time_of_day(environ))
     except (access.Refused, restoring.NotFound) as error:

@@ -267,7 +267,7 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
     made = cached.outlook.made
     if made is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
-    plan = outlook.plan_of(made.conversation, planning.Asked(now=True), now)
+    plan = outlook.plan_of(made.conversation, planning.Selection(now=True), now)
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []

@@ -55,7 +55,7 @@ class Tracked(Policy):
         if block.id:
             self._call("observe", block.call, block=block)
         else:
-            self._call("said", block.estimate, block.thinking, block=block)
+            self._call("add_text", block.estimate, block.thinking, block=block)
 
     def event(self, event: Event) -> None:
         self._call("observe", event)
@@ -175,7 +175,7 @@ class AutoPolicy(Tracked):
 
     def plan(self, now: float) -> planning.Plan:
         """Return the plan that a live clear would make."""
-        return planning.plan(self.at(now), planning.Asked(), now, self.model, self.prices, self.is_cold(now), self.tuned)
+        return planning.plan(self.at(now), planning.Selection(), now, self.model, self.prices, self.is_cold(now), self.tuned)
 
     def is_cold(self, now: float) -> bool:
         """Return whether the next request finds no cache."""

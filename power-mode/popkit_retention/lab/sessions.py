@@ -76,7 +76,7 @@ class _Reading:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entries.is_compaction(entry):
-                ids = self.reader.index.kept.get(entry["uuid"], ())
+                ids = self.reader.index.carried.get(entry["uuid"], ())
                 self.session.steps.append(("compact", Compacted(at, ids, compacted_at(entry))))
                 self._empty()
             elif kind == "user":
@@ -126,7 +126,7 @@ class _Reading:
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self._result(entry, block)
             elif isinstance(block.get("text"), str):
-                self._text(block["text"], entries.said_tokens(block), entry)
+                self._text(block["text"], entries.text_tokens(block), entry)
 
     def _text(self, text: str, estimate: int, entry: dict) -> None:
         block = self._add(tokens_of(len(text)))
@@ -203,7 +203,7 @@ class _Reading:
     def _answer(self, block: dict, text: str, texts: list[str]) -> Block:
         """Add a block that the assistant wrote. `texts`: those for which it needed results."""
         answer = self._add(tokens_of(len(text)))
-        answer.estimate = entries.said_tokens(block)
+        answer.estimate = entries.text_tokens(block)
         self.current.output += answer.tokens
         if self.with_texts:
             self.session.texts[answer] = "\n".join(texts)

@@ -200,12 +200,12 @@ class Memory:
             memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
         )
         if not prompt:
-            return document.build(items, tokens, {}, verdicts, self.theirs.says)
+            return document.build(items, tokens, {}, verdicts, self.theirs.contains)
         episodes = {
             session: list(mapping(lesson.get("writes"))) for session, lesson in learning.lessons_of(self.store, self.project).items()
         }
         similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
-        return document.build(items, tokens, similar, verdicts, self.theirs.says)
+        return document.build(items, tokens, similar, verdicts, self.theirs.contains)
 
     def audited_document(self, tokens: int = MEMORY_TOKENS) -> Document:
         """Return the MEMORY.md that sessions receive: `document`, with an audit entry of what is left out, and of why items of the previous

@@ -19,12 +19,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What stands before and behind the folder of our command, for which a command of the model's is run.
+# What comes before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
 HASH_CHARS = 32
-# How much of an output's end is looked at for its verdict.
+# How much of an output's end is searched for its verdict.
 TAIL_CHARS = 4_000
-# What stands in the context of an output that the host has moved to a file: a notice and the first 2 kB.
+# What the context has of an output that the host has moved to a file: a notice and the first 2 kB.
 PERSISTED_CHARS = 2_300
 # The host moves what a search found to a file where it has more characters, and shows so many of the end of a task's output.
 _LONGEST_FOUND, _TASK_CHARS = 20_000, 32_000
@@ -52,7 +52,7 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
         return None
     tool = TOOLS.of(name)
     tool_input = payload.get("tool_input")
-    tool_input = _as_asked(tool_input) if isinstance(tool_input, dict) else {}
+    tool_input = _as_recorded(tool_input) if isinstance(tool_input, dict) else {}
     if payload.get("hook_event_name") == "PostToolUseFailure":
         outcome = outcome_of_error(text(payload, "error"))
     else:
@@ -63,13 +63,13 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 def run_as_ours(command: str) -> str:
     """Return the shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our
-    folder's name cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for
+    folder's name cannot be used there. The words of the model stay in it as they are: the user's own rules against `popkit` look for
     them."""
     folder = home.plugin_root() + "/bin"
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
 
 
-def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
+def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
     """Return the input as the transcript has it: the host tells hooks the command that it ran for it."""
     command = tool_input.get("command")
     if isinstance(command, str) and command.startswith(_OURS):
@@ -128,13 +128,13 @@ def outcome_of_error(error: str) -> Outcome:
     """Return the outcome of a failed call from its error text."""
     error = _strip_tag(error)
     code = None
-    said = error
+    text = error
     if error.startswith("Exit code "):
-        head, _, said = error.partition("\n")
+        head, _, text = error.partition("\n")
         digits = head[10:].strip()
         code = int(digits) if digits.isdigit() and len(digits) < 6 else None
-    said = said.strip("\n")
-    outcome = _outcome(said, 0)
+    text = text.strip("\n")
+    outcome = _outcome(text, 0)
     outcome.error = True
     outcome.exit_code = code
     return outcome
@@ -160,7 +160,7 @@ def is_in_file(text: str) -> bool:
 
 
 def shows_file(text: str) -> bool:
-    """Whether what the host says of an edit shows the file around it, as it once did."""
+    """Return whether the response of an edit shows the file around it, as older hosts do."""
     return _AROUND in text[:_EDITED_HEAD]
 
 
@@ -267,18 +267,18 @@ def _shown(tool: Tool, response: object) -> tuple:
         err = response.get("stderr")
         return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
     if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
-        found = response["content"]
-        return (found if len(found) <= _LONGEST_FOUND else found[:PERSISTED_CHARS]), 0
+        matches = response["content"]
+        return (matches if len(matches) <= _LONGEST_FOUND else matches[:PERSISTED_CHARS]), 0
     if isinstance(response.get("content"), list):
         return _blocks(response["content"])
     names = response.get("filenames")
     if isinstance(names, list):
         return "\n".join(name for name in names if isinstance(name, str)), 0
-    said = None if tool.name.startswith("mcp__") else _said(response)
-    return (dumps_or_nothing(response) if said is None else said), 0
+    text = None if tool.name.startswith("mcp__") else _as_text(response)
+    return (dumps_or_nothing(response) if text is None else text), 0
 
 
-def _said(response: dict[str, Any]) -> str | None:
+def _as_text(response: dict[str, Any]) -> str | None:
     """Return what the host says for a structure that it does not show as it is; None for any other."""
     task, answers = response.get("task"), response.get("answers")
     if isinstance(task, dict):
@@ -289,8 +289,8 @@ def _said(response: dict[str, Any]) -> str | None:
         if "subject" in task:
             return f"Task #{task.get('id')} created successfully: {task['subject']}"
     if isinstance(answers, dict) and "questions" in response:
-        given = ", ".join([f'"{question}"="{answer}"' for question, answer in answers.items()])
-        return f"Your questions have been answered: {given}. You can now continue with these answers in mind."
+        replies = ", ".join([f'"{question}"="{answer}"' for question, answer in answers.items()])
+        return f"Your questions have been answered: {replies}. You can now continue with these answers in mind."
     tasks = response.get("tasks")
     if isinstance(tasks, list) and all(isinstance(each, dict) for each in tasks):
         return "\n".join([_listed_task(each) for each in tasks]) or "No tasks found"
@@ -307,23 +307,23 @@ def _said(response: dict[str, Any]) -> str | None:
 
 
 def _of_task(response: dict[str, Any], task: dict[str, Any]) -> str:
-    """Return what the host shows of a task that works in the background: how it stands, and the end of its output."""
+    """Return what the host shows of a task that works in the background: its state, and the end of its output."""
     named = [("retrieval_status", response), ("task_id", task), ("task_type", task), ("status", task)]
-    said = [f"<{name}>{where.get(name)}</{name}>" for name, where in named]
+    parts = [f"<{name}>{where.get(name)}</{name}>" for name, where in named]
     if task.get("exitCode") is not None:
-        said.append(f"<exit_code>{task['exitCode']}</exit_code>")
+        parts.append(f"<exit_code>{task['exitCode']}</exit_code>")
     output = task["output"].rstrip()
-    said += [f"<output>\n{output[-_TASK_CHARS:]}\n</output>"] if output else []
-    return "\n\n".join([*said, f"<error>{task['error']}</error>"] if task.get("error") else said)
+    parts += [f"<output>\n{output[-_TASK_CHARS:]}\n</output>"] if output else []
+    return "\n\n".join([*parts, f"<error>{task['error']}</error>"] if task.get("error") else parts)
 
 
 def _of_listed_task(task: dict[str, Any]) -> str:
     """Return what the host shows of one task of the list."""
-    said = [f"Task #{task.get('id')}: {task.get('subject')}", f"Status: {task['status']}", f"Description: {task['description']}"]
+    lines = [f"Task #{task.get('id')}: {task.get('subject')}", f"Status: {task['status']}", f"Description: {task['description']}"]
     for title, name in (("Blocked by", "blockedBy"), ("Blocks", "blocks")):
         others = task.get(name)
-        said += [f"{title}: " + ", ".join([f"#{id}" for id in others])] if isinstance(others, list) and others else []
-    return "\n".join(said)
+        lines += [f"{title}: " + ", ".join([f"#{id}" for id in others])] if isinstance(others, list) and others else []
+    return "\n".join(lines)
 
 
 def _listed_task(task: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """The chain of a conversation's entries by parentUuid, and which of them the active branch is. Knows no contents and reads no file.
 
-A rewound branch stays in the file and belongs to nothing. At a compaction the chain goes on with what stood before the boundary. The lines
-of a `/compact` command stand behind its boundary, although the host may hang them on what stood before it (2.1.217).
+A rewound branch stays in the file and belongs to nothing. At a compaction the chain goes on with what came before the boundary. The lines
+of a `/compact` command come behind its boundary, although the host may hang them on what came before it (2.1.217).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Chain:
         self.use_messages = array("q")  # and of each its message
         self.boundaries: dict = {}  # place of a compaction -> where in the file its line ends
         self.links: dict = {}  # place -> doubt about that link
-        self.orphans: dict = {}  # place -> key of its parent, which did not stand before it
-        self.late: set = set()  # places of links that stand behind one that follows them
+        self.orphans: dict = {}  # place -> key of its parent, which did not come before it
+        self.late: set = set()  # places of links that come behind one that follows them
         self.compacted: tuple = ("", 0.0)  # of the last compaction: the uuid of the entry before it, and when it was over
         self.tail = -1  # place of the last link so far that follows its boundary
 
@@ -69,7 +69,7 @@ class Chain:
         self.place[key] = here
         self._hang(here, entry, end)
         if entry.get("type") not in _LINKS:
-            self.links[here] = "an entry of a type that is not known: " + str(entry.get("type"))[:40]
+            self.links[here] = "an entry of an unknown type: " + str(entry.get("type"))[:40]
         self.messages.append(self._message(entry))
         return again
 
@@ -102,7 +102,7 @@ class Chain:
         return message
 
     def close(self) -> None:
-        """Find the links of the orphans, now that all are in: a line that the host was writing while the file was rewritten may stand
+        """Find the links of the orphans, now that all are in: a line that the host was writing while the file was rewritten may come
         behind those that follow it."""
         for here, parent in self.orphans.items():
             there = self.place.get(parent)

@@ -87,9 +87,9 @@ def lines(path: str, size: int = ALL, begin: int = 0) -> Iterator[tuple[int, byt
     """Return (where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`;
     OSError when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a
     file; of its own storage, `size` counts the bytes of the translation, too."""
-    kept = stored(path)
-    if kept is not None:
-        yield from _placed(kept, begin, size)
+    recorded = stored(path)
+    if recorded is not None:
+        yield from _placed(recorded, begin, size)
         return
     with files.open_regular(path) as file:
         translation = translation_of(file)
@@ -121,12 +121,12 @@ def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[
     return recordings.lines(translation, file, size)
 
 
-def read(path: str, size: int, telling: bytes | bytearray | None = None) -> Iterator[Entry]:
+def read(path: str, size: int, relevant: bytes | bytearray | None = None) -> Iterator[Entry]:
     """Return the entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
     OSError when it cannot be read."""
     for number, (_, line) in enumerate(lines(path, size)):
         # What has been written since the index was made is read in any case.
-        entry = entry_of(line) if telling is None or telling[number : number + 1] != _NOTHING else None
+        entry = entry_of(line) if relevant is None or relevant[number : number + 1] != _NOTHING else None
         if entry is not None:
             yield entry
 
@@ -231,7 +231,7 @@ def is_prompt(entry: Entry) -> bool:
     return any(block.get("type") in ("text", "image") for block in blocks_of(entry))
 
 
-def said_tokens(block: dict[str, Any]) -> int:
+def text_tokens(block: dict[str, Any]) -> int:
     """Return the estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
     if isinstance(block.get("text"), str):
         return estimate_tokens(block["text"])
@@ -264,13 +264,13 @@ def is_answer(entry: Entry) -> bool:
     return isinstance(message, dict) and message.get("model") != "<synthetic>"
 
 
-def moments(found: Iterable[Entry]) -> list[Moment]:
+def moments(entries: Iterable[Entry]) -> list[Moment]:
     """Return the requests of a main thread, in the order of its lines. A conversation that is taken up again may be written once more: that
     counts once."""
     made: list[Moment] = []
     known: set[str] = set()
     last_at, again = 0.0, False
-    for entry in found:
+    for entry in entries:
         if not isinstance(entry.get("uuid"), str) or is_side(entry):
             continue
         at = seconds_of(entry.get("timestamp"))
@@ -315,13 +315,13 @@ def newest_moment(path: str, tail_bytes: int = TAIL_BYTES) -> Moment | None:
             lines = file.read(tail_bytes).split(b"\n")[1 if size > tail_bytes else 0 :]
     except (OSError, ValueError):
         return None
-    told = list(filter(None, map(entry_of, lines)))
-    compacted = max((at for at, entry in enumerate(told) if is_compaction(entry)), default=-1)
-    found = [moment for moment in moments(told[compacted + 1 :]) if moment.usage is not None]
-    if not found:
+    entries = list(filter(None, map(entry_of, lines)))
+    compacted = max((at for at, entry in enumerate(entries) if is_compaction(entry)), default=-1)
+    with_usage = [moment for moment in moments(entries[compacted + 1 :]) if moment.usage is not None]
+    if not with_usage:
         return None
-    last = found[-1]
+    last = with_usage[-1]
     # What only reads the cache does not say for how long it was written.
-    if last.usage is not None and any(moment.usage is not None and moment.usage.cache_ttl_s == 3_600 for moment in found):
+    if last.usage is not None and any(moment.usage is not None and moment.usage.cache_ttl_s == 3_600 for moment in with_usage):
         last.usage.cache_ttl_s = 3_600
     return last

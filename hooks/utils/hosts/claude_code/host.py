@@ -24,5 +24,5 @@ REWRITES = frozenset(("arriving", "compaction", "transcript"))
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
     """Return the call of a result that is about to enter, from the tool and input that the mod tells of it."""
     tool, tool_input = call.get("tool"), call.get("input")
-    given = tool_input if isinstance(tool_input, dict) else {}
-    return Call(id, TOOLS.of(tool if isinstance(tool, str) else ""), given, Outcome(error=error), now, cwd)
+    arguments = tool_input if isinstance(tool_input, dict) else {}
+    return Call(id, TOOLS.of(tool if isinstance(tool, str) else ""), arguments, Outcome(error=error), now, cwd)

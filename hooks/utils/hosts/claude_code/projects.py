@@ -71,9 +71,9 @@ def newest_of_project(environ: Mapping[str, str], folder: str) -> str | None:
     folders = roots(environ)
     here = os.path.abspath(folder)
     while True:
-        found = transcripts(folder for root in folders for folder in _project_folders(root, here))
-        if found:
-            return max(found, key=lambda path: (changed(path), path))
+        paths = transcripts(folder for root in folders for folder in _project_folders(root, here))
+        if paths:
+            return max(paths, key=lambda path: (changed(path), path))
         above = os.path.dirname(here)
         if above == here:
             return None
@@ -132,15 +132,15 @@ class OwnMemory:
         self.topics = topics
         self._texts = [" ".join(text.split()).lower() for text in (document, *topics.values()) if text]
 
-    def says(self, text: str) -> bool:
+    def contains(self, text: str) -> bool:
         """Return whether it says this text, as whole words, however it is wrapped and written large or small."""
         import re
 
         wanted = " ".join(text.split()).strip(" .!").lower()
-        if not wanted or not any(wanted in told for told in self._texts):
+        if not wanted or not any(wanted in known for known in self._texts):
             return False
         whole = re.compile(rf"(?<!{_WORD}){re.escape(wanted)}(?!{_WORD})")
-        return any(whole.search(told) for told in self._texts)
+        return any(whole.search(known) for known in self._texts)
 
 
 def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:

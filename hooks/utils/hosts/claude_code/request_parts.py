@@ -4,7 +4,7 @@ differences from the one before. Reads only.
 Most of a transcript are results, and most of a result's line is what the host keeps beside what the model got. So of such a line only the
 message is parsed. Notes are three kinds of lines: a shape (the tools and the system text, once for all requests that have them), a message
 (its text is of no matter here), and a request: the hash of its shape, what else it asks for, and the hashes of its messages, as those of an
-earlier request and what follows. An answer names its request. The note of a request may stand behind the answer to it.
+earlier request and what follows. An answer names its request. The note of a request may come behind the answer to it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Contents:
                 self.composition.add(kind, _RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
 
     def entry(self, entry: Entry, began: bool) -> None:
-        """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one stands before the
+        """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one comes before the
         first word."""
         uuid, attached = entry["uuid"], entry.get("attachment")
         if uuid in self._known:  # a conversation that is taken up again may be written once more
@@ -103,7 +103,7 @@ class Contents:
         elif isinstance(attached, dict):
             self._attached(attached, uuid, began)
         elif entry.get("type") == "user":
-            self._said(entry, uuid)
+            self._add_user_text(entry, uuid)
             self._results(entries.blocks_of(entry), uuid)
         self._ends[uuid] = len(self.composition)
 
@@ -122,26 +122,26 @@ class Contents:
     def _answer(self, block: dict[str, Any], uuid: str) -> None:
         if block.get("type") != "tool_use":
             self.composition.add(THOUGHT, thinking_tokens(block), uuid)
-            self.composition.add(WROTE, entries.said_tokens(block), uuid)
+            self.composition.add(WROTE, entries.text_tokens(block), uuid)
             return
-        id, name, given = block.get("id"), block.get("name"), block.get("input")
-        given = given if isinstance(given, dict) else {}
-        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in given.values()]
+        id, name, arguments = block.get("id"), block.get("name"), block.get("input")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in arguments.values()]
         self.composition.add(CALLED, _CALL_TOKENS + estimate_tokens("".join(texts), "markup"), uuid)
         if isinstance(id, str) and isinstance(name, str):
             tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
-            path = next((given[key] for key in tool.paths if isinstance(given.get(key), str)), "")
+            path = next((arguments[key] for key in tool.paths if isinstance(arguments.get(key), str)), "")
             holds = content_of_path(path) if tool.operation == READ else _HOLDS.get(tool.operation, "dialogue")
             self._calls[id] = RESULT + name[:_LONGEST_TOOL], holds
 
-    def _said(self, entry: Entry, uuid: str) -> None:
+    def _add_user_text(self, entry: Entry, uuid: str) -> None:
         kind = SUMMARY if entries.is_summary(entry) else SAID if entries.is_prompt(entry) else ADDED
         message = entry.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, str):
             self.composition.add(kind, estimate_tokens(content), uuid)
         for block in entries.blocks_of(entry):
-            self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.said_tokens(block), uuid)
+            self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.text_tokens(block), uuid)
 
     def _attached(self, attached: dict[str, Any], uuid: str, began: bool) -> None:
         kind = SAID if attached.get("type") in _WITH_WORDS else ADDED
@@ -163,7 +163,7 @@ LONGEST_NAME = 60
 
 
 class _Shape:
-    """`tools`: name -> a hash of all that is said of it · `system`: [(heading, hash of what stands below it)]. Texts would fill the
+    """`tools`: name -> a hash of its description · `system`: [(heading, hash of the text below it)]. Texts would fill the
     helper's memory: each subagent has its own."""
 
     __slots__ = ("system", "tools")
@@ -194,8 +194,8 @@ class _Note:
 
     def edits(self) -> list[dict[str, Any]]:
         """Return what the provider is asked to leave out of the prompt, or to keep in it."""
-        asked = self.params.get("context_management")
-        return _dicts(asked.get("edits")) if isinstance(asked, dict) else []
+        management = self.params.get("context_management")
+        return _dicts(management.get("edits")) if isinstance(management, dict) else []
 
     def keeps_thinking(self) -> bool:
         """Return whether the provider is asked to leave the thinking of earlier turns in the prompt."""
@@ -213,7 +213,7 @@ class Notes:
         self._shapes: dict[str, _Shape] = {}
         self._notes: dict[str, _Note] = {}  # by id, the newest last
         self._digests: set[str] = set()  # of the requests since the last answer
-        self._asked: _Note | None = None  # the newest
+        self._newest: _Note | None = None  # the newest
         self._answered: _Note | None = None  # what the last answer was to
         self._late: tuple[str, Between] | None = None  # an answer whose request is not noted yet
 
@@ -250,13 +250,13 @@ class Notes:
         digest = str(entry.get("requestDigest"))
         between.error |= digest in self._digests
         self._digests.add(digest)
-        self._asked = note
+        self._newest = note
 
     def answered(self, request: object, between: Between) -> None:
         """Note in `between` what the request that is answered now has otherwise than the one before; `request`: its id, if the answer names
         it."""
-        note = self._notes.get(request) if isinstance(request, str) else self._asked
-        self._asked = None
+        note = self._notes.get(request) if isinstance(request, str) else self._newest
+        self._newest = None
         self._digests.clear()
         if note is not None:
             self._compare(note, between)
@@ -270,28 +270,28 @@ class Notes:
         between.keeps_thinking = new.keeps_thinking()
         if old is None:
             return
-        told = {IN_MODEL: old.params.get("model") != new.params.get("model"), IN_OTHER: _rest(old) != _rest(new)}
+        changes = {IN_MODEL: old.params.get("model") != new.params.get("model"), IN_OTHER: _rest(old) != _rest(new)}
         if old.messages is not None and new.messages is not None:
-            kept = _in_common(old, new)
-            if kept < old.count:
-                told[IN_MESSAGES], between.messages = True, f"from message {kept + 1} of {old.count} on"
+            common = _in_common(old, new)
+            if common < old.count:
+                changes[IN_MESSAGES], between.messages = True, f"from message {common + 1} of {old.count} on"
             elif not new.may_lack_results():
-                told[IN_MESSAGES] = False
+                changes[IN_MESSAGES] = False
         for name, key in (("output_config", "effort"), ("thinking", "type")):
             before, after = old.inside(name, key), new.inside(name, key)
             if before and after and before != after:
                 between.effort = between.effort or f"{'thinking ' if key == 'type' else ''}{before} to {after}"
-        self._compare_shapes(old, new, told, between)
-        between.tell({part for part, is_other in told.items() if is_other}, {part for part, is_other in told.items() if not is_other})
+        self._compare_shapes(old, new, changes, between)
+        between.note({part for part, is_other in changes.items() if is_other}, {part for part, is_other in changes.items() if not is_other})
 
-    def _compare_shapes(self, old: _Note, new: _Note, told: dict[str, bool], between: Between) -> None:
+    def _compare_shapes(self, old: _Note, new: _Note, changes: dict[str, bool], between: Between) -> None:
         before, after = self._shapes.get(old.shape), self._shapes.get(new.shape)
         if old.shape and old.shape == new.shape:
-            told[IN_TOOLS] = told[IN_SYSTEM] = False
+            changes[IN_TOOLS] = changes[IN_SYSTEM] = False
         elif before and after:
             names = sorted({*before.tools} ^ {*after.tools})
             names = names or [name for name in before.tools if before.tools[name] != after.tools[name]]
-            told[IN_TOOLS], told[IN_SYSTEM] = list(before.tools.items()) != list(after.tools.items()), before.system != after.system
+            changes[IN_TOOLS], changes[IN_SYSTEM] = list(before.tools.items()) != list(after.tools.items()), before.system != after.system
             between.tools = listed(names) or between.tools
             others = [one for one in after.system if one not in before.system] or [one for one in before.system if one not in after.system]
             between.system = others[0][0] if others else ""

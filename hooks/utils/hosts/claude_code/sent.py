@@ -4,7 +4,7 @@ A large transcript is mostly results. What they hold does not matter here, so a 
 conversation is read from its bytes.
 
 Newer clients also note each request that they send (`request_parts.py`), and where they ask for it, the provider says in its answer which
-part of the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may stand in
+part of the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may be in
 the conversation and leave the tools of the request as they were.
 """
 
@@ -44,7 +44,7 @@ _NAMED = {"Skill": (("skill", "command"), "skill"), "Agent": (("subagent_type",)
 
 
 class Session:
-    """What a transcript tells of its requests: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
+    """The requests of a transcript: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
     the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
@@ -64,7 +64,7 @@ class Session:
 
     @property
     def standing(self) -> int:
-        """Return the tokens of the first request that stood there before the user's first word; 0 where there is no request."""
+        """Return the tokens of the first request that came before the user's first word; 0 where there is no request."""
         return max(0, self.requests[0].usage.tokens - self.words) if self.requests else 0
 
     def called(self, name: str, at: float) -> None:
@@ -89,7 +89,7 @@ class Following:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = self._end = 0  # the file's number, and the end of the last whole line
-        self._given = 0  # requests
+        self._reported = 0  # requests
         self._reading = _Reading()
 
     def new(self) -> tuple[list[Sent], bool]:
@@ -98,14 +98,14 @@ class Following:
         status = os.stat(self._path)
         is_other = status.st_ino != self._file or status.st_size < self._end
         if is_other:
-            self._file, self._end, self._reading, self._given = status.st_ino, 0, _Reading(), 0
+            self._file, self._end, self._reading, self._reported = status.st_ino, 0, _Reading(), 0
         for begin, line in entries.lines(self._path, status.st_size, self._end):
             if line.endswith(b"\n"):  # else it is being written
                 self._reading.take(line)
                 self._end = begin + len(line)
-        requests, before = self._reading.session.requests, self._given
-        self._given = len(requests) - self._reading.notes.are_late
-        return requests[before : self._given], is_other
+        requests, before = self._reading.session.requests, self._reported
+        self._reported = len(requests) - self._reading.notes.are_late
+        return requests[before : self._reported], is_other
 
 
 class _Reading:
@@ -211,13 +211,13 @@ class _Reading:
             sent.shares = self.contents.composition.sent(sent.usage, self.session.standing, lost)
 
     def _call(self, block: dict[str, Any], at: float) -> None:
-        id, tool, given = block.get("id"), block.get("name"), block.get("input")
+        id, tool, arguments = block.get("id"), block.get("name"), block.get("input")
         if not isinstance(id, str) or not isinstance(tool, str) or id in self.calls:
             return
         self.calls.add(id)
         self.session.called(tool, at)
         keys, word = _NAMED.get(tool, ((), ""))
-        named = next((given[key] for key in keys if isinstance(given.get(key), str)), "") if isinstance(given, dict) else ""
+        named = next((arguments[key] for key in keys if isinstance(arguments.get(key), str)), "") if isinstance(arguments, dict) else ""
         if named:
             self.session.called(f"{word} {named.lstrip('/')}", at)
 
@@ -261,18 +261,18 @@ class _Reading:
             self._grow(str(block.get("type")))
         self.between.spoke = True
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else ""
-        said = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
+        text = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
         if not self.session.requests:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
-            self.session.words += estimate_tokens(str(said)) + images * IMAGE_TOKENS
-        self.between.interruption |= said.startswith(_INTERRUPTED)
-        self.asks |= (entries.is_prompt(entry) or _COMMAND in said) and not said.startswith(_INTERRUPTED)
-        self._command(said, entry)
+            self.session.words += estimate_tokens(str(text)) + images * IMAGE_TOKENS
+        self.between.interruption |= text.startswith(_INTERRUPTED)
+        self.asks |= (entries.is_prompt(entry) or _COMMAND in text) and not text.startswith(_INTERRUPTED)
+        self._command(text, entry)
         self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 
-    def _command(self, said: str, entry: Entry) -> None:
-        if _COMMAND in said:
-            name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
+    def _command(self, text: str, entry: Entry) -> None:
+        if _COMMAND in text:
+            name = text.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[:LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
 
@@ -295,7 +295,7 @@ def _diagnosed(message: dict[str, Any], between: Between) -> None:
     reason = diagnoses.get("cache_miss_reason") if isinstance(diagnoses, dict) else None
     part = _DIAGNOSES.get(str(reason.get("type"))) if isinstance(reason, dict) else None
     if part:
-        between.tell({part}, {*PARTS} - {part})
+        between.note({part}, {*PARTS} - {part})
 
 
 def _output(message: dict[str, Any]) -> int:

@@ -1,7 +1,7 @@
-"""Where the contents of tool results stand in a line of a transcript, as byte ranges. Pure.
+"""The places of tool results' contents in a line of a transcript, as byte ranges. Pure.
 
 A line is walked down to the blocks alone; every other value is passed over by the C scanner, which also makes sure that it is JSON.
-The bytes are looked at as Latin-1, one character each: all marks of JSON are ASCII, so positions in the text are positions in bytes.
+The bytes are read as Latin-1, one character each: all marks of JSON are ASCII, so positions in the text are positions in bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    _Member = tuple[object, int, int]  # of a block: its value where that is asked for, and where it stands
+    _Member = tuple[object, int, int]  # of a block: its value where that is asked for, and where it is
 
 _PIECE = 1 << 20
 _SPACE: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]  # it always matches
@@ -29,7 +29,7 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int
     """Return tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
-    for a line that is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
+    for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
     """
     walk = _walked(line)
     return {} if walk.is_side and not side_chains else walk.spans()
@@ -54,7 +54,7 @@ def _walked(line: bytes) -> _Line:
 
 
 def _check_encoding(line: bytes) -> None:
-    """Refuse what is no UTF-8. It is decoded in pieces: as a whole, one emoji makes four bytes of every character."""
+    """Refuse bytes that are not UTF-8. It is decoded in pieces: as a whole, one emoji makes four bytes of every character."""
     if line.isascii():
         return
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -77,17 +77,17 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 class _Line:
     """One walk over a line. Every method takes the position of a value and returns the position after it."""
 
-    __slots__ = ("content", "found", "is_side", "kind", "text")
+    __slots__ = ("content", "is_side", "kind", "spans_by_id", "text")
 
     def __init__(self, text: str):
         self.text = text
         self.content: tuple[int, int] | None = None  # of the message
-        self.found: dict[str, tuple[int, int] | None] = {}
+        self.spans_by_id: dict[str, tuple[int, int] | None] = {}
         self.kind: object = None  # the entry's type
         self.is_side: object = False
 
     def spans(self) -> dict[str, tuple[int, int]]:
-        return {id: span for id, span in self.found.items() if span} if self.kind == "user" else {}
+        return {id: span for id, span in self.spans_by_id.items() if span} if self.kind == "user" else {}
 
     def walk(self) -> None:
         start = _SPACE(self.text, 0).end()
@@ -162,25 +162,25 @@ class _Line:
 
     def _block_at(self, at: int) -> int:
         text = self.text
-        found: dict[str, _Member] = {}
+        members: dict[str, _Member] = {}
 
         def visitor(name: str) -> Callable[[int], int]:
             def visit(start: int) -> int:
                 value, end = _scan(text, start)
-                found[name] = (value if name == "type" else None, start, end)
+                members[name] = (value if name == "type" else None, start, end)
                 return end
 
             return visit
 
         end = self.object_at(at, {name: visitor(name) for name in ("type", "tool_use_id", "content")})
-        if "type" in found and found["type"][0] == "tool_result":
-            self._add(found.get("tool_use_id"), found.get("content"))
+        if "type" in members and members["type"][0] == "tool_result":
+            self._add(members.get("tool_use_id"), members.get("content"))
         return end
 
     def _add(self, named: _Member | None, content: _Member | None) -> None:
         id = json.loads(self.text[named[1] : named[2]].encode("latin-1")) if named else None
         if not isinstance(id, str):
             raise NotUnderstood("a tool result without an id")
-        if id in self.found:
+        if id in self.spans_by_id:
             raise NotUnderstood("two results of " + id)
-        self.found[id] = content[1:] if content else None
+        self.spans_by_id[id] = content[1:] if content else None

@@ -33,11 +33,11 @@ _DOUBTS = 5  # more tell nothing new
 
 
 class Index:
-    """What a transcript holds, without its contents."""
+    """The index of a transcript, without its contents."""
 
     __slots__ = (
-        "abandoned", "bad", "calls", "chain", "compactions", "doubled", "doubts", "kept", "result_ids", "seen", "since", "size", "telling",
-        "torn", "translated", "version",
+        "abandoned", "bad", "calls", "carried", "chain", "compactions", "doubled", "doubts", "relevant", "result_ids", "seen", "since",
+        "size", "torn", "translated", "version",
     )  # fmt: skip
 
     def __init__(self, seen: tuple[int, int]) -> None:
@@ -49,24 +49,24 @@ class Index:
         self.doubts: list[str] = []  # what a rewrite must not touch the file for
         self.version: tuple[int, ...] = (0,)  # of the host that wrote last, (0,) where no line tells
         # A byte for each line, 0 where it can tell of no call, prompt, request or compaction (nor where the session is).
-        self.telling = bytearray()
+        self.relevant = bytearray()
         self.chain = Uuids(())  # uuids of the active branch, compacted parts included
         self.calls: set = set()  # tool_use ids of the branch
         self.since = 0  # where in the file the last compaction of the branch ends
         self.compactions = 0  # boundaries in the file
-        self.kept: dict = {}  # uuid of a boundary of the branch -> ids of earlier results that stand behind it
+        self.carried: dict = {}  # uuid of a boundary of the branch -> ids of earlier results that are behind it
         self.result_ids: set = set()  # of all results in the file, rewound ones included
-        self.abandoned = 0  # how many results stand on rewound branches of the main thread
-        self.doubled: set = set()  # ids of results that stand in several lines with no compaction between
+        self.abandoned = 0  # how many results are on rewound branches of the main thread
+        self.doubled: set = set()  # ids of results that are in several lines with no compaction between
 
-    def doubt(self, said: str) -> None:
+    def doubt(self, reason: str) -> None:
         """Note what is not understood."""
         if len(self.doubts) < _DOUBTS:
-            self.doubts.append(said)
+            self.doubts.append(reason)
 
 
 class _Carried:
-    """Which results remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
+    """The results that remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
     conversation that was handed to it as the compaction."""
 
     __slots__ = ("again", "boundaries", "ids", "keys", "since")
@@ -79,18 +79,18 @@ class _Carried:
         self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
     def begin(self, uuid: str, metadata: object) -> None:
-        """Begin a boundary, behind which the following entries stand."""
+        """Begin a boundary, which the following entries come behind."""
         self.boundaries[uuid] = metadata
         self.again[uuid] = []
         self.since = (set(), set())
 
     def write_again(self, id: str, uuid: object) -> None:
-        """Note that a result from before the newest boundary stands behind it, in the entry of this uuid."""
+        """Note that a result from before the newest boundary is behind it, in the entry of this uuid."""
         if self.again:
             next(reversed(self.again.values())).append((id, uuid))
 
     def over(self, uuid: str, chain: Uuids) -> tuple[str, ...]:
-        """Return the ids of the results that stand behind the boundary of this uuid, on the branch of this chain, and came before it."""
+        """Return the ids of the results that are behind the boundary of this uuid, on the branch of this chain, and came before it."""
         metadata = self.boundaries[uuid]
         preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
         uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
@@ -101,85 +101,85 @@ class _Carried:
 
 def index(path: str) -> Index:
     """Read what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
-    kept = entries.stored(path)
-    if kept is not None:
-        found = Index((0, 0))
+    recorded = entries.stored(path)
+    if recorded is not None:
+        made = Index((0, 0))
         if entries.IN_COMMITS in path:
-            found.doubt(IN_COMMITS)
-        _read(kept, found, entries.host_of(path))
-        return found
+            made.doubt(IN_COMMITS)
+        _read(recorded, made, entries.host_of(path))
+        return made
     with files.open_regular(path) as file:
         status = os.fstat(file.fileno())
-        found = Index((status.st_dev, status.st_ino))
+        made = Index((status.st_dev, status.st_ino))
         translation = entries.translation_of(file)
         if translation is None:
-            _read(file, found)
+            _read(file, made)
         else:
-            _read(entries.translated(translation, file, status.st_size), found, translation.NAME)
-            found.size = status.st_size
-    return found
+            _read(entries.translated(translation, file, status.st_size), made, translation.NAME)
+            made.size = status.st_size
+    return made
 
 
-def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
+def _read(lines: Iterable[bytes], made: Index, host: str = "") -> None:
     """Learn what lines tell; `host`: whose recording they are translated from."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
     carried = _Carried()
     number, version, cwd = 0, "", None
-    found.translated = host
+    made.translated = host
     for line in lines:
         number += 1
-        found.size += len(line)
-        found.torn = is_torn(line)
+        made.size += len(line)
+        made.torn = is_torn(line)
         entry = entry_of(line)
-        _doubt_line(line, entry, number, found)
-        found.telling.append(entry is not None and (not cwd or _tells(entry)))
+        _doubt_line(line, entry, number, made)
+        made.relevant.append(entry is not None and (not cwd or _is_relevant(entry)))
         if entry is None:
-            found.bad += not says_nothing(line)
+            made.bad += not says_nothing(line)
             continue
         if not cwd and "host" in entry:
-            found.doubt(kept_by(entry["host"]))
+            made.doubt(kept_by(entry["host"]))
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version
-        _learn(entry, found, results[entries.is_side(entry)], carried)
-        if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
-            found.doubt(f"line {number}: an entry stands in it twice")
+        _learn(entry, made, results[entries.is_side(entry)], carried)
+        if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, made.size):
+            made.doubt(f"line {number}: it repeats an entry")
     # A subagent's file holds nothing but a side chain.
-    _follow(chains[not chains[0].keys], found)
-    found.version = entries.version_of(version)
-    found.result_ids = results[0] | results[1]
-    found.abandoned = len(results[0] - found.calls)
-    found.kept = {uuid: carried.over(uuid, found.chain) for uuid in carried.boundaries if uuid in found.chain}
+    _follow(chains[not chains[0].keys], made)
+    made.version = entries.version_of(version)
+    made.result_ids = results[0] | results[1]
+    made.abandoned = len(results[0] - made.calls)
+    made.carried = {uuid: carried.over(uuid, made.chain) for uuid in carried.boundaries if uuid in made.chain}
 
 
-def _doubt_line(line: bytes, entry: Entry | None, number: int, found: Index) -> None:
-    if len(found.doubts) >= _DOUBTS:
+def _doubt_line(line: bytes, entry: Entry | None, number: int, made: Index) -> None:
+    if len(made.doubts) >= _DOUBTS:
         return
-    if found.torn:
-        found.doubt(f"line {number}, the last one, is incomplete")
+    if made.torn:
+        made.doubt(f"line {number}, the last one, is incomplete")
     elif line.endswith(b"\r\n"):
-        found.doubt(f"line {number} ends in CR LF")
+        made.doubt(f"line {number} ends in CR LF")
     elif entry is None and not says_nothing(line):
-        found.doubt(f"line {number} is no JSON object")
+        made.doubt(f"line {number} is not a JSON object")
     if not line.isascii():
         try:
             line.decode("utf-8")
         except UnicodeDecodeError:
-            found.doubt(f"line {number} is no UTF-8")
+            made.doubt(f"line {number} is not UTF-8")
 
 
-def _tells(entry: Entry) -> bool:
+def _is_relevant(entry: Entry) -> bool:
     """Return whether an entry can tell of a call, a prompt, a request or a compaction."""
     return entry.get("type") in ("user", "assistant") or is_compaction(entry)
 
 
-def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> None:
+def _learn(entry: Entry, made: Index, results: set[str], carried: _Carried) -> None:
     if entry.get("type") == "user":
         ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
         since = carried.since[entries.is_side(entry)]
         for id in ids:
             if id in since:
-                found.doubled.add(id)
+                made.doubled.add(id)
             elif id in results:
                 carried.write_again(id, entry.get("uuid"))
             since.add(id)
@@ -188,25 +188,25 @@ def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> 
                 carried.keys.append(hash(entry["uuid"]))
                 carried.ids.append(id)
     elif is_compaction(entry):
-        found.compactions += 1
+        made.compactions += 1
         if isinstance(entry.get("uuid"), str):
             carried.begin(entry["uuid"], entry.get("compactMetadata"))
 
 
-def _follow(chain: Chain, found: Index) -> None:
+def _follow(chain: Chain, made: Index) -> None:
     chain.close()
-    found.chain = chain.uuids()
-    found.calls = chain.calls()
-    found.since = chain.since()
-    for said in chain.doubts():
-        found.doubt(said)
+    made.chain = chain.uuids()
+    made.calls = chain.calls()
+    made.since = chain.since()
+    for doubt in chain.doubts():
+        made.doubt(doubt)
 
 
 class Reader:
     """Turns entries into what happened on the active branch. Feed it every entry of `entries.read`, in order.
 
-    `original(handle)` gives the content that a placeholder stands for, as JSON text, or None where it is not known; `cleared` fills
-    with id -> handle of the results that placeholders stand for, `in_files` with ids of those that the host has written to files.
+    `original(handle)` gives the content that a placeholder replaced, as JSON text, or None where it is not known; `cleared` fills
+    with id -> handle of the results that placeholders replaced, `in_files` with ids of those that the host has written to files.
     """
 
     __slots__ = ("cleared", "commits", "in_files", "index", "original", "pending", "seen")
@@ -229,7 +229,7 @@ class Reader:
                     tool_input = block.get("input")
                     self.pending[block["id"]] = (str(block.get("name") or ""), tool_input if isinstance(tool_input, dict) else {})
             return []
-        told: list = []
+        events: list = []
         if kind == "user":
             for block in blocks_of(entry):
                 id = block.get("tool_use_id")
@@ -240,13 +240,13 @@ class Reader:
                         self._again(id, block.get("content"))
                     continue
                 self.seen.add(id)
-                told.append(self.call_of(entry, block, self.pending.pop(id)))
+                events.append(self.call_of(entry, block, self.pending.pop(id)))
             if entry.get("uuid") in self.index.chain and entries.is_prompt(entry):
-                told.append(Prompted(seconds_of(entry.get("timestamp"))))
+                events.append(Prompted(seconds_of(entry.get("timestamp"))))
         elif is_compaction(entry) and entry.get("uuid") in self.index.chain:
-            kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry)
-            told.append(Compacted(seconds_of(entry.get("timestamp")), kept, tokens))
-        return told
+            carried, tokens = self.index.carried.get(entry["uuid"], ()), usage.compacted_at(entry)
+            events.append(Compacted(seconds_of(entry.get("timestamp")), carried, tokens))
+        return events
 
     def _again(self, id: str, content: object) -> None:
         """Note a result that is written again behind a compaction, as it was or as a placeholder."""
@@ -283,7 +283,7 @@ class Reader:
         return made
 
     def _content(self, block: dict[str, Any]) -> object:
-        """Return the content of a result, or what stood there before a placeholder took its place."""
+        """Return the content of a result, or what a placeholder there replaced."""
         content = block.get("content")
         handle = handle_in(content)
         if not handle:
@@ -296,8 +296,8 @@ class Reader:
             return content
 
 
-def events_of(path: str, found: Index | None = None) -> list[Call | Prompted | Compacted]:
+def events_of(path: str, known: Index | None = None) -> list[Call | Prompted | Compacted]:
     """Return everything that happened on the active branch of a transcript, as events in the order of the lines."""
-    found = found or index(path)
-    reader = Reader(found)
-    return [event for entry in entries.read(path, found.size) for event in reader.events(entry)]
+    known = known or index(path)
+    reader = Reader(known)
+    return [event for entry in entries.read(path, known.size) for event in reader.events(entry)]

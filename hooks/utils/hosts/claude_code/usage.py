@@ -1,4 +1,4 @@
-"""How full the context is, how large its window, whether the prompt cache is warm: from the usage that the host writes down.
+"""Read how full the context is, how large its window, whether the prompt cache is warm: from the usage that the host writes down.
 
 `input_tokens` and `output_tokens` in a transcript are often placeholders; the two cache figures are right. The size of a prompt is
 cache_read + cache_creation + input of the newest message of the main chain.
@@ -53,15 +53,15 @@ def usage_of(entry: object) -> Usage | None:
     created = usage.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
     model = message.get("model")
-    found = Usage(
+    made = Usage(
         tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
         _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
     )  # fmt: skip
     if "context_window" in usage:
-        found.window = _count(usage["context_window"])
+        made.window = _count(usage["context_window"])
     if message.get("context_management"):
-        found.left_out = _left_out(message["context_management"])
-    return found
+        made.left_out = _left_out(message["context_management"])
+    return made
 
 
 def _left_out(managed: object) -> tuple[int, int]:
@@ -90,7 +90,7 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
         lines = file.read(tail_bytes).split(b"\n")
     if size > tail_bytes:
         lines = lines[1:]
-    found = None
+    newest = None
     hour = False
     for line in reversed(lines):
         if b'"usage"' not in line or b'"assistant"' not in line:
@@ -101,28 +101,28 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
             continue
         if usage is None:
             continue
-        found = found or usage
+        newest = newest or usage
         hour = hour or usage.cache_ttl_s == 3_600
         if hour:
             break
-    if found is not None and hour:
-        found.cache_ttl_s = 3_600
-    return found
+    if newest is not None and hour:
+        newest.cache_ttl_s = 3_600
+    return newest
 
 
 def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
     """Return (tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word;
-    `client`, what the host has told the `session` (its facts), or written beside its `newest` request; `transcript`, the size at which it
-    compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing tells or a request
+    `client`, what the host has reported (facts of the `session`) or written beside its `newest` request; `transcript`, the size at which it
+    compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing says so or a request
     shows that it was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
     largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
-    told = session.get("window_tokens")
+    reported = session.get("window_tokens")
     least = max(newest.tokens, 1)
     if isinstance(rules.window_tokens, int) and rules.window_tokens >= least:
         return rules.window_tokens, "configuration"
-    for said in (told, newest.window):
-        if type(said) is int and said >= least:
-            return said, "client"
+    for tokens in (reported, newest.window):
+        if type(tokens) is int and tokens >= least:
+            return tokens, "client"
     shown = compacted or session.get("compacted_tokens") or 0
     if shown and largest <= shown * _STILL_THE_SAME:
         return max(shown, largest), "transcript"

@@ -70,7 +70,7 @@ TOOLS = tools.Tools(
 
 _SUFFIX = ".jsonl"
 TAIL_BYTES = 128 * 1024
-_TELLING = (b'"token_usage_record"', b'"token_count"', b'"compacted"')
+_USAGE_MARKS = (b'"token_usage_record"', b'"token_count"', b'"compacted"')
 _NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT[\d-]{8}-([0-9a-f-]{36})\.jsonl")
 
 
@@ -82,26 +82,26 @@ def folder_of(environ: Mapping[str, str]) -> str:
 
 def session_id_of(path: str) -> str:
     """Return the id of the session that a rollout is named after; "" for a file of another name."""
-    found = _NAME.fullmatch(os.path.basename(path))
-    return found[1] if found else ""
+    match = _NAME.fullmatch(os.path.basename(path))
+    return match[1] if match else ""
 
 
 def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
     """Return (when it was last written in seconds, path) of the rollouts of all sessions, the one that was written last first."""
-    found = []
+    rollouts = []
     for folder, _, names in os.walk(folder_of(environ)):
         for name in names:
             if name.endswith(_SUFFIX):
                 path = join(folder, name)
                 try:
-                    found.append((os.stat(path).st_mtime, path))
+                    rollouts.append((os.stat(path).st_mtime, path))
                 except OSError:
                     continue
-    return sorted(found, reverse=True)
+    return sorted(rollouts, reverse=True)
 
 
 def newest_usage(path: str) -> Usage | None:
-    """Return the newest request's usage, without its model, which stands further up; None where the end tells none, or of a compaction
+    """Return the newest request's usage, without its model, which is further up; None where the end has none, or of a compaction
     since."""
     try:
         with files.open_regular(path) as file:
@@ -110,7 +110,7 @@ def newest_usage(path: str) -> Usage | None:
     except (OSError, ValueError):
         return None
     for line in reversed(lines):
-        if not any(mark in line for mark in _TELLING):
+        if not any(mark in line for mark in _USAGE_MARKS):
             continue
         try:
             value = json.loads(line.decode("utf-8", "replace"))
@@ -122,8 +122,8 @@ def newest_usage(path: str) -> Usage | None:
         if value.get("type") == "compacted":
             return None
         info = payload.get("info")
-        told = usage_of(payload.get("usage")) or usage_of(info.get("last_token_usage") if isinstance(info, dict) else None)
-        if told is not None:
-            told["context_window"] = window_in(payload) or window_in(info)
-            return usage.usage_of({"type": "assistant", "timestamp": value.get("timestamp"), "message": {"usage": told}})
+        counts = usage_of(payload.get("usage")) or usage_of(info.get("last_token_usage") if isinstance(info, dict) else None)
+        if counts is not None:
+            counts["context_window"] = window_in(payload) or window_in(info)
+            return usage.usage_of({"type": "assistant", "timestamp": value.get("timestamp"), "message": {"usage": counts}})
     return None

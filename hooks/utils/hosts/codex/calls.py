@@ -30,10 +30,10 @@ _SHELL_TOOLS = {"shell": "command", "shell_command": "command", "exec_command": 
 _SCRIPT, _PATCH = "exec", "apply_patch"
 _PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-# A shell that is asked for nothing but a patch, as older models do: the patch stands in a here-document.
+# A shell that is asked for nothing but a patch, as older models do: the patch is in a here-document.
 _IN_SHELL = re.compile(r"^\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_patch\s*(?:<<|[\"'(])")
 # What Codex says of a command before its output.
-_SAID = re.compile(
+_OUTPUT_HEAD = re.compile(
     r"(?:(?:Chunk ID: [^\n]*|Wall time:? [^\n]*|Original token count: [^\n]*|Process running with session ID [^\n]*"
     r"|Script (?:completed|running|failed|terminated)[^\n]*|(?:Process exited with code|Exit code:) (?P<code>-?\d{1,5}))\n)+Output:\n?"
 )
@@ -73,13 +73,13 @@ def call_of(item: Item) -> Call | None:
     return Call(id, *_function(name, _arguments(item.get("arguments"))))
 
 
-def _function(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _function(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     name = name.removeprefix("functions.")
     if name in _SHELL_TOOLS:
-        return _shell(name, given)
-    if name == _PATCH and isinstance(given.get("input"), str):
-        return name, input_of_patch(given["input"])
-    return name, given
+        return _shell(name, arguments)
+    if name == _PATCH and isinstance(arguments.get("input"), str):
+        return name, input_of_patch(arguments["input"])
+    return name, arguments
 
 
 def _custom(name: str, text: str) -> tuple[str, dict[str, Any]]:
@@ -90,26 +90,26 @@ def _custom(name: str, text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _scripted(called: list[tuple[str, Any]]) -> tuple[str, dict[str, Any]] | None:
-    """Return the one call that a script stands for: its only one, or all its commands, line by line; None for a script that is none."""
-    given = [(name, value if isinstance(value, dict) else {"input": value}) for name, value in called]
-    if len(given) == 1:
-        return _function(*given[0])
-    lines = [value.get("cmd") for name, value in given if name == "exec_command"]
-    folders = {str(value.get("workdir", "")) for _, value in given}
-    if not given or len(lines) < len(given) or len(folders) > 1 or not all(isinstance(line, str) for line in lines):
+    """Return the one call that a script amounts to: its only one, or all its commands, line by line; None for any other script."""
+    calls = [(name, value if isinstance(value, dict) else {"input": value}) for name, value in called]
+    if len(calls) == 1:
+        return _function(*calls[0])
+    lines = [value.get("cmd") for name, value in calls if name == "exec_command"]
+    folders = {str(value.get("workdir", "")) for _, value in calls}
+    if not calls or len(lines) < len(calls) or len(folders) > 1 or not all(isinstance(line, str) for line in lines):
         return None
     return "exec_command", {"cmd": "\n".join(map(str, lines)), **({"workdir": folder} if (folder := folders.pop()) else {})}
 
 
-def _shell(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _shell(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     field = _SHELL_TOOLS[name]
-    line = line_of(given.get(field))
-    folder = given.get("workdir") or given.get("working_directory")
-    patch = _patched(given.get(field), line)
+    line = line_of(arguments.get(field))
+    folder = arguments.get("workdir") or arguments.get("working_directory")
+    patch = _patched(arguments.get(field), line)
     if patch is not None:
         within = patch[1] or (folder if isinstance(folder, str) else "")
         return _PATCH, {**input_of_patch(patch[0]), **({"workdir": within} if within else {})}
-    rest = {key: value for key, value in given.items() if key not in (field, "working_directory", "type", "env", "user")}
+    rest = {key: value for key, value in arguments.items() if key not in (field, "working_directory", "type", "env", "user")}
     return name.replace("container.exec", "shell"), {field: line, **rest, **({"workdir": folder} if isinstance(folder, str) else {})}
 
 
@@ -132,7 +132,7 @@ def line_of(command: object) -> str:
 
 def result_of(item: Item) -> tuple[list[dict[str, Any]] | str, bool]:
     """Return (content, whether it is an error) of an item that brings a result. What Codex says before a command's output (its time, its
-    exit code) is left out; an exit code other than 0 stands before it in the words of Claude Code."""
+    exit code) is left out; an exit code other than 0 comes before it in the words of Claude Code."""
     output = item.get("output", item.get("tools"))
     failed = False
     if isinstance(output, dict):  # the oldest form, and that of some tools
@@ -149,9 +149,9 @@ def result_of(item: Item) -> tuple[list[dict[str, Any]] | str, bool]:
 
 def _unwrapped(text: str) -> tuple[str, int]:
     """Return (output, exit code) of what Codex says of a command."""
-    said = _SAID.match(text)
-    if said is not None:
-        return text[said.end() :], int(said["code"] or 0)
+    match = _OUTPUT_HEAD.match(text)
+    if match is not None:
+        return text[match.end() :], int(match["code"] or 0)
     if text.startswith('{"output":'):
         try:
             value = json.loads(text)
@@ -170,8 +170,8 @@ def _blocks(output: list[Any]) -> list[dict[str, Any]]:
         if not isinstance(one, dict):
             continue
         if isinstance(one.get("text"), str):
-            said = _SAID.match(one["text"])
-            blocks.append({"type": "text", "text": one["text"][said.end() :] if said else one["text"]})
+            match = _OUTPUT_HEAD.match(one["text"])
+            blocks.append({"type": "text", "text": one["text"][match.end() :] if match else one["text"]})
         elif one.get("type") in ("input_image", "image"):
             blocks.append({"type": "image"})
         else:
@@ -196,7 +196,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def patched_files(patch: str) -> list[str]:
-    """Return the paths that a patch names, as they stand in it, each once, in order."""
+    """Return the paths that a patch names, unchanged, each once, in order."""
     return list(dict.fromkeys(_PATCHED.findall(patch)))
 
 
@@ -208,11 +208,11 @@ def input_of_patch(patch: str) -> dict[str, object]:
 
 def patch_in_line(line: str) -> tuple[str, str] | None:
     """Return (patch, the folder that the line goes to before) of a shell's line that only applies a patch; None for any other line."""
-    said = _IN_SHELL.match(line)
+    match = _IN_SHELL.match(line)
     begin, end = line.find(_PATCH_BEGINS), line.rfind(_PATCH_ENDS)
-    if said is None or begin < 0 or end < begin:
+    if match is None or begin < 0 or end < begin:
         return None
-    return line[begin : end + len(_PATCH_ENDS)], said["folder"] or ""
+    return line[begin : end + len(_PATCH_ENDS)], match["folder"] or ""
 
 
 # --- scripts -----------------------------------------------------------------------------------------------------------------------------
@@ -241,13 +241,13 @@ def calls_of(script: str) -> list[tuple[str, Any]]:
         value = _TOKEN.match(script, named.end())
         if value is not None and value["text"]:
             names[named[1]] = _text(value["text"])
-    found: list[tuple[str, Any]] = []
+    calls: list[tuple[str, Any]] = []
     for call in _CALL.finditer(script):
         argument = _argument(script, call.end(), names)
-        if argument is None or len(found) == _MOST:
+        if argument is None or len(calls) == _MOST:
             return []
-        found.append((call[1], argument[0]))
-    return found
+        calls.append((call[1], argument[0]))
+    return calls
 
 
 def _argument(script: str, at: int, names: Mapping[str, str]) -> tuple[Any] | None:
@@ -289,11 +289,11 @@ def _known(word: str, names: Mapping[str, str]) -> str:
 def _text(literal: str) -> str:
     """Return what a literal of JavaScript's says."""
 
-    def said(escape: re.Match[str]) -> str:
+    def decoded(escape: re.Match[str]) -> str:
         code = escape[1]
         if code[0] in "ux" and len(code) > 1:
             number = int(code[1:].strip("{}"), 16)
             return chr(number) if number < 0x110000 else ""
         return "" if code.strip("\r") == "\n" else _ESCAPES.get(code, code)
 
-    return _ESCAPE.sub(said, literal[1:-1])
+    return _ESCAPE.sub(decoded, literal[1:-1])

@@ -29,7 +29,7 @@ _ROLLOUT = re.compile(
     rb'\s*\{\s*(?:%s)*(?:"type":\s*"(?:%s)"|"payload":\s*\{)' % (_PLAIN, "|".join(_TYPES).encode()),
 )
 _OLDER = re.compile(rb'\s*\{\s*(?:"id":\s*"[^"\\]+",\s*"timestamp":\s*"[^"\\]+",\s*"(?:instructions|git|cwd|originator)":|"record_type":)')
-# Events that say how large the context window is: the first begins a turn, the other stands behind an answer.
+# Events that say how large the context window is: the first begins a turn, the other follows an answer.
 _TELL_WINDOW = ("task_started", "turn_started", "token_count")
 _ITEMS = frozenset(("message", "reasoning", *calls.CALLS, *calls.RESULTS))
 # How a message begins that Codex gives in the user's place.
@@ -44,7 +44,7 @@ def is_own(head: bytes) -> bool:
 
 
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
-    """Yield the entries of the first `size` bytes of a rollout; None for a line that is no JSON object."""
+    """Yield the entries of the first `size` bytes of a rollout; None for a line that is not a JSON object."""
     reading = _Reading()
     for line in file:
         size -= len(line)
@@ -62,7 +62,7 @@ def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
 
 
 class _Reading:
-    """What is known of the session so far, and the answer that is held back."""
+    """The state of the session so far, and the answer that is held back."""
 
     def __init__(self) -> None:
         self.session = self.cwd = self.model = self.at = ""
@@ -143,8 +143,8 @@ class _Reading:
         yield from self.held
         self.held, self.answer, self.is_over = [], "", False
 
-    def _used(self, said: object) -> Iterator[Entry]:
-        usage = usage_of(said)
+    def _used(self, counts: object) -> Iterator[Entry]:
+        usage = usage_of(counts)
         if usage is not None and self.answer:
             usage.update({"context_window": self.window} if self.window else {})
             for entry in self.held:
@@ -204,16 +204,16 @@ class _Reading:
             return
         yield from self.flush()
         kinds = _kinds(item)
-        said = [block for block, kind in zip(blocks, kinds or [""] * len(blocks)) if _is_said(item.get("role"), block, kind)]
-        given = "\n".join(block["text"] for block in blocks if block not in said and "text" in block)
-        if given:
-            folder = _FOLDER.search(given)
+        prompt = [block for block, kind in zip(blocks, kinds or [""] * len(blocks)) if _is_prompt(item.get("role"), block, kind)]
+        instructions = "\n".join(block["text"] for block in blocks if block not in prompt and "text" in block)
+        if instructions:
+            folder = _FOLDER.search(instructions)
             if folder and not self.cwd:
                 self.cwd = (folder[1] or folder[2]).strip()
-            yield self._entry("attachment", {"attachment": {"type": "instructions", "content": given}})
-        if said:
+            yield self._entry("attachment", {"attachment": {"type": "instructions", "content": instructions}})
+        if prompt:
             self.turns.append(self.before)
-            yield self._entry("user", {"message": {"role": "user", "content": said}})
+            yield self._entry("user", {"message": {"role": "user", "content": prompt}})
 
     def _compacted(self, payload: Entry) -> Iterator[Entry]:
         yield from self.flush()
@@ -221,8 +221,8 @@ class _Reading:
         fields: Entry = {"subtype": "compact_boundary", "logicalParentUuid": self.before, "parentUuid": None, "compactMetadata": {}}
         yield self._entry("system", fields)
         history = payload.get("replacement_history")
-        kept = [one for one in history if isinstance(one, dict) and one.get("type") == "message"] if isinstance(history, list) else []
-        texts = [text for one in kept for text in _texts(one.get("content"))]
+        messages = [one for one in history if isinstance(one, dict) and one.get("type") == "message"] if isinstance(history, list) else []
+        texts = [text for one in messages for text in _texts(one.get("content"))]
         if not texts and isinstance(payload.get("message"), str) and payload["message"]:
             texts = [payload["message"]]
         for text in texts:
@@ -239,13 +239,13 @@ def window_in(value: object) -> int:
     return _count(value.get("model_context_window")) if isinstance(value, dict) else 0
 
 
-def usage_of(said: object) -> dict[str, int] | None:
+def usage_of(counts: object) -> dict[str, int] | None:
     """Return what a request used, in Claude Code's names: there what was read from the cache is not part of the input. None for what tells
     nothing."""
-    if not isinstance(said, dict):
+    if not isinstance(counts, dict):
         return None
     names = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
-    whole, read, written, output = (_count(said.get(name)) for name in names)
+    whole, read, written, output = (_count(counts.get(name)) for name in names)
     read = min(read, whole)
     written = min(written, whole - read)
     if not whole:
@@ -288,7 +288,7 @@ def _kinds(item: Entry) -> list[str]:
     return [kind if isinstance(kind, str) else "" for kind in kinds]
 
 
-def _is_said(role: object, block: Entry, kind: str) -> bool:
+def _is_prompt(role: object, block: Entry, kind: str) -> bool:
     """Return whether a person said a part of a message that is not the assistant's."""
     if role != "user":
         return False

@@ -90,7 +90,7 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, metadata: obje
 
 
 def error_text(text: str, metadata: object) -> str:
-    """Return what stands for a failure, with the exit code where that is known."""
+    """Return the text of a failure, with the exit code where that is known."""
     code = exit_of(metadata)
     return text if not code else f"Exit code {code}\n{text}"
 

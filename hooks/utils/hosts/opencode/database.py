@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MAGIC, _HEAD_BYTES = b"SQLite format 3\0", 20
-_WRITES_AHEAD = 2  # in byte 18 of the head: changes stand in a file beside it first
+_WRITES_AHEAD = 2  # in byte 18 of the head: changes go to a file beside it first
 _BUSY_S = 2.0
 LARGEST_ROW = 64 << 20  # bytes
 _LOOKED_INTO = 4  # messages, for the newest answer
@@ -66,7 +66,7 @@ def session(path: str, id: str) -> dict[str, Any]:
     with _opened(path) as db:
         row = db.execute("SELECT parent_id, directory, time_updated FROM session WHERE id = ?", (id,)).fetchone()
     if row is None:
-        raise OSError(errno.ENOENT, f"no session {id} is in this database", path)
+        raise OSError(errno.ENOENT, f"this database has no session {id}", path)
     return {"id": id, "parentID": _text(row[0]), "directory": _text(row[1]), "time": {"updated": row[2]}}
 
 
@@ -74,10 +74,10 @@ def messages(path: str, id: str) -> Iterator[dict[str, Any] | None]:
     """Yield the messages of a session, {info, parts}, in their order; None for each row that is not understood or far too large."""
     with _opened(path) as db:
         rows = db.execute("SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id", (id,)).fetchall()
-        found = [_text(row[0]) for row in rows]
-        if not found:
+        ids = [_text(row[0]) for row in rows]
+        if not ids:
             _refuse_later(db, path, id)
-        for message in found:
+        for message in ids:
             ((_, info),) = _rows(db, "message", "id", message) or ((None, None),)
             parts = _rows(db, "part", "message_id", message)
             yield from (None for _, known in parts if known is None)
@@ -95,11 +95,11 @@ def newest_answers(path: str, id: str) -> list[dict[str, Any]]:
 
 def _rows(db: Connection, table: str, column: str, id: object) -> list[tuple[str, dict[str, Any] | None]]:
     """Return (id, the JSON object in `data`) of rows, in the order of their ids; None for what is none."""
-    found = db.execute(
+    cursor = db.execute(
         f"SELECT id, CASE WHEN LENGTH(data) <= ? THEN data END FROM {table} WHERE {column} = ? ORDER BY id",  # noqa: S608  our names
         (LARGEST_ROW, id),
     )
-    return [(_text(row), _object(data)) for row, data in found.fetchall()]
+    return [(_text(row), _object(data)) for row, data in cursor.fetchall()]
 
 
 def _object(data: object) -> dict[str, Any] | None:
@@ -111,7 +111,7 @@ def _object(data: object) -> dict[str, Any] | None:
 
 
 def _refuse_later(db: Connection, path: str, id: str) -> None:
-    """Raise OSError where a session's messages stand in a table that is not read."""
+    """Raise OSError where a session's messages are in a table that is not read."""
     if not _columns(db, _OF_LATER):
         return
     if db.execute(f"SELECT 1 FROM {_OF_LATER} WHERE session_id = ? LIMIT 1", (id,)).fetchone():  # noqa: S608  our name
@@ -130,7 +130,7 @@ def _opened(path: str) -> Iterator[Connection]:
     db = None
     try:
         db = sqlite3.connect(_address(path), timeout=_BUSY_S, isolation_level=None, uri=True, check_same_thread=False)
-        db.text_factory = bytes  # what is no UTF-8 spoils its own row
+        db.text_factory = bytes  # bytes that are not UTF-8 break only their own row
         db.execute("PRAGMA trusted_schema = OFF")
         for table, needed in _COLUMNS.items():
             missing = [name for name in needed if name not in _columns(db, table)]
@@ -138,7 +138,7 @@ def _opened(path: str) -> Iterator[Connection]:
                 why = f"not a database of OpenCode as PopKit knows it: {table} has no {', '.join(missing)}"
                 raise OSError(errno.ENOTSUP, why, path)
         yield db
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # what is quoted of a spoilt file may be no text
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a quotation from a corrupt file may not be text
         raise OSError(errno.EIO, f"SQLite says: {error}", path) from None
     finally:
         if db is not None:
@@ -154,7 +154,7 @@ def _address(path: str) -> str:
     what others share, and where there are none it takes the database as it is."""
     ahead = os.path.getsize(path + "-wal") if os.path.exists(path + "-wal") else 0
     if ahead and not os.path.exists(path + "-shm"):
-        why = "its newest changes are in a -wal file that only OpenCode can bring in. Start OpenCode once, or copy the -shm file, too"
+        why = "its newest changes are in a -wal file that only OpenCode can merge. Start OpenCode once, or copy the -shm file as well"
         raise OSError(errno.ENOTSUP, why, path)
     how = "mode=ro&readonly_shm=1" if ahead else "immutable=1" if _writes_ahead(path) else "mode=ro"
     escaped = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

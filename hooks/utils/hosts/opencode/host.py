@@ -32,11 +32,11 @@ REWRITES = frozenset(("arriving",))
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
-    """Return the completed call that the plugin tells of: {id, tool, input, output, metadata, failed, cwd}; None where it names none."""
-    id, name, given = payload.get("id"), payload.get("tool"), payload.get("input")
+    """Return the completed call that the plugin reports: {id, tool, input, output, metadata, failed, cwd}; None where it names none."""
+    id, name, arguments = payload.get("id"), payload.get("tool"), payload.get("input")
     if not (isinstance(id, str) and id and isinstance(name, str) and name):
         return None
-    tool, tool_input = tool_named(name), given if isinstance(given, dict) else {}
+    tool, tool_input = tool_named(name), arguments if isinstance(arguments, dict) else {}
     output, metadata = payload.get("output"), payload.get("metadata")
     text = output if isinstance(output, str) else text_of_blocks(output)[0]
     failed = payload.get("failed") is True or bool(exit_of(metadata))
@@ -46,9 +46,9 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-    """Return the call of a result that is about to enter, from the tool and input that the plugin tells of it."""
-    given = call.get("input")
-    return Call(id, tool_named(call.get("tool")), given if isinstance(given, dict) else {}, Outcome(error=error), now, cwd)
+    """Return the call of a result that is about to enter, from the tool and input that the plugin reports."""
+    arguments = call.get("input")
+    return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
 
 
 # --- transcripts that the helper keeps ---------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Kept:
     def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
         self.path = path
         self.translator = Translator(session_id, cwd, agent_id)
-        self.standing: dict[str, str | None] = {}  # message that stands -> uuid of its last entry
+        self.last_entries: dict[str, str | None] = {}  # message of the conversation -> uuid of its last entry
         self.results: dict[str, list[str]] = {}  # message -> ids of the calls whose results it brought
         self.size = 0  # bytes that are known
         self._look()
@@ -89,12 +89,12 @@ class Kept:
         self._look()
         ids = [_id_of(message) for message in messages]
         if is_all:
-            self.take_back([id for id in self.standing if id not in set(ids)])
+            self.take_back([id for id in self.last_entries if id not in set(ids)])
         new: list[dict[str, Any]] = []
         for at, (id, message) in enumerate(zip(ids, messages)):
-            if id and id not in self.standing and (is_whole(message) or at + 1 < len(messages)):
+            if id and id not in self.last_entries and (is_whole(message) or at + 1 < len(messages)):
                 made = list(self.translator.entries(message))
-                self.standing[id] = made[-1]["uuid"] if made else self.translator.before
+                self.last_entries[id] = made[-1]["uuid"] if made else self.translator.before
                 for entry in made:
                     self._note(id, entry)
                 new += made
@@ -103,20 +103,20 @@ class Kept:
         return len(new)
 
     def take_back(self, ids: list[str]) -> None:
-        """Take back messages: the next one follows those that stand before them."""
+        """Take back messages: the next one follows those before them."""
         for id in ids:
-            self.standing.pop(id, None)
+            self.last_entries.pop(id, None)
             self.results.pop(id, None)
         if ids:
-            self.translator.before = next(reversed(self.standing.values()), None) if self.standing else None
+            self.translator.before = next(reversed(self.last_entries.values()), None) if self.last_entries else None
 
     def ids(self) -> list[str]:
-        """Return the ids of the calls whose results stand."""
-        return [id for message in self.standing for id in self.results.get(message, ())]
+        """Return the ids of the calls whose results are in the conversation."""
+        return [id for message in self.last_entries for id in self.results.get(message, ())]
 
     def _note(self, message: str, entry: dict[str, Any]) -> None:
-        found = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
-        self.results.setdefault(message, []).extend(found)
+        ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        self.results.setdefault(message, []).extend(ids)
 
     def _append(self, lines: str) -> None:
         files.make_private_folder(os.path.dirname(self.path))
@@ -125,29 +125,29 @@ class Kept:
         self.size = _size(self.path)
 
     def _look(self) -> None:
-        """Learn what stands in the file, unless it is what was written last."""
+        """Read the file, unless it is what was written last."""
         size = _size(self.path)
         if size == self.size:
             return
-        self.size, self.standing, self.results, self.translator.before = size, {}, {}, None
+        self.size, self.last_entries, self.results, self.translator.before = size, {}, {}, None
         for entry in _branch(entries.read(self.path, size)):
             if isinstance(entry.get(MESSAGE), str):
-                self.standing.pop(entry[MESSAGE], None)
-                self.standing[entry[MESSAGE]] = self.translator.before = entry["uuid"]
+                self.last_entries.pop(entry[MESSAGE], None)
+                self.last_entries[entry[MESSAGE]] = self.translator.before = entry["uuid"]
                 self._note(entry[MESSAGE], entry)
 
 
 def _branch(stored: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries that the last one follows, in order, those before a compaction included."""
     known = {entry["uuid"]: entry for entry in stored if isinstance(entry.get("uuid"), str)}
-    found: list[dict[str, Any]] = []
+    branch: list[dict[str, Any]] = []
     entry = next(reversed(known.values()), None)
     while entry is not None:
-        found.append(entry)
+        branch.append(entry)
         known.pop(entry["uuid"])  # a file that anybody has changed may go round in circles
         before = entry.get("parentUuid") or entry.get("logicalParentUuid")
         entry = known.get(before) if isinstance(before, str) else None
-    return found[::-1]
+    return branch[::-1]
 
 
 def _size(path: str) -> int:

@@ -1,6 +1,6 @@
 """OpenCode's own storage: where it is, which sessions are in it, and the messages of one. Reads only.
 
-A session has an address, which stands where the path of a transcript would: `…/opencode.db/ses_…` in a database, and the file that
+A session has an address, which is used like the path of a transcript: `…/opencode.db/ses_…` in a database, and the file that
 describes it, `…/storage/session/PROJECT/ses_….json`, where each message is a file: until 1.2 OpenCode kept message/ID/MESSAGE.json and
 part/MESSAGE/PART.json beside it. Ids are those of the names, by which OpenCode itself goes where a file says otherwise.
 """
@@ -51,10 +51,10 @@ def folder_of(environ: Mapping[str, str]) -> str:
 def places(environ: Mapping[str, str]) -> list[str]:
     """Return the databases and folders that hold the user's sessions."""
     folder, named = folder_of(environ), environ.get("OPENCODE_DB") or ""
-    found = places_in(folder)
+    standard = places_in(folder)
     if named and named != ":memory:":
-        return [os.path.join(folder, named), *(place for place in found if os.path.isdir(place))]
-    return found
+        return [os.path.join(folder, named), *(place for place in standard if os.path.isdir(place))]
+    return standard
 
 
 def every(environ: Mapping[str, str]) -> list[Stored]:
@@ -78,9 +78,9 @@ def holds_sessions(path: str) -> bool:
 def newest_usage(address: str) -> Usage | None:
     """Return the usage of the newest request of a session in a database; None where there is none, it was a compaction's, or the session
     is in files."""
-    found = _ADDRESS.fullmatch(address)
+    match = _ADDRESS.fullmatch(address)
     try:
-        answers = database.newest_answers(found[1], found[2]) if found else []
+        answers = database.newest_answers(match[1], match[2]) if match else []
     except OSError:
         return None
     info = next((info for info in answers if usage_of(info.get("tokens")) is not None), None)  # else it has just begun
@@ -94,30 +94,30 @@ def newest_usage(address: str) -> Usage | None:
 
 def size(address: str) -> int:
     """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
         _session_in_file(address)
         return max(1, _size_of_files(address))
-    database.session(found[1], found[2])
-    return max(1, database.sizes(found[1], found[2]).get(found[2], 0))
+    database.session(match[1], match[2])
+    return max(1, database.sizes(match[1], match[2]).get(match[2], 0))
 
 
 def sessions_in(places: list[str]) -> list[Stored]:
     """Return the sessions of these databases and folders, each id once, the one that changed last first: OpenCode leaves the files whose
     sessions it has taken into its database. OSError where one cannot be read."""
-    found: dict[str, Stored] = {}
+    sessions: dict[str, Stored] = {}
     for place in places:
         if os.path.isdir(place):
             made = [Stored(path, id, "", "", at) for path, id, at in _sessions_in_files(place) if id.startswith(SESSION)]
         else:
             made = [Stored(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")]
         for each in made:
-            found.setdefault(each.id, each)
-    return sorted(found.values(), key=lambda each: (each.changed_at, each.id), reverse=True)
+            sessions.setdefault(each.id, each)
+    return sorted(sessions.values(), key=lambda each: (each.changed_at, each.id), reverse=True)
 
 
 def described(stored: Stored) -> Stored:
-    """Return a session with its folder and its parent, which of the older form stand in its file; as it is where that cannot be read."""
+    """Return a session with its folder and its parent, which the older form has in its file; as it is where that cannot be read."""
     if stored.project or _ADDRESS.fullmatch(stored.address):
         return stored
     try:
@@ -130,24 +130,24 @@ def described(stored: Stored) -> Stored:
 
 def id_of(address: str) -> str:
     """Return the id of the session at an address; "" for the path of anything else."""
-    found = _ADDRESS.fullmatch(address)
-    if found:
-        return found[2]
-    found = _FILE.fullmatch(address)
-    return found[1] if found else ""
+    match = _ADDRESS.fullmatch(address)
+    if match:
+        return match[2]
+    match = _FILE.fullmatch(address)
+    return match[1] if match else ""
 
 
 def read(address: str) -> tuple[dict[str, Any], Iterator[dict[str, Any] | None]]:
     """Return what is known of the session at an address, and its messages, {info, parts}, None for each that is not understood. OSError
     where it is not there or cannot be read, also while they are gone through."""
-    found = _ADDRESS.fullmatch(address)
-    if found:
-        return database.session(found[1], found[2]), database.messages(found[1], found[2])
+    match = _ADDRESS.fullmatch(address)
+    if match:
+        return database.session(match[1], match[2]), database.messages(match[1], match[2])
     return _session_in_file(address), _messages_in_files(address)
 
 
 def changed(address: str) -> float:
-    """Return when the session at an address last changed (seconds); 0 where that cannot be told."""
+    """Return when the session at an address last changed (seconds); 0 where that is not known."""
     try:
         at = read(address)[0].get("time")
     except OSError:
@@ -161,8 +161,8 @@ def sizes(places: list[str]) -> dict[str, int]:
     of_database = {place: database.sizes(place) for place in places if not os.path.isdir(place)}
     made = {}
     for each in sessions_in(places):
-        found = _ADDRESS.fullmatch(each.address)
-        made[each.address] = max(1, of_database[found[1]].get(each.id, 0) if found else _size_of_files(each.address))
+        match = _ADDRESS.fullmatch(each.address)
+        made[each.address] = max(1, of_database[match[1]].get(each.id, 0) if match else _size_of_files(each.address))
     return made
 
 
@@ -174,24 +174,24 @@ LARGEST_FILE = 64 << 20  # bytes
 
 def _sessions_in_files(folder: str) -> list[tuple[str, str, float]]:
     """Return (path, id, when it last changed in seconds) of each session below a `storage`, the one that changed last first."""
-    found = []
+    sessions = []
     root = os.path.join(folder, "session")
     for project in files.names(root):
         for id in _names_in(os.path.join(root, project)):
             path = os.path.join(root, project, id + _SUFFIX)
             try:
-                found.append((path, id, os.stat(path).st_mtime))
+                sessions.append((path, id, os.stat(path).st_mtime))
             except OSError:
                 continue
-    return sorted(found, key=lambda each: (each[2], each[1]), reverse=True)
+    return sorted(sessions, key=lambda each: (each[2], each[1]), reverse=True)
 
 
 def _session_in_file(path: str) -> dict[str, Any]:
     """Return what is known of a session; OSError where its file is none of OpenCode's."""
-    found = _object_in(path)
-    if found is None:
+    info = _object_in(path)
+    if info is None:
         raise OSError(errno.EINVAL, "not a session of OpenCode", path)
-    return {**found, "id": os.path.basename(path).removesuffix(_SUFFIX)}
+    return {**info, "id": os.path.basename(path).removesuffix(_SUFFIX)}
 
 
 def _messages_in_files(path: str) -> Iterator[dict[str, Any] | None]:

@@ -1,8 +1,8 @@
 """OpenCode's messages with their parts as Claude Code's entries: what a plugin is handed, what `opencode export` writes, what its database
 holds. Pure.
 
-A message of the assistant is one request, or several where `step-finish` parts stand between them (older versions). A compaction is a
-message with a `compaction` part and an answer that is the summary; what stands before it leaves the context.
+A message of the assistant is one request, or several where `step-finish` parts come between them (older versions). A compaction is a
+message with a `compaction` part and an answer that is the summary; everything before it leaves the context.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Translator:
         if any(part.get("type") == "compaction" for part in parts):
             return  # the boundary comes with the summary: until then nothing has left
         parts = [part for part in parts if not part.get("ignored")]  # shown to people, and never sent
-        said = [block for part in parts if not part.get("synthetic") for block in _said(part)]
-        given = [block for part in parts if part.get("synthetic") for block in _said(part)]
-        if said:
-            yield self._entry("user", info["id"], at, message={"role": "user", "content": said})
-        if given:
-            yield self._entry("user", info["id"] + "/given", at, isMeta=True, message={"role": "user", "content": given})
+        prompt = [block for part in parts if not part.get("synthetic") for block in _prompt_blocks(part)]
+        added = [block for part in parts if part.get("synthetic") for block in _prompt_blocks(part)]
+        if prompt:
+            yield self._entry("user", info["id"], at, message={"role": "user", "content": prompt})
+        if added:
+            yield self._entry("user", info["id"] + "/given", at, isMeta=True, message={"role": "user", "content": added})
 
     def _assistant(self, info: Entry, parts: list[Entry]) -> Iterator[Entry]:
         path = info.get("path")
@@ -118,12 +118,12 @@ class Translator:
     def _summary(self, info: Entry, parts: list[Entry], cwd: object) -> Iterator[Entry]:
         texts = [part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str)]
         if not texts or info.get("error"):
-            return  # it failed: all stands as it stood
+            return  # it failed: nothing has changed
         at, before = _time(info, "completed") or _time(info, "created"), self.before
         boundary = self._entry("system", info["id"] + "/boundary", at, cwd, subtype="compact_boundary", compactMetadata={})
         yield {**boundary, "parentUuid": None, "logicalParentUuid": before}
-        said = {"role": "user", "content": "\n".join(texts)}
-        yield self._entry("user", info["id"], at, cwd, isCompactSummary=True, message=said)
+        message = {"role": "user", "content": "\n".join(texts)}
+        yield self._entry("user", info["id"], at, cwd, isCompactSummary=True, message=message)
 
 
 def is_whole(message: object) -> bool:
@@ -139,12 +139,12 @@ def usage_of(tokens: object) -> dict[str, Any] | None:
     cache = tokens.get("cache")
     cache = cache if isinstance(cache, dict) else {}
     read, written = _count(cache.get("read")), _count(cache.get("write"))
-    given, total = _count(tokens.get("input")), _count(tokens.get("total"))
-    output = max(_count(tokens.get("output")), total - given - read - written) if total else _count(tokens.get("output"))
-    if not given + read + written:
+    fresh, total = _count(tokens.get("input")), _count(tokens.get("total"))
+    output = max(_count(tokens.get("output")), total - fresh - read - written) if total else _count(tokens.get("output"))
+    if not fresh + read + written:
         return None
     return {
-        "input_tokens": given, "cache_read_input_tokens": read, "cache_creation_input_tokens": written, "output_tokens": output,
+        "input_tokens": fresh, "cache_read_input_tokens": read, "cache_creation_input_tokens": written, "output_tokens": output,
     }  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def is_own(head: bytes) -> bool:
 
 
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
-    """Yield the entries of an export; None for one that is no JSON object."""
+    """Yield the entries of an export; None for one that is not a JSON object."""
     try:
         export = json.loads(file.read()[:size].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -179,9 +179,9 @@ def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry | Non
 
 
 def session_of(head: bytes) -> str:
-    """Return the id of the session that an export is of, from its beginning; "" where that does not tell."""
-    found = _ID.search(head)
-    return found[1].decode("ascii") if found else ""
+    """Return the id of the session that an export is of, from its beginning; "" where that does not say."""
+    match = _ID.search(head)
+    return match[1].decode("ascii") if match else ""
 
 
 # --- parts -------------------------------------------------------------------------------------------------------------------------
@@ -207,14 +207,21 @@ def _written(part: Entry) -> list[Entry]:
     kind = part.get("type")
     if kind == "tool" and isinstance(part.get("callID"), str):
         state = part.get("state")
-        given = state.get("input") if isinstance(state, dict) else None
-        return [{"type": "tool_use", "id": part["callID"], "name": _text(part, "tool"), "input": given if isinstance(given, dict) else {}}]
+        arguments = state.get("input") if isinstance(state, dict) else None
+        return [
+            {
+                "type": "tool_use",
+                "id": part["callID"],
+                "name": _text(part, "tool"),
+                "input": arguments if isinstance(arguments, dict) else {},
+            }
+        ]
     if kind == "reasoning":
         return [{"type": "thinking", "thinking": _text(part, "text")}]
     return [{"type": "text", "text": part["text"]}] if kind == "text" and _text(part, "text") else []
 
 
-def _said(part: Entry) -> list[Entry]:
+def _prompt_blocks(part: Entry) -> list[Entry]:
     """Return what the user said in a part, as blocks."""
     if part.get("type") == "text" and _text(part, "text"):
         return [{"type": "text", "text": part["text"]}]
@@ -224,8 +231,8 @@ def _said(part: Entry) -> list[Entry]:
 def _folder(part: Entry, cwd: object) -> object:
     """Return the folder in which a call was made."""
     state = part.get("state")
-    given = state.get("input") if isinstance(state, dict) else None
-    return _text(given, "workdir") or cwd
+    arguments = state.get("input") if isinstance(state, dict) else None
+    return _text(arguments, "workdir") or cwd
 
 
 def stamp_of(at: object) -> str:
@@ -244,8 +251,8 @@ def _id(part: Entry) -> str:
 
 
 def _text(value: object, name: str) -> str:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    text = value.get(name) if isinstance(value, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def _list(value: object) -> list[Any]:

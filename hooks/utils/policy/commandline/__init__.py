@@ -1,1 +1,1 @@
-"""What a command line does and what its output shows. Pure."""
+"""Read what a command line does and what its output shows. Pure."""

@@ -1,4 +1,4 @@
-"""What a command line does: a list of actions, each with the lifetime class of what it prints and the part that this shows. Pure.
+"""Read what a command line does: a list of actions, each with the lifetime class of what it prints and the part that this shows. Pure.
 
 The tiers are those of the tiered-retention specification, extended from its examples: searches are short, file contents medium, test and
 build output lives for the session, acknowledgements are ephemeral, and whatever is not known lives for the session. Of a line that does

@@ -1,4 +1,4 @@
-"""What a search or a read on the command line looks at, as parts. Pure.
+"""Read which parts a search or a listing on the command line covers. Pure.
 
 Options are those of the GNU, BSD and ripgrep manuals; an unknown option is taken to have no value.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..parts import content_search, file_search, here_only, normal_path
 
-# More places than this are not told apart: what was asked is then unknown, and is covered by nothing.
+# More places than this are not listed: what was searched is then unknown, and is covered by nothing.
 MOST_PLACES = 64
 
 # Letters of short options that take a value, and of those that change what matches.
@@ -67,12 +67,12 @@ def options(words: list[str], values: str, long_values: frozenset = frozenset())
 def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tuple[tuple, str]:
     """Return the part that `grep` and its like look at, and the pattern. `piped`: they read a pipe when no place is named."""
     values, letters = _SHORT.get(program, _GREP)
-    given, others = options(words, values, _LONG_VALUES)
+    pairs, others = options(words, values, _LONG_VALUES)
     patterns: list[str] = []
     marks = ""
     limits: list[str] = []
     extended = program not in ("grep", "git grep", "zgrep", "ggrep")
-    for name, value in given:
+    for name, value in pairs:
         letter = _LONG_MARKS.get(name) or name[1:]
         if name in ("-e", "--regexp"):
             patterns.append(value)
@@ -136,25 +136,25 @@ def listing_parts(program: str, words: list[str], cwd: str) -> tuple[tuple, str]
     if program in ("fd", "fdfind"):
         return _fd_parts(words, cwd)
     if program == "tree":
-        given, others = options(words, "LIPoT", _TREE_VALUES)
-        limits = " ".join([f"{name}{value}" for name, value in given if name in ("-L", "-P", "-I", "--level", "-d")])
+        pairs, others = options(words, "LIPoT", _TREE_VALUES)
+        limits = " ".join([f"{name}{value}" for name, value in pairs if name in ("-L", "-P", "-I", "--level", "-d")])
         roots = _roots(others, cwd, False)
         return ("search:files:tree:" + limits, [here_only(root) for root in roots] if "-L" in limits else roots), " ".join(others)
-    given, others = options(words, "ITw", _TREE_VALUES)
+    pairs, others = options(words, "ITw", _TREE_VALUES)
     roots = _roots(others, cwd, False)
-    if ("-R", "") in given or ("--recursive", "") in given or ("--tree", "") in given or ("-T", "") in given:
+    if ("-R", "") in pairs or ("--recursive", "") in pairs or ("--tree", "") in pairs or ("-T", "") in pairs:
         return ("search:files:ls:R", roots), " ".join(others)
     return ("search:files:ls:", [here_only(root) for root in roots]), " ".join(others)
 
 
 def _fd_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
-    given, others = options(words, "etEdScjxX", _FD_VALUES)
-    extensions = [value for name, value in given if name in ("-e", "--extension")]
+    pairs, others = options(words, "etEdScjxX", _FD_VALUES)
+    extensions = [value for name, value in pairs if name in ("-e", "--extension")]
     pattern = others.pop(0) if others else ""
     roots = _roots(others, cwd, False)
     if len(extensions) == 1 and pattern in ("", "."):
         return file_search("*." + extensions[0], roots), "*." + extensions[0]
     tests = sorted(
-        [f"{name}{value}" for name, value in given if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")]
+        [f"{name}{value}" for name, value in pairs if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")]
     )
     return ("search:files:fd:" + " ".join([pattern, *tests]), roots), pattern

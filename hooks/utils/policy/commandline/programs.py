@@ -1,4 +1,4 @@
-"""What well-known programs do, and what the options of their runs mean, as data. Nothing here decides: `bash.py` and `runs.py` read it.
+"""Tables of what well-known programs do, and what the options of their runs mean. Nothing here decides: `bash.py` and `runs.py` read it.
 
 A program that no table names does something else (`other`), whose output lives for the session.
 """
@@ -33,7 +33,7 @@ ALIASES = {
     "gotest": "go", "manage.py": "django", "nodejs": "node", "vue-cli-service": "vue", "podman-compose": "docker",
 }  # fmt: skip
 
-# Programs that run another: their options with a value, and how many words of their own stand before the other's name.
+# Programs that run another: their options with a value, and how many words of their own come before the other's name.
 PREFIXES = {
     "env": ("-u --unset -C --chdir", 0),
     "timeout": ("-s --signal -k --kill-after", 1),
@@ -290,7 +290,7 @@ _OPTIONS = {
         " v:--outputFile,--tb,--maxfail,--browser,--loglevel,--log-level,--concurrency"
     ),
 }
-# What stands behind a script's name goes to a tool that is not known, hence `script`: the options of the usual ones.
+# What follows a script's name goes to a tool that is not known, hence `script`: the options of the usual ones.
 _SAME = {
     "bun": "jest", "ava": "jest", "basedpyright": "pyright", "vue-tsc": "tsc", "task": "just", "artisan": "phpunit", "pest": "phpunit",
     "black": "ruff", "biome": "ruff", "prettier": "eslint", "node": "mocha", "flutter": "mix",

@@ -1,4 +1,4 @@
-"""What hides operators from a plain split of a command line: quotes, substitutions, comments, here-documents. Pure, linear.
+"""Move aside what hides operators from a plain split of a command line: quotes, substitutions, comments, here-documents. Pure, linear.
 
 The scanner moves each of them out of the line and leaves its number there between two NULs; `shell.without_quoting` does the same for
 lines so plain that a split will do.

@@ -1,4 +1,4 @@
-"""Which lines of which files `cat`, `sed -n`, `head` and their like show. Pure."""
+"""Read which lines of which files `cat`, `sed -n`, `head` and their like show. Pure."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _whole(words: list[str]) -> Shown:
 def _with_options(words: list[str]) -> Shown:
     bat = words[0].rpartition("/")[2] in ("bat", "batcat")
     number = words[0].rpartition("/")[2] == "nl"
-    given, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
-    ranges = [_colon_range(value) for name, value in given if name in ("-r", "--line-range")] if bat else []
+    pairs, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
+    ranges = [_colon_range(value) for name, value in pairs if name in ("-r", "--line-range")] if bat else []
     return ranges or [WHOLE], [word for word in others if word[:1] != "+"]
 
 
@@ -64,11 +64,11 @@ def _is_number(text: str) -> bool:
 
 def _head(words: list[str]) -> Shown:
     count = "10"
-    given, others = options(words, "nc", frozenset(("--lines", "--bytes")))
-    digits = "".join([name[1:] for name, value in given if name[1:].isdigit()])
+    pairs, others = options(words, "nc", frozenset(("--lines", "--bytes")))
+    digits = "".join([name[1:] for name, value in pairs if name[1:].isdigit()])
     if digits:
         count = digits
-    for name, value in given:
+    for name, value in pairs:
         if name in ("-n", "--lines"):
             count = value
         elif name in ("-c", "--bytes"):
@@ -77,9 +77,9 @@ def _head(words: list[str]) -> Shown:
 
 
 def _tail(words: list[str]) -> Shown:
-    given, others = options(words, "nc", frozenset(("--lines", "--bytes")))
+    pairs, others = options(words, "nc", frozenset(("--lines", "--bytes")))
     start = ""
-    for name, value in given:
+    for name, value in pairs:
         if name in ("-n", "--lines"):
             start = value.strip()
     if others and others[0][:1] == "+" and _is_number(others[0][1:]):
@@ -89,9 +89,9 @@ def _tail(words: list[str]) -> Shown:
 
 def _sed(words: list[str]) -> Shown | None:
     scripts: list[str] = []
-    given, others = options(words, "efl", frozenset(("--expression", "--file", "--line-length")))
+    pairs, others = options(words, "efl", frozenset(("--expression", "--file", "--line-length")))
     quiet = False
-    for name, value in given:
+    for name, value in pairs:
         if name in ("-i", "--in-place"):
             return None
         if name in ("-n", "--quiet", "--silent"):
@@ -120,8 +120,8 @@ def _sed_range(command: str) -> list[int]:
 
 def _awk(words: list[str]) -> Shown | None:
     """Return what a program shows that prints lines by number, and no other: `NR>=1 && NR<=9`, `NR==7`, `NR==1,NR==9`."""
-    given, others = options(words, "Fvf")
-    if not others or any(name == "-f" for name, value in given):
+    pairs, others = options(words, "Fvf")
+    if not others or any(name == "-f" for name, value in pairs):
         return None
     text = others.pop(0).replace(" ", "")
     text = text.removesuffix("{print}").removesuffix("{print$0}")

@@ -1,4 +1,4 @@
-"""What makes two test, build, lint or type-check runs the same run. Pure.
+"""Identify test, build, lint and type-check runs, so that the same run is known again. Pure.
 
 A run is named by its tool or script and its folder (the key) and by what it is limited to (the scope): paths, `k=` for tests selected by
 name, `p=` for packages. How it reports does not matter: verbosity, colour, coverage, reporters, stopping at the first failure.
@@ -50,7 +50,7 @@ def family_of(name: str) -> str:
 
 
 def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) -> Run | None:
-    """Return the run that the words start (`words[0]` stands for `program`), None when they start none.
+    """Return the run that the words start (`words[0]` is taken as `program`), None when they start none.
 
     `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it."""
     if outer:
@@ -78,7 +78,7 @@ def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd:
 
 
 class Limits:
-    """What the words behind a run limit it to."""
+    """The limits that the words behind a run set to it."""
 
     __slots__ = ("cwd", "items", "letters", "tool", "variants")
 
@@ -107,7 +107,7 @@ class Limits:
             self.letters = programs.letters_of(self.tool)
         name, equals, value = word.partition("=")
         letter = self.letters.get(name)
-        taken = 0
+        consumed = 0
         if letter is None:
             letter = self.letters.get(word[:2])
             if letter not in ("k", "p", "d", "K", "V") or word[1:2] == "-" or len(word) == 2 or self.tool in ("go", "xcodebuild", "script"):
@@ -115,7 +115,7 @@ class Limits:
             name, value = word[:2], word[2:].lstrip("=")
         elif letter not in ("b", "B") and not equals and (name != "-j" or following.isdigit()):
             value = following
-            taken = 1
+            consumed = 1
         if letter == "k":
             self.items.append(SELECTION + value)
         elif letter == "K":
@@ -129,7 +129,7 @@ class Limits:
                 self.items.append(PACKAGE + value)
         elif letter == "d":
             self.cwd = normal_path(value, self.cwd)
-        return taken
+        return consumed
 
     def target(self, word: str) -> None:
         if self.tool in programs.GO_PATTERNS:
@@ -190,15 +190,15 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
         limits.items.append(PACKAGE + "".join(words[at + 1 : at + 2]))
         at = next_name(words, at + 2, limits)
         name = words[at] if at < len(words) else ""
-    spoken = name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi")
+    is_explicit = name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi")
     while name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi"):
         at = next_name(words, at + 1, limits)
         name = words[at] if at < len(words) else ""
-    if program == "bun" and not spoken and name in ("test", "build"):
+    if program == "bun" and not is_explicit and name in ("test", "build"):
         return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.items + limits.variants)
-    if name in ("t", "tst") and not spoken:
+    if name in ("t", "tst") and not is_explicit:
         name = "test"
-    if not spoken and name != "test":
+    if not is_explicit and name != "test":
         if program == "npm" or name in programs.MANAGER_COMMANDS:
             return None
         if (name in programs.TOOLS and name != "build") or (name in programs.SUBCOMMANDS and name != program):
@@ -207,7 +207,7 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
     if not family or family == "no" or (program == "bun" and "." in name):
         return None
     limits.read(words, at + 1)
-    label = f"{program} {name}" if not spoken or name == "test" else f"{program} run {name}"
+    label = f"{program} {name}" if not is_explicit or name == "test" else f"{program} run {name}"
     return limits.run(family, label, "npm:" + name)
 
 

@@ -93,10 +93,10 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
             assignments = []
             redirects: list[tuple[str, str]] = []
             if ">" in part or "<" in part or "&" in part:
-                kept = _without_redirects(words, redirects, held)
-                if kept is None:
+                rest = _without_redirects(words, redirects, held)
+                if rest is None:
                     return None
-                words = kept
+                words = rest
             while words and "=" in words[0] and _is_assignment(words[0]):
                 assignments.append(_value(words.pop(0), held))
             if words and words[0] in _KEYWORDS:
@@ -111,7 +111,7 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
 
 def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held: list[str]) -> list[str] | None:
     """Return the words that are no redirections, which go to `redirects`; None for a `&` that is not part of one."""
-    kept = []
+    rest = []
     operator = ""
     for word in words:
         if operator:
@@ -126,12 +126,12 @@ def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held:
             if before:
                 if "&" in before:
                     return None
-                kept.append(before)
+                rest.append(before)
         elif "&" in word:
             return None
         else:
-            kept.append(word)
-    return kept
+            rest.append(word)
+    return rest
 
 
 def _redirect(token: str, redirects: list[tuple[str, str]], held: list[str]) -> tuple[str, str]:

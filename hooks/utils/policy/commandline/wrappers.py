@@ -1,4 +1,4 @@
-"""Which program a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and their like. Pure."""
+"""Find the program that a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and their like. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXTENSIONS = (".exe", ".cmd", ".bat", ".js", ".mjs", ".cjs")
 
 
 class Inner:
-    """What runs in the end: a program with its words, or the text of a `script` for a shell."""
+    """The command that runs in the end: a program with its words, or the text of a `script` for a shell."""
 
     __slots__ = ("cwd", "outer", "program", "script", "words")
 
@@ -139,7 +139,7 @@ def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
 
 
 def _script_of(program: str, words: list[str]) -> str:
-    """Return the text that a shell is told to run."""
+    """Return the text that a shell is to run."""
     if program == "eval":
         return " ".join(words[1:])
     at = 1

@@ -4,7 +4,7 @@ A result passes RULES in their order. Nothing that entered before is changed. A 
 on, and keeps `Shown` up to date with all that enters and what is gone.
 
 To add a rule, write its function and give it a row: the setting and the values that switch it on, the law that holds for what it leaves
-out, and the words in which people are told. `enter`, the lab, the benchmarks and the tests of the laws go by these rows. A new value of a
+out, and the words that people read. `enter`, the lab, the benchmarks and the tests of the laws go by these rows. A new value of a
 setting goes into `policy/ruleset.py`, a new law into `tests/policy/door_laws.py`.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..tools import Tool
 
     class Settings(NamedTuple):
-        """What the user has set, as docs/configuration.md says it."""
+        """The user's settings, with the values of docs/configuration.md."""
 
         say_once: str = DEFAULT_SAY_ONCE
         shape: str = DEFAULT_SHAPE
@@ -72,7 +72,7 @@ SAFE, STRONG = SHAPES[1:]
 REBUILT = "rebuilt"
 # The same, but for escape codes, progress that was drawn over and blank lines beyond two in a row.
 REBUILT_BUT_FOR_NOISE = "rebuilt but for noise"
-# Whole lines stay in their order, each that tells of a failure among them; how many are missing is said, and the archive has them.
+# Whole lines stay in their order, each that tells of a failure among them; a line says how many are missing, and the archive has them.
 CHOSEN = "chosen"
 
 # What runs commands, whose outputs tell of failures.
@@ -106,7 +106,7 @@ def _may_refer(arrival: Arrival, value: str) -> bool:
     return value == ANY or arrival.is_read
 
 
-def _said_once(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+def _deduplicated(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
     result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival))
     return Shortened(result.text, result.lines, result.leans_on)
 
@@ -117,7 +117,7 @@ def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
     if arrival.operation not in _RUNNERS:
         return None
     kind = kinds.RUN if kinds.is_run(arrival.kind) else kinds.SEARCH
-    return lambda lines: outputs.told_in(lines, kind)
+    return lambda lines: outputs.failures_in(lines, kind)
 
 
 RULES = (
@@ -125,7 +125,7 @@ RULES = (
         "noise", "shape", (SAFE, STRONG), REBUILT_BUT_FOR_NOISE, "{:,} characters of noise left out", _may_be_noisy, _quieted,
     ),
     Rule("budget", "shape", (STRONG,), CHOSEN, "{:,} lines over its budget left out", _is_printed, _within_budget),
-    Rule("shown", "say_once", (READS, ANY), REBUILT, "{:,} lines that the context already shows", _may_refer, _said_once),
+    Rule("shown", "say_once", (READS, ANY), REBUILT, "{:,} lines that the context already shows", _may_refer, _deduplicated),
 )  # fmt: skip
 
 
@@ -232,7 +232,7 @@ def written(arrival: Arrival) -> Source | None:
         return None
     edits = arrival.tool_input.get("edits")
     inputs = [arrival.tool_input, *(edits if isinstance(edits, list) else ())]
-    texts = [given.get(field) for given in inputs if isinstance(given, dict) for field in arrival.traits.written]
+    texts = [each.get(field) for each in inputs if isinstance(each, dict) for field in arrival.traits.written]
     lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
     if not lines:
         return None

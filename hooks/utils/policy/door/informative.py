@@ -1,4 +1,4 @@
-"""What of an output over its kind's budget says something: its failures, its verdict, the best of each file, its ends. Pure.
+"""The informative lines of an output over its kind's budget: its failures, its verdict, the best of each file, its ends. Pure.
 
 Whole lines stay, in their order, of all but a search with a mark for each gap; the last line says how much is left out, where it is, and
 what it names. No line that tells of a failure ever goes, whatever the kind and however many there are. Diffs, tables, configuration and
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import NamedTuple
 
-    class Told(NamedTuple):
+    class Budgeted(NamedTuple):
         """`text` as it enters · `lines`: how many are left out, which only the archive has."""
 
         text: str
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 else:
     from collections import namedtuple
 
-    Told = namedtuple("Told", "text lines")
+    Budgeted = namedtuple("Budgeted", "text lines")
 
-# What stands around lines that tell of failures may take so many characters with them; those lines themselves as many as they have.
+# Characters that the lines around failures may take, with these; the failures themselves take as many as they have.
 AROUND = 4_000
 # A result of a failed command of fewer characters enters whole.
 LEAST_FAILED = 4_000
@@ -37,16 +37,16 @@ LEAST_FAILED = 4_000
 LEAST_SAVED = 500
 # Lines of a run's beginning (the exit code, the command) and of its end (the summary).
 _HEAD, _TAIL = 3, 12
-# Lines before and behind one that tells of a failure, where its name, its values and its place stand.
+# Lines before and behind one that shows a failure, for its name, its values and its place.
 _BEFORE, _BEHIND = 2, 8
 # Lines of an output's beginning for one of its end.
 _HEAD_FOR_TAIL = 2
 # A gap of fewer characters is hardly longer than its mark.
 _LEAST_GAP = 40
 _NOTICE = "[PopKit left out "
-# Characters of what is left out that names are looked for in.
+# Characters of the lines left out that are searched for names.
 _NAMES_IN = 100_000
-# A line of a search: the file, if it is named, and whether the line matches or only stands beside a match.
+# A line of a search: the file, if it is named, and whether the line matches or is only next to a match.
 _MATCH = r"((?:[A-Za-z]:)?[^:\n]{1,300}?[:-])?\d+([:-])"
 
 _DEFINITION = (
@@ -61,32 +61,32 @@ _SETTING = r"\s*(?:\[[^\]]+\]\s*$|[\"']?[A-Za-z_$][\w.$/-]*[\"']?(?::\s| ?=|:$).
 _SETTINGS = 0.8
 
 
-def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told:
+def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Budgeted:
     """Return the informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
     kind = kinds.ERROR if error and not kinds.is_run(kind) else kinds.name_of(kind)
     budget = kinds.of(kind).budget
     if budget is None or len(text) <= max(budget, LEAST_FAILED if error else 0):
-        return Told(text, 0)
+        return Budgeted(text, 0)
     own, added, rest = text.partition(REMINDER)
     lines = own.split("\n")
     end = len(lines) - 1 if not lines[-1] else len(lines)
     if not end or lines[end - 1].startswith(_NOTICE):
-        return Told(text, 0)
+        return Budgeted(text, 0)
     if kind == kinds.SEARCH:
         files = _files(lines[:end])
         if _defines(lines[:end]):
-            return Told(text, 0)
+            return Budgeted(text, 0)
     elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
-        return Told(text, 0)
-    telling = outputs.told_in(lines[:end], kind)
+        return Budgeted(text, 0)
+    failures = outputs.failures_in(lines[:end], kind)
     if kind == kinds.SEARCH:
-        kept = _within(lines, _round(files.values()), budget) | set(telling)
+        kept = _within(lines, _round(files.values()), budget) | set(failures)
         about = _counts(files, kept)
     else:
-        kept, about = _told(lines, end, kind, telling, budget), ""
+        kept, about = _essential_lines(lines, end, kind, failures, budget), ""
     written = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
     shorter = written.text + "\n" * (end < len(lines)) + added + rest
-    return Told(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
+    return Budgeted(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Budgeted(text, 0)
 
 
 def is_listed(lines: Sequence[str]) -> bool:
@@ -103,7 +103,7 @@ def is_listed(lines: Sequence[str]) -> bool:
 
 
 def _defines(lines: Sequence[str]) -> bool:
-    """Return whether a search shows what stands around a definition: the rest of that is what was looked for."""
+    """Return whether a search shows the lines around a definition: they are what it was made for."""
     import re
 
     matches = [(line, match) for line in lines if (match := re.match(_MATCH, line))]
@@ -111,11 +111,11 @@ def _defines(lines: Sequence[str]) -> bool:
     return beside > 0 and any(match[2] == ":" and re.match(_DEFINITION, line[match.end() :]) for line, match in matches)
 
 
-def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int], budget: int) -> set[int]:
-    """Return the places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
+def _essential_lines(lines: Sequence[str], end: int, kind: str, failures: Sequence[int], budget: int) -> set[int]:
+    """Return the places of the lines that stay of a run, an error or another output: its ends, its failures, the lines around those."""
     ends = _ends(end) if kind == kinds.OTHER else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
-    kept = _within(lines, ends, budget) | set(telling)
-    kept = _within(lines, _around(telling, end), AROUND, kept)
+    kept = _within(lines, ends, budget) | set(failures)
+    kept = _within(lines, _around(failures, end), AROUND, kept)
     return _within(lines, _ends(end), budget, kept) if kind == kinds.ERROR else kept
 
 
@@ -179,16 +179,16 @@ def _round(files: Iterable[Sequence[int]]) -> Iterator[int]:
 def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
     """Return a text that says in which files most of the lines are that a search leaves out, in a tenth of their size."""
     counted = [(sum(at not in kept for at in places), file) for file, places in files.items() if file]
-    told, room = [], max(200, int(OUTLINE_SHARE * sum(count * len(file) for count, file in counted)))
+    counts, room = [], max(200, int(OUTLINE_SHARE * sum(count * len(file) for count, file in counted)))
     for count, file in sorted(counted, key=lambda pair: -pair[0]):
         room -= len(file) + 10
         if room < 0 or not count:
             break
-        told.append(f"{file} {count:,}")
-    return "most of them in " + ", ".join(told) if told else ""
+        counts.append(f"{file} {count:,}")
+    return "most of them in " + ", ".join(counts) if counts else ""
 
 
-def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: str, handle: str) -> Told:
+def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: str, handle: str) -> Budgeted:
     """Return the kept lines, a mark for each gap where that is wanted, and the notice."""
     out: list[str] = []
     hidden: list[str] = []
@@ -207,4 +207,4 @@ def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: s
     names = outline("\n".join(hidden)[:_NAMES_IN])
     notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
     notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
-    return Told("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))
+    return Budgeted("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))

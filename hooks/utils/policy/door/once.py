@@ -1,9 +1,9 @@
-"""A result's text with what the context already shows said as a reference to it. Pure.
+"""A result's text, in which references replace what the context already shows. Pure.
 
 Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
 lines of its result they are, and words with which they begin and end. A reader who sees the context alone finds them by that, and nothing
 else by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is
-never part of a run, and a line that must be read where it stands is never left out.
+never part of a run, and a line that must be read in its place is never left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..tools import Tool
     from .shown import Run
 
-    class Said(NamedTuple):
+    class Reduced(NamedTuple):
         """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out."""
 
         text: str
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 else:
     from collections import namedtuple
 
-    Said = namedtuple("Said", "text leans_on lines")
+    Reduced = namedtuple("Reduced", "text leans_on lines")
 
-# A reference that is hardly shorter than what it stands for is one more thing to follow.
+# A reference that is hardly shorter than what it replaces is one more thing to follow.
 _LEAST_SAVED_CHARS = 40
 # Words are of so many characters at the least, if one of the lines nearest to that end has them, and at the most.
 _LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
@@ -59,7 +59,9 @@ def _own(text: str) -> list[str]:
     return (own.rstrip("\r\n") if added else own).split("\n")
 
 
-def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Callable[[list[str]], Sequence[int]] | None = None) -> Said:
+def say_once(
+    text: str, shown: Shown, path: str = "", handle: str = "", stay: Callable[[list[str]], Sequence[int]] | None = None
+) -> Reduced:
     """Return the text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived
     whole, named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be."""
     lines, stretches = listed(_own(text))
@@ -71,7 +73,7 @@ def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Ca
     staying = stay(lines) if runs and stay else ()
     for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
         first, last = run.begin + 1, run.end - 1
-        number = next((first - begin + told for begin, end, told in stretches if told is not None and begin <= first < end), None)
+        number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
         reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
         if not reference or sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
             continue
@@ -81,7 +83,7 @@ def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Ca
         at = last
     if pieces and handle:
         pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
-    return Said("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
+    return Reduced("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
 
 
 def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
@@ -127,24 +129,24 @@ def _fits(lines: list[str], words: tuple[str, str]) -> bool:
 
 
 def _has(lines: list[str], words: str) -> bool:
-    return any(line.startswith(words) for line in _spoken(lines))
+    return any(line.startswith(words) for line in _opening_lines(lines))
 
 
-def _spoken(lines: list[str]) -> list[str]:
+def _opening_lines(lines: list[str]) -> list[str]:
     """Return the first lines that say anything."""
-    spoken: list[str] = []
+    opening: list[str] = []
     for line in lines:
         if line.strip():
-            spoken.append(plain(line))
-            if len(spoken) == _NEAREST:
+            opening.append(plain(line))
+            if len(opening) == _NEAREST:
                 break
-    return spoken
+    return opening
 
 
 def _words(lines: list[str]) -> str:
     """Return the beginning of the first of some lines that says enough, else of the longest of those nearest."""
-    spoken = _spoken(lines) or [""]
-    line = next((line for line in spoken if len(line) >= _LEAST_WORDS), max(spoken, key=len))
+    opening = _opening_lines(lines) or [""]
+    line = next((line for line in opening if len(line) >= _LEAST_WORDS), max(opening, key=len))
     if len(line) <= _MOST_WORDS:
         return line
     words = line[:_MOST_WORDS].rpartition(" ")[0]
@@ -214,13 +216,13 @@ def _number(prefix: str) -> int:
 _LONGEST_NAME = 60
 _CUT = "…"
 _SEPARATORS = "/\\"  # of every system: a session may have been recorded on another
-# What encloses a reference and its words stands in none of them.
+# Characters that enclose a reference and its words, and occur in neither.
 _LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "…": "..."})
 
 
 def name_of(tool: Tool, tool_input: dict[str, Any], cwd: str) -> str:
     """Return the name of a call: `Read of src/app.js`, `Bash of npm test`; the tool alone where its input says nothing in a line."""
-    for field in tool.telling:
+    for field in tool.naming:
         value = tool_input.get(field)
         if isinstance(value, str) and value.strip():
             shown = _path(plain(value), plain(cwd)) if field in tool.files else _middle_out(plain(value))

@@ -2,7 +2,7 @@
 lines in a row, the same line again. Pure.
 
 What tells of a failure is taken generously: a line too many costs little, one too few misleads. Escape codes,
-progress and blank lines are lost; the same line in a row is not, for it stands once, and the line behind it says how often. Lines that
+progress and blank lines are lost; a line repeated in a row is not, for it stays once, and the next line says how often. Lines that
 differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables and structured data are never touched.
 """
 
@@ -29,12 +29,12 @@ _WORDS = (
 _EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: code| status)?[ :=(]+-?[1-9])|\bE[0-9]{3,4}\b|\bSIG[A-Z]{3,}\b"
 # What was expected and what came, in the forms in which runners of tests show it.
 _VALUES = r"^\s*(?:E  |> |[-+] (?:Expected|Received)|\^|~+\^?|\|\s+\^)|\b[Aa]ctual\b"
-# A place and what is said of it: `path:3:5: …`, `path(3,5): …`, `  3:5  error …`, `--> path:3:5`, `path.ext:3: …`, `File "path", line 3`.
+# A place and a message about it: `path:3:5: …`, `path(3,5): …`, `  3:5  error …`, `--> path:3:5`, `path.ext:3: …`, `File "path", line 3`.
 _PLACES = (
     r"[A-Za-z_)\]]\d?:\d+:\d+\b|\(\d+,\d+\)|^\s*\d+:\d+\s|^\s*--> |\.\w{1,8}:\d+: |\bFile \".*\", line \d|^\s*(?:rspec|phpunit) \S|\bL\d+:"
     r"|^(?:\S+ +)*\S+\.\w{1,8}:\d+$|[\w.]+::[\w.]+ *$"
 )
-# Where a call came through on its way, in what is not one's own; and a line of a program as it is shown around a failure.
+# Frames of a stack in code that is not the user's; and a line of a program as it is shown around a failure.
 _FRAME = r"^\s*at .*[(/ ]node_modules/|^\s*at (?:.*\()?node:|^\s*\d+(?: +\d+)? +[|│](?: |$)"
 # A failed test by its number or in its frame, and sums of them.
 _NUMBERED = r"^\s*\d+\) |^\s*_{3,} .* _{3,}\s*$|^\s*-{3,} .* -{3,}\s*$|^[FE.sx]*[FE][FE.sx]*(?: |$)"
@@ -47,7 +47,7 @@ _PASSED = (
     r"^(?:[@\w./-]+[:#][\w:-]+: |\[[\w@./:-]+\] )?\s*(?:ok \d|ok\s+\S+\s+[\d.]+s|[✓✔√]|\(pass\) |PASS\b|--- PASS|test .* \.\.\. ok$)"
     r"|\bPASSED(?: +\[ *\d+%\])?$|^\S+ \.\.\. ok$|^test result: ok"
 )
-# Of a search, in which every line may stand in a program, what only an output looks like.
+# Of a search, whose every line may be part of a program: forms that only an output has.
 _OUTRIGHT = (
     r"(?:^|^\S+?[:-]\d+[:-]|^\d+[:-]|: |\| +|\] |^#\d+ )\s*(?:E {2,}\S|(?:error|fatal|panic|FAIL|FAILED|ERROR|FAILURE|Error"
     r"|AssertionError)\b[\[:! (\t]"
@@ -63,19 +63,19 @@ _OUTRIGHT = (
     r"|^\s*\d+\) \[\w+\]|^rspec \./|\bFAILED in [\d.]+s\b|\bFAILED\b *(?:\[ *\d+%\])?$|: exit [1-9]\d* \("
 )
 _CODES = r"\x1b\[[0-9;]*[A-Za-z]"
-# Of a longer line only its words are looked at: no finding is as long, and the other forms take steps for each pair of its characters.
+# Of a longer line only its words are examined: no finding is as long, and the other forms take steps for each pair of its characters.
 _LONGEST = 400
 
 
-def told_in(lines: Sequence[str], kind: str) -> list[int]:
+def failures_in(lines: Sequence[str], kind: str) -> list[int]:
     """Return the places of the lines that tell of a failure, in an output of a kind; of a line that was drawn over, any that was drawn."""
     drawn = _drawn(lines)
-    tells = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
-    return [at for at, some in enumerate(drawn) if any(map(tells, some))]
+    is_failure = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
+    return [at for at, some in enumerate(drawn) if any(map(is_failure, some))]
 
 
 def _drawn(lines: Sequence[str]) -> Sequence[Sequence[str]]:
-    """Return what was drawn where each line stands, without colours."""
+    """Return the texts drawn in the place of each line, without colours."""
     text = "\n".join(lines)
     if "\x1b" not in text and "\r" not in text:
         return [(line,) for line in lines]
@@ -99,18 +99,18 @@ def _any(text: str) -> Callable[[str], bool]:
     passed, none = re.compile(f"{_PASSED}|{_FRAME}").search, re.compile(_NONE).sub
     search = re.compile(f"{_EXIT}|{_VALUES}|{_PLACES}|{_NUMBERED}").search
 
-    def tells(line: str) -> bool:
+    def is_failure(line: str) -> bool:
         short = line[:_LONGEST]
-        is_told = bool(held) and has_word(line)
-        if is_told and len(line) > _LONGEST:
+        has_failure_word = bool(held) and has_word(line)
+        if has_failure_word and len(line) > _LONGEST:
             return True
-        return not passed(short) and ((is_told and has_word(none("", short))) or search(short) is not None)
+        return not passed(short) and ((has_failure_word and has_word(none("", short))) or search(short) is not None)
 
     def has_word(line: str) -> bool:
         line = line.lower()
         return any(word in line for word in held)
 
-    return tells
+    return is_failure
 
 
 # --- noise -------------------------------------------------------------------------------------------------------------------------------
@@ -175,11 +175,11 @@ def _last_drawn(line: str) -> str:
     """Return the line without the progress that was drawn over by what it went on to; whatever else was drawn over stays."""
     body = line.rstrip("\r")
     *drawn, last = body.split("\r")
-    kept = [last]
+    pieces = [last]
     for piece in reversed(drawn):
-        if not _goes_on(piece.strip(), kept[-1].strip()):
-            kept.append(piece)
-    return "\r".join(reversed(kept)) + line[len(body) :]
+        if not _goes_on(piece.strip(), pieces[-1].strip()):
+            pieces.append(piece)
+    return "\r".join(reversed(pieces)) + line[len(body) :]
 
 
 def _goes_on(line: str, then: str) -> bool:
@@ -235,21 +235,21 @@ def _counted(lines: Sequence[str]) -> Iterator[str]:
     import re
 
     end = lines[-1:] if lines[-1] == "" else []  # behind the last line's end there is none
-    looks, table = re.compile(_COUNT).fullmatch, re.compile(_TABLE).search
+    is_count, table = re.compile(_COUNT).fullmatch, re.compile(_TABLE).search
     at, most = 0, len(lines) - len(end)
     while at < most:
         run = _run(lines, at, most)
         line, count = lines[at], run - at
         if not line.strip():
             yield from lines[at : min(run, at + _BLANKS)]
-        elif count > 1 and (looks(line) or (_saves(line, count) and not table(line))):
+        elif count > 1 and (is_count(line) or (_saves(line, count) and not table(line))):
             yield line
             yield _count(count)
             at = run
             continue
         else:
             yield from lines[at:run]
-        if run < most and looks(lines[run]):
+        if run < most and is_count(lines[run]):
             yield _count(1)
         at = run
     yield from end

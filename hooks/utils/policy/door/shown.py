@@ -1,4 +1,4 @@
-"""The lines that a context shows as they were sent, and where runs of other lines stand among them. Pure.
+"""The lines that a context shows as they were sent, and where runs of other lines occur among them. Pure.
 
 Every fourth place of a source is indexed by a hash over the four lines from there, so a run of eight or more holds an indexed place
 wherever it begins; what is found there is compared line by line, and grows both ways as far as the lines are the same.
@@ -31,7 +31,7 @@ else:
 _GRAM = 4
 # A run of fewer lines need not hold an indexed place.
 LEAST_LINES = 2 * _GRAM
-# Of places with the same four lines (the head of every file, say) the newest are looked at.
+# Of places with the same four lines (the head of every file, say) the newest are compared.
 _MOST_PLACES = 4
 # A place in one number, for there are tens of thousands: the source's in its high bits, the line's in the low ones.
 _LINE_BITS = 32
@@ -78,9 +78,9 @@ class Lines(Sequence[str]):
 
 
 class Source:
-    """What shows lines: `id` (of the tool use), `name` (what it is called in a reference), `lines` as they were sent, without the numbers
-    of a listing, and where these stood: `numbered`, [(begin, end, number of the first)]. `path`: the file that a Read has read, "" for
-    others. `is_input`: the call itself shows them, not its result."""
+    """A result that shows lines: `id` (of the tool use), `name` (what it is called in a reference), `lines` as they were sent, without the
+    numbers of a listing, and where these were: `numbered`, [(begin, end, number of the first)]. `path`: the file that a Read has read, ""
+    for others. `is_input`: the call itself shows them, not its result."""
 
     __slots__ = ("id", "is_input", "lines", "name", "numbered", "path", "place")
 
@@ -111,7 +111,7 @@ class Source:
 
 
 class Shown:
-    """What a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
+    """The lines that a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
 
     __slots__ = ("_at", "_count", "_forgotten", "_left", "_named", "_places", "sources")
 
@@ -157,14 +157,14 @@ class Shown:
 
     def keep(self, ids: Collection[str]) -> None:
         """Keep these alone: nothing else is in the context any more."""
-        kept = [source for id, source in self.sources.items() if id in ids]
-        if len(kept) < len(self.sources):
+        remaining = [source for id, source in self.sources.items() if id in ids]
+        if len(remaining) < len(self.sources):
             self.sources, self._at, self._places, self._named = {}, {}, {}, {}
-            for source in kept:
+            for source in remaining:
                 self.add(source)
 
     def drop(self, ids: Collection[str]) -> None:
-        """Drop the lines of these, which have left the context; their calls stand in it."""
+        """Drop the lines of these ids, which have left the context; their calls stay in it."""
         if not self.sources.keys().isdisjoint(ids):
             for source in map(self.sources.__getitem__, self.sources.keys() & set(ids)):
                 name = hash((source.name, source.is_input))

@@ -44,7 +44,7 @@ NAMES = (
     " zipcloak "
 )
 _NAMES = frozenset(NAMES.split())
-# What stands between words, and the folders before a program.
+# What is between words, and the folders before a program.
 _BETWEEN = str.maketrans(dict.fromkeys("\"'`|;&()<>/:=.", " "))
 
 
@@ -54,7 +54,7 @@ _known: dict[tuple[str, bool], str] = {}  # as `mask` takes and returns them
 def mask(text: str, tell_apart: bool = False) -> str:
     """Return the text with every secret of a known form replaced by ****; masking twice changes nothing more.
 
-    `tell_apart`: behind each **** stands a number, so that texts which differ in their secrets alone stay different. It has 16 bits: too
+    `tell_apart`: add a number behind each ****, so that texts which differ in their secrets alone stay different. It has 16 bits: too
     few to find the secret again by trying.
     """
     if len(text) >= _KNOWN_CHARS:

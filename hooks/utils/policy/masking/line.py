@@ -7,7 +7,7 @@ QUOTES = frozenset("\"'`")
 _BLANKS = str.maketrans(dict.fromkeys("\t\r\n\f\v\"'`|;&()<>", " "))
 _BREAKS = frozenset("|;&\n")
 _BLANKS_IN = frozenset(" \t\r\n\f\v\"'`")
-# How many words of a command are looked at from one that promises a secret.
+# How many words of a command are examined from one that promises a secret.
 AHEAD = 24
 # What ends a bare word.
 _STOPS = " \t\r\n\"'&;|)<>"
@@ -16,7 +16,7 @@ _QUOTED_CHARS = 200
 
 
 class Line:
-    """The words of a text, each with its place, what stands between it and the word before, and whether a command begins with it."""
+    """The words of a text, each with its place, what is between it and the word before, and whether a command begins with it."""
 
     def __init__(self, text: str):
         self.text = text
@@ -52,7 +52,7 @@ class Line:
         return value_at(self.text, at)
 
     def same(self, number: int, other: int) -> bool:
-        """Return whether two words stand in one command."""
+        """Return whether two words belong to one command."""
         return 0 <= other < len(self.words) and self.starts[number] == self.starts[other]
 
     def command(self, number: int) -> list[str]:
@@ -62,7 +62,7 @@ class Line:
 
 
 def _blank(text: str) -> str:
-    """Return the text with a blank for all that stands between words."""
+    """Return the text with a blank for everything between words."""
     text = text.replace('\\"', "  ").replace("\\'", "  ")
     pieces, at = [], 0
     while at < len(text):
@@ -103,7 +103,7 @@ def is_variable(following: str) -> bool:
 
 
 def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
-    """Return (begin, end) of what stands in quotes; empty when the quote closes one that was opened before the name, or holds a
+    """Return (begin, end) of what is in quotes; empty when the quote closes one that was opened before the name, or holds a
     variable."""
     quote = text[at]
     end = at + 1

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
 _LEAST_PIN = 4
 # Ends of names: whose value may be words; whose value never is.
-_SPOKEN, _TOLD = ("word", "wd", "phrase", "monic"), ("token", "auth", "key", "credential", "seconds")
+_PHRASE_ENDS, _TOKEN_ENDS = ("word", "wd", "phrase", "monic"), ("token", "auth", "key", "credential", "seconds")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAME_CHARS = 40
 # Ends of names whose value is no secret, although the name speaks of one.
@@ -159,14 +159,14 @@ def _is_message(match: Match[str], value: str) -> bool:
     name = (match.group(1) + match.group(2)).lower()
     before = match.string[max(0, match.start() - _NAME_CHARS) : match.start()]
     is_quoted = before.rstrip(_LETTERS)[-1:] in ("'", '"', "`")
-    if not match.group(4).endswith(" ") or name.endswith(_SPOKEN) or not (is_quoted or name.endswith(_TOLD)):
+    if not match.group(4).endswith(" ") or name.endswith(_PHRASE_ENDS) or not (is_quoted or name.endswith(_TOKEN_ENDS)):
         return False
     behind = match.string[match.end() + len(value) :][:2]
     return value[:1] == "%" or (value.isalpha() and behind[:1] == " " and (is_quoted or behind[1:].islower()))
 
 
 def _is_call_ended(text: str, begin: int, end: int) -> bool:
-    """Return whether a value stands in no quotes, and nothing is glued to the parenthesis that ends it."""
+    """Return whether a value is in no quotes, and nothing is glued to the parenthesis that ends it."""
     return text[begin - 1 : begin] not in ("'", '"') and not text[end + 1 : end + 2].isalnum() and not text[end - 1 : end].isalnum()
 
 
@@ -230,7 +230,7 @@ def _has_value(text: str, match: Match[str]) -> bool:
 
 
 def _is_first_argument(before: str) -> bool:
-    """Return whether the name that these characters stand before is quoted behind a parenthesis: `setenv("NAME", …)`."""
+    """Return whether the name behind these characters is quoted behind a parenthesis: `setenv("NAME", …)`."""
     call, quote, start = before.replace("'", '"').replace('\\"', '"').rpartition('"')
     return (
         bool(quote) and call.endswith("(") and start.replace("_", "").replace("-", "").replace(".", "").isalnum()
@@ -241,12 +241,12 @@ def _is_first_argument(before: str) -> bool:
 
 # --- in addresses ----------------------------------------------------------------------------------------------------------------
 
-# Parts of addresses that anybody who knows them may use: webhooks, bots, links that stand for a person, services with the key in the path.
+# Parts of addresses that anybody who knows them may use: webhooks, bots, links that identify a person, services with the key in the path.
 _OPEN = (
     "hook", "/bot", "/token", "/key", "/secret", "/reset", "/invite", "/verify", "/confirm", "/magic", "/auth", "/v2/", "/v3/", "deploy",
     "integrat", "infura", "alchemy", "quiknode", "hc-ping", "/ping", "catch", "/feed", "/share", "/rss", "/ical",
 )  # fmt: skip
-# Behind these stands the id of a commit.
+# The id of a commit follows these.
 _COMMIT = ("/blob/", "/tree/", "/commit/", "/commits/", "/raw/", "/compare/", "/blame/")
 # All that follows is part of the secret.
 _WEBHOOKS = ("hooks.slack.com/", "hooks\\.slack\\.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/")

@@ -1,8 +1,8 @@
 """Know where programs take a secret on their command line, and read their options and phrases by that. Pure.
 
 Options: `-p` takes the next word or what follows `=`, `-p*` what is glued to it, `-p?` either.
-Phrases: the words of a command without its options; `.` is any word, `..` any number of them, `X` the secret, `=` stands for the value of
-each NAME=VALUE behind it. `+.` and `+X` stand right behind the word before, with no option between.
+Phrases: the words of a command without its options; `.` is any word, `..` any number of them, `X` the secret, `=` is the value of
+each NAME=VALUE behind it. `+.` and `+X` come right behind the word before, with no option between.
 """
 
 from __future__ import annotations

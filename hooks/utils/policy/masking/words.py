@@ -14,7 +14,7 @@ from .named import without_scheme
 DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp")
 _USERS = ("user", "proxy-user")
 _PROMPTS = ("assword", "assphrase", "asscode")
-# A prompt stands so many words before what is sent to it.
+# A prompt is at most so many words before what is sent to it.
 _BACK = 12
 _ENDS = ("\\r", "\\n")
 
@@ -44,7 +44,7 @@ def spans(text: str) -> list[tuple[int, int]]:
             secrets += _written(line, number, line.starts[number], takes=True)
         if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
             secrets.append(line.value(number))
-        secrets += _spoken(line, number) + (_dialogue(line, number) if talks else [])
+        secrets += _secrets_at(line, number) + (_dialogue(line, number) if talks else [])
         for _, end in secrets[seen:]:
             done = max(done, end)
         seen = len(secrets)
@@ -59,7 +59,7 @@ def _is_variable(value: str) -> bool:
 def _piped(line: Line, number: int) -> list[tuple[int, int]]:
     """Return what is written into the command that begins here, when that takes a secret."""
     begin = line.starts[number - 1]
-    for _ in range(2):  # what only passes it on stands between
+    for _ in range(2):  # what only passes it on is between them
         if begin and "|" in line.gaps[begin] and "||" not in line.gaps[begin]:
             begin = line.starts[begin - 1]
     return _written(line, number, begin, _receives(line.command(number)))
@@ -143,17 +143,17 @@ def _sent(line: Line, number: int) -> list[tuple[int, int]]:
     return [(begin, min(ends))]
 
 
-# --- what is said around them ------------------------------------------------------------------------------------------------------------
+# --- the words around them ----------------------------------------------------------------------------------------------------------------
 
 # Words that speak of a secret when what follows, or goes before, looks like one.
-_SPEAKING = frozenset(
+_SECRET_WORDS = frozenset(
     "token key apikey api-key api_key password passwd secret credential passphrase bearer pass pwd auth jwt pat"
     " authtoken authenticate unlock login signin setapikey add-authtoken code pin otp signature webhook cookie auth_token access_token"
     " accesstoken secretkey private-key".split()
 )
 _PASSWORDS = frozenset(("password", "passwd", "passphrase"))
 _REFUSING = frozenset("invalid valid expired revoked rejected unknown incorrect wrong bad unauthorized denied leaked malformed".split())
-# What may stand before a colon in the name of a package.
+# What may come before a colon in the name of a package.
 _PROTOCOLS = frozenset("npm workspace jsr github file patch catalog link portal git".split())
 _SQL = frozenset("user role login with encrypted set alter create by identified = to server".split())
 _WITHOUT_PARENTHESES = "convertto-securestring"
@@ -163,17 +163,17 @@ _CALL_CHARS = 300
 _ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping oracle connect conn".split())
 
 
-def _spoken(line: Line, number: int) -> list[tuple[int, int]]:
+def _secrets_at(line: Line, number: int) -> list[tuple[int, int]]:
     """Return [(begin, end)] of the secrets that one word of a line shows."""
-    return _spoken_of(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
+    return _random_beside(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
 
 
-def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
+def _random_beside(line: Line, number: int) -> list[tuple[int, int]]:
     """Return what looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
     bare = line.words[number].strip(":,.[]{}=#!?")
     if "=" in bare or ":" in bare:
         return _assigned(line, number)
-    if bare.lower().replace("-", "_").rpartition("_")[2] not in _SPEAKING and bare.lower() not in _SPEAKING:
+    if bare.lower().replace("-", "_").rpartition("_")[2] not in _SECRET_WORDS and bare.lower() not in _SECRET_WORDS:
         return []
     for other in range(number + 1, min(number + 6, len(line.words))):
         if not line.same(number, other):
@@ -218,7 +218,7 @@ def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
     at = min(place for place in (equals, colon, len(word)) if place >= 0)
     name = word[:at].lower().replace("-", "_").replace(".", "_").rpartition("_")[2]
     value = word[at + 1 :].strip(",.[]{}")
-    if name in _SPEAKING and secret_shapes.looks_random(value) and "/" not in value[:-1]:
+    if name in _SECRET_WORDS and secret_shapes.looks_random(value) and "/" not in value[:-1]:
         begin = line.begins[number] + word.index(value, at + 1)
         return [(begin, begin + len(value))]
     return []
