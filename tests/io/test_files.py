@@ -1,4 +1,4 @@
-"""The lock on what several write: between processes, and between the threads of one."""
+"""The lock on what several write, between processes and between the threads of one; and names that no file can have."""
 
 from __future__ import annotations
 
@@ -55,3 +55,12 @@ def test_a_sessions_folder_is_below_ours_whatever_its_id(id: str) -> None:
     assert folder == "/ours/sessions"
     assert name not in ("", ".", "..")
     assert name.isascii()
+
+
+@pytest.mark.parametrize("name", ["", "gone", "\ud800", "a\0b", "x" * 5_000])
+def test_nothing_is_there_under_a_name_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    path = f"{tmp_path}/file/{name}"
+    (tmp_path / "file").write_text("")
+    assert not files.is_there(path)
+    assert not files.is_folder(path)
+    assert files.names(path) == []

@@ -283,7 +283,7 @@ def names(folder: str) -> list[str]:
     """Return the names in a folder, sorted; none where it cannot be read."""
     try:
         return sorted(os.listdir(folder))
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
@@ -299,6 +299,6 @@ def is_there(path: str) -> bool:
     """Return whether anything has this name, a link that leads nowhere too."""
     try:
         os.lstat(path)
-    except OSError:
+    except (OSError, ValueError):
         return False
     return True
