@@ -106,13 +106,12 @@ def hash_content(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object, text: str = "") -> Outcome:
-    """Return the outcome of a successful call from the host's structured response (a string counts as the text itself). `text`: what the
-    model got, where that is known: how a Read numbers its lines depends on the host's version."""
+def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
+    """Return the outcome of a successful call from the host's structured response (a string counts as the text itself)."""
     if isinstance(response, str):
         return outcome_of_text(tool, tool_input, response)
     if tool.operation == READ and isinstance(response, dict):
-        return _read(response, _number_chars(text))
+        return _read(response)
     if tool.operation in EDITS:
         return _ack(tool, tool_input)
     if isinstance(response, dict):
@@ -180,7 +179,7 @@ def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
     return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
 
 
-def _read(response: dict[str, Any], number_chars: int) -> Outcome:
+def _read(response: dict[str, Any]) -> Outcome:
     file = response.get("file")
     kind = response.get("type")
     if kind == "file_unchanged":
@@ -200,16 +199,15 @@ def _read(response: dict[str, Any], number_chars: int) -> Outcome:
     lines = content.rstrip("\n").count("\n") + 1
     total = _int(file.get("totalLines"), 0)
     whole = first <= 1 and _int(file.get("numLines"), lines) >= total
-    return _read_outcome(content, first, lines, whole, number_chars)
+    return _read_outcome(content, first, lines, whole)
 
 
-def _read_outcome(content: str, first: int, lines: int, whole: bool, number_chars: int) -> Outcome:
-    """Return the outcome of a Read of these lines; `number_chars` as `_number_chars` gives it."""
+def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
     content = content.rstrip("\n")
     if not content:
         return Outcome(interval=[1, 0])
-    # The model sees each line behind its number and a tab.
-    chars = len(content) + lines * (number_chars or len(str(first + lines)) + 1)
+    # The model sees each line after its number and a tab. Versions below the oldest supported one padded the numbers: up to 7 % more.
+    chars = len(content) + lines * (len(str(first + lines)) + 1)
     outcome = Outcome(chars, wide_chars(content), hash_content(content)[:HASH_CHARS])
     outcome.interval = [1, 0] if whole else [first, first + lines - 1]
     return outcome
@@ -232,9 +230,7 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     while content and not content[-1]:
         content.pop()
     narrowed = tool_input.get("offset") is not None or tool_input.get("limit") is not None
-    return _read_outcome(
-        "\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES, _number_chars(text)
-    )
+    return _read_outcome("\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES)
 
 
 def _numbered(line: str) -> tuple[str, str]:
@@ -244,13 +240,6 @@ def _numbered(line: str) -> tuple[str, str]:
         if mark and number.strip(" ").isdigit():
             return number.strip(" "), rest
     return "", ""
-
-
-def _number_chars(text: str) -> int:
-    """Return how many characters stand before each line of a Read where all numbers have the same width; 0 for numbers as they are."""
-    line = text.partition("\n")[0]
-    number, rest = _numbered(line)
-    return len(line) - len(rest) if number and line.startswith(" ") else 0
 
 
 def _shown(tool: Tool, response: object) -> tuple:

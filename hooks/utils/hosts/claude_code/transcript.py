@@ -267,7 +267,7 @@ class Reader:
         if block.get("is_error") is True:
             outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
         elif isinstance(structure, (dict, list)) and not (tool.operation in EDITS and calls.shows_file(text)):
-            outcome = calls.outcome_of(tool, tool_input, structure, text)
+            outcome = calls.outcome_of(tool, tool_input, structure)
             if block["tool_use_id"] in self.in_files:  # which the structure does not always tell
                 outcome.chars = min(outcome.chars, calls.PERSISTED_CHARS)
                 outcome.wide = min(outcome.wide, outcome.chars)
