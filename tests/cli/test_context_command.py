@@ -122,7 +122,7 @@ def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant
     shell.session("two")
     found = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
     assert (found["on"], found["from"], found["past"]["sessions"]) == (True, "session", 2)
-    assert "popkit context --session one warm off ends it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
+    assert "popkit context --session one warm off stops it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
     assert json.loads(shell("context", "warm", "show", "--session", "two", "--json")[1])["on"] is False
 
 

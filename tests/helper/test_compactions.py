@@ -99,7 +99,7 @@ def test_an_undo_puts_everything_back_as_it_was(busy: Helper):
 
 def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
     busy.ask("/command", {"words": "clear --id T3 --now"})
-    assert "not done now" in busy.ask("/command", {"words": "undo"})["text"]
+    assert "and is cancelled" in busy.ask("/command", {"words": "undo"})["text"]
     assert Running(busy).compacts(own=True) == {"skip": "nothing was asked for"}
 
 

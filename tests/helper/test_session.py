@@ -262,7 +262,7 @@ def test_an_undo_in_a_shell_puts_it_back_in_place(busy: Helper):
 
 def test_an_undo_of_what_is_not_done_yet_takes_it_back(busy: Helper):
     shell(busy, "clear", "--id", "T1", "--now")
-    assert "not done now" in shell(busy, "undo")
+    assert "and is cancelled" in shell(busy, "undo")
     assert "skip" in Running(busy).compacts(own=True)
 
 

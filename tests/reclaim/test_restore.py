@@ -110,7 +110,7 @@ def elsewhere(cleared: Shop) -> str:
 def test_a_path_never_reaches_into_another_project(cleared: Shop, elsewhere: str, word: str):
     for done in (cleared.popkit("restore", word), cleared.popkit("restore", word, environ={"CLAUDE_CODE_SESSION_ID": cleared.session_id})):
         assert "the key of another project" not in done.out
-        assert done.out or "comes back by its handle" in " ".join(done.err.split())
+        assert done.out or "give its handle" in " ".join(done.err.split())
     assert cleared.popkit("restore", elsewhere).out == "the key of another project\n", "a person may ask for it"
 
 
@@ -213,7 +213,7 @@ def test_what_we_say_ourselves_follows_the_locale(cleared: Shop, tmp_path: Path)
     argv = [processes.ROOT / "bin" / "popkit", "restore", "é日"]
     env = cleared.environ(**locales.latin_1(tmp_path))
     done = subprocess.run(argv, env=env, cwd=cleared.project, capture_output=True, check=False)
-    assert 'goes by "é?"' in done.stderr.decode("latin-1")
+    assert 'called "é?"' in done.stderr.decode("latin-1")
 
 
 # --- in place ---------------------------------------------------------------------------------------------------------------------

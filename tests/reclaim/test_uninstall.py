@@ -34,7 +34,7 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(cleared: Shop):
     assert done.code == 0, done
     assert "archive" in said
     assert "kept originals" in said
-    assert "3 placeholders in 1 session would no longer lead to anything" in said
+    assert "3 placeholders in 1 session could no longer be restored" in said
     assert all(handle in said for handle in cleared.cleared().values())
     assert "--undo puts their contents back first" in said
     assert (names(cleared), cleared.transcript.read_bytes()) == (before, transcript)

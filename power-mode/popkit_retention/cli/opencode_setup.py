@@ -224,7 +224,7 @@ def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
             lacks = "nothing of it works" if kind == SERVER else "the pane and the line in the sidebar are missing"
             return [Check("OpenCode", WARNING, f"{paths[kind]} does not name PopKit, so {lacks}", f"Run {again}.", **facts)]
         if not os.path.isdir(place):
-            return [Check("OpenCode", WARNING, f"{paths[kind]} names a plugin that is gone: {place}", f"Run {again}.", **facts)]
+            return [Check("OpenCode", WARNING, f"{paths[kind]} names a plugin that no longer exists: {place}", f"Run {again}.", **facts)]
         if os.path.realpath(place) != os.path.realpath(folder()):
             what = f"{paths[kind]} names the plugin of another PopKit: {place}"
             return [Check("OpenCode", WARNING, what, f"To use this one, run {again}.", **facts)]

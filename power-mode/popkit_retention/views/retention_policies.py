@@ -283,7 +283,7 @@ def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
     words = [
         "Once an hour, PopKit deletes what this policy allows."
         if policy["auto_gc"]
-        else "Nothing is deleted by itself, only when you run popkit retention gc.",
+        else "Nothing is deleted until you run popkit retention gc.",
         f"Of {what}, everything older than {days(policy['older_than_days'])} may be deleted.",
     ]
     if set(sources) != set(SOURCE_TYPES):
