@@ -20,7 +20,7 @@ from popkit_retention.usage import Tokens
 from popkit_retention.usage.budgets import Standing
 from popkit_retention.usage.database import open_store
 from tests.paths import PYTHONPATH
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 from tests.usage.records import used
 
 from .callers import KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of
@@ -107,6 +107,7 @@ def test_each_limit_warns_by_default_and_refuses_where_it_is_told_to(tmp_path: P
             assert ask("dana", "s1").standing.used_percent >= 100
             assert ask("erik", "s2") is None
     service._usage._budgets._known.clear()
+    until(lambda: ask("dana", "s1"), "what was used is known, which a build that only warns does not wait for long")
     assert ask("dana", "s1").refuses is refuses
     service.close()
 
