@@ -82,6 +82,15 @@ def begin(board: Board) -> Iterator:
         process.started.communicate()
 
 
+def test_an_interpreter_that_has_only_the_extra_finds_us_by_the_servers_own_place(tmp_path: Path) -> None:
+    environ = {"POPKIT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+    command = [sys.executable, "-S", server.__file__, "{}"]  # without site-packages, the extra is missing too
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environ, check=False, timeout=HANG_S)
+    assert done.returncode != 0
+    assert "could not start" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_connections(board: Board, begin, sig: int) -> None:
     process = begin("--port", "0")
