@@ -8,9 +8,11 @@ import errno
 import json
 import os
 import sqlite3
+import stat
 import time
 from contextlib import closing, suppress
 from functools import lru_cache
+from pathlib import Path
 
 from hooks.utils.hosts.claude_code import entries, projects, sent
 from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
@@ -219,10 +221,12 @@ def _brought_up(digest: Digest, form: int) -> Digest:
 
 
 def _open(path: str) -> closing[sqlite3.Connection]:
-    """Open the store of digests, or one in memory if ours cannot be written: then every transcript is read each time."""
+    """Open the store of digests, or a copy of it in memory if ours cannot be written."""
     try:
-        if os.path.exists(path) and not os.access(path, os.W_OK):  # SQLite would notice with the first write
-            return _in_memory()
+        # SQLite would notice with the first write; it writes beside the file, too.
+        places = () if os.path.islink(path) else (os.path.dirname(path), path)
+        if any(os.path.exists(place) and not os.access(place, os.W_OK) for place in places):
+            return closing(_in_memory(path))
         return closing(open_store(path, SCHEMA))
     except (StoreError, sqlite3.DatabaseError):
         # Everything in it is read from the transcripts again.
@@ -233,13 +237,22 @@ def _open(path: str) -> closing[sqlite3.Connection]:
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        return _in_memory()
+        return closing(_in_memory(path))
 
 
-def _in_memory() -> closing[sqlite3.Connection]:
+def _in_memory(path: str) -> sqlite3.Connection:
+    """Return a copy of a store, empty if it cannot be read."""
     db = sqlite3.connect(":memory:", isolation_level=None)
-    migrate(db, SCHEMA)
-    return closing(db)
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            with closing(sqlite3.connect(Path(os.path.abspath(path)).as_uri() + "?mode=ro&immutable=1", uri=True)) as stored:
+                stored.backup(db)
+        migrate(db, SCHEMA)
+    except (OSError, StoreError, sqlite3.DatabaseError):
+        db.close()
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        migrate(db, SCHEMA)
+    return db
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
