@@ -270,6 +270,24 @@ def test_what_somebody_has_put_into_a_file_since_stays(played: Played, config: P
     assert json.loads(config.read_text()) == {"model": "x", "plugin": ["theirs"]}
 
 
+def test_an_undo_keeps_nothing_of_the_file_even_if_somebody_took_the_plugin_out(played: Played, config: Path) -> None:
+    config.write_text('{"model":"x"}')
+    played.run("setup", "opencode", "--yes")
+    config.write_text('{"model":"y"}')
+    played.run("setup", "opencode", "--undo", "--yes")
+    assert config.read_text() == '{"model":"y"}'
+    assert not (played.home / "opencode.previous.json").exists()
+
+
+def test_what_no_file_can_hold_is_not_put_back(played: Played, config: Path) -> None:
+    played.run("setup", "opencode", "--yes")
+    kept = json.loads((played.home / "opencode.previous.json").read_text())
+    kept[str(config)]["before"] = "\ud800"
+    (played.home / "opencode.previous.json").write_text(json.dumps(kept))
+    assert played.run("setup", "opencode", "--undo", "--yes").returncode == 0
+    assert json.loads(config.read_text()) == {}
+
+
 def test_a_second_setup_does_not_lose_what_was_there_before_the_first(played: Played, config: Path) -> None:
     config.write_text('{"plugin":["theirs"]}')
     played.run("setup", "opencode", "--yes")

@@ -5,7 +5,6 @@ files were before is kept, so that `--undo` gives it back byte for byte.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
+from hooks.utils.io.system import sha256
 
 from . import settings_file
 from .answering import Refused
@@ -80,6 +80,9 @@ def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str
         return 1
     for change in made:
         _make(change, undo, environ)
+    if undo:
+        for change in changes:
+            _forget(change.path, environ)
     if changes:
         print(_done(undo, [change.path for change in made or changes], bool(made)))
     if refused:
@@ -88,7 +91,7 @@ def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str
 
 
 def _make(change: Change, undo: bool, environ: Mapping[str, str]) -> None:
-    """Make a change; the first one of ours keeps what the file was, and the undo forgets it."""
+    """Make a change; the first one of ours keeps what the file was."""
     path, before, after = change
     if not undo:
         was = _was(path, before, environ)
@@ -98,8 +101,6 @@ def _make(change: Change, undo: bool, environ: Mapping[str, str]) -> None:
         settings_file.remove(path, before)
     else:
         settings_file.write(path, before, after)
-    if undo:
-        _forget(path, environ)
 
 
 def _was(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
@@ -247,9 +248,19 @@ class Before(NamedTuple):
 def _previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
     """Return what a file was that now has this text; None where that is not known."""
     kept = _kept(environ).get(path)
-    if not isinstance(kept, dict) or not isinstance(kept.get("before"), (str, type(None))):
+    before = kept.get("before") if isinstance(kept, dict) else 0
+    if not isinstance(kept, dict) or not (before is None or (isinstance(before, str) and _is_text(before))):
         return None
-    return Before(kept["before"], kept.get("after") == _hash(text))
+    return Before(before, kept.get("after") == _hash(text))
+
+
+def _is_text(text: str) -> bool:
+    """Return whether a file can hold a text: half a surrogate has no place in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _keep(path: str, before: Before, after: str, environ: Mapping[str, str]) -> None:
@@ -265,7 +276,7 @@ def _forget(path: str, environ: Mapping[str, str]) -> None:
 
 
 def _hash(text: str | None) -> str:
-    return hashlib.sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _kept(environ: Mapping[str, str]) -> dict[str, Any]:
