@@ -259,6 +259,15 @@ def test_the_report_has_what_is_used_and_what_remains_of_each_limit(environ: dic
     assert report(environ, "t", "bob", NOW)["usage"]["session"]["requests"] == 2
 
 
+def test_before_the_first_session_the_limit_of_a_session_is_shown_unused(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+    configuration(environ).write_text('{"context": {"session_tokens": 1000}}')
+    assert main.main(["budget"], environ) == 0
+    shown = capsys.readouterr().out
+    assert "0 of 1,000 tokens" in shown
+    assert "No limit is set" not in shown
+    assert report(environ)["usage"]["session"] is None
+
+
 def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> None:
     house = House(tmp_path)
     append(house.begin(), answer("m1"), answer("m2"))

@@ -93,6 +93,9 @@ def login_name(environ: Mapping[str, str]) -> str:
         return str(os.getuid())
 
 
+_NEXT_SESSION = "(the next session)"  # the limits of a session apply to it, of which nothing is used yet
+
+
 def report(environ: Mapping[str, str], session: str = "", user: str = "", now: float | None = None) -> dict[str, Any]:
     """Return limits and usage of a session ("": the user's newest) and a user ("": the configured one); `now`: seconds since 1970.
     DatabaseUnavailable; NoHome."""
@@ -101,7 +104,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
     user = user or config["user"] or login_name(environ)
     with open_store(environ) as store:
         session = session or next((each.session_id for each in store.by_session(user=user, most=1)), "")
-        standings = budgets.standings(store, budgets.limits_of(config), session, user, now)
+        standings = budgets.standings(store, budgets.limits_of(config), session or _NEXT_SESSION, user, now)
         return {
             "database": store.words,
             "user": user,
