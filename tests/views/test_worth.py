@@ -137,7 +137,7 @@ def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_
     for other in others:
         machine.go_on(other)
     monkeypatch.setattr(reconciling, "SETTLED_BYTES", 10)
-    assert "Not included yet: the latest of 2 sessions." in " ".join(machine.ask(here, words="stats").split())
+    assert "Not included yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
     assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
 
 

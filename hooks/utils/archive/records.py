@@ -34,7 +34,7 @@ VALUES ({", ".join("?" * len(HASHED))}, ?, ?, ?, CAST(? AS TEXT))
 
 class NewRecord:
     """A content that leaves the context. `content` is its JSON text as the transcript has it, `timestamp` when it came to be, as
-    the host writes it, `source` what `sources.source_of` says of it."""
+    the host writes it, `source` what `recovery.source_of` says of it."""
 
     __slots__ = ("content", "label", "source", "subjects", "timestamp", "tokens", "tool_use_id", "type")
 

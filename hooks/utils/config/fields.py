@@ -230,7 +230,7 @@ _MCP = {"all_projects": described("Whether tools of an agent may be asked about 
 FIELDS = {
     "enabled": setting("Whether results are tracked at all. A project file can only switch this off.", FLAG, True, OFF),
     "profile": setting(
-        "auto (also called default): a clear takes what is worth more gone than kept. spec: what has expired and is past its grace; "
+        "auto (also called default): a clear takes what is worth more cleared than kept. spec: what has expired and is past its grace; "
         "aggressive: the same with lifetimes halved (at least 1), conservative: doubled.",
         word(*ruleset.PROFILES, ruleset.DEFAULT),
         ruleset.AUTO,

@@ -128,7 +128,7 @@ class Compactions:
             return rest
 
         self._answered = note
-        saved = reclaiming.share_of_reads(site, transcript_path, made.before - made.after, now)
+        saved = reclaiming.share_of_shorter_prompts(site, transcript_path, made.before - made.after, now)
         return {"rows": made.rows, "notice": notice(made, saved)}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> Wanted | None:

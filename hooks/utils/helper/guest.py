@@ -69,8 +69,6 @@ class Guest:
         parts = []
         now = time_of_day(site.environ)
         if memory.is_used(site.home):
-            from ..state import services
-
             parts.append(services.deliver_memory(site, now))
         if site.session.get("compacted"):
             from ..reclaim import compaction_advice
@@ -163,8 +161,6 @@ class Guest:
         if not agent_id:
             site.remember(compacted=True)
             if memory.is_used(site.home):
-                from ..state import services
-
                 services.note_emptied(site)
         self.later(live.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 

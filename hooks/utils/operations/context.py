@@ -10,9 +10,9 @@ from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
 from ..state import client_reports, journal, reconciling
-from ..views import history, receipt, results
 from ..views import memory as memory_views
 from ..views import panel as views
+from ..views import receipt, results
 from . import CONTEXT, help_lines, reclaiming, switches
 from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
@@ -112,6 +112,8 @@ def _timeline(request: Request) -> Answer:
     current = request.report()
     rows = current["results"]
     data = {"session": current["session"], "calls": current["calls"], "results": rows if last is None else rows[-last:]}
+    from ..views import history
+
     return Answer(history.timeline_lines(current, last), data)
 
 

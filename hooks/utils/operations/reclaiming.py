@@ -7,8 +7,7 @@ import os
 from .. import flag_parser, text
 from ..hosts.claude_code.usage import newest_usage
 from ..policy import planning
-from ..policy.limits import share_of_clear
-from ..policy.limits import share_of_reads as share_of_fewer
+from ..policy.limits import share_of_clear, share_of_reads
 from ..reclaim import access, outlook, restoring
 from ..state import archived, client_reports, receipts, session, store
 from ..views import clear as views
@@ -163,17 +162,17 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
             call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
     _add_states(site, receipts)
     for receipt in receipts[:1]:
-        receipt["share"] = share_of_reads(site, report["transcript"], _tokens_removed(receipt), report["at"])
+        receipt["share"] = share_of_shorter_prompts(site, report["transcript"], _tokens_removed(receipt), report["at"])
     return receipts
 
 
-def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
+def share_of_shorter_prompts(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
     """Return the share of a window of the plan that so many `tokens` fewer in each prompt come to; None where that is unknown."""
     weights = client_reports.weights(site.home, now)
     newest = newest_usage(transcript_path) if weights and transcript_path else None
     if newest is None or tokens <= 0:
         return None
-    return share_of_fewer(weights, newest.model, newest.cache_ttl_s, tokens)
+    return share_of_reads(weights, newest.model, newest.cache_ttl_s, tokens)
 
 
 def _tokens_removed(receipt: Receipt) -> int:

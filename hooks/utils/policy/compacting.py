@@ -50,7 +50,7 @@ NEWEST, NEWEST_TOKENS = 4, 15_000
 
 class Compacted:
     """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
-    the results that were `made_whole`: what the door had put a reference in the place of left, so they have all of it again."""
+    the results that were `made_whole`, because what their references named had left; some of them may have left since."""
 
     __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
 

@@ -1,6 +1,6 @@
 """One plan over one conversation: what goes before the next request, what waits, what stays, and why. Pure.
 
-Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more gone than kept goes,
+Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more cleared than kept goes,
 live or expired (worth.py), once the cache is cold; while it is warm, that waits. A tier or ids force: they take live results
 too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder. Unasked the newest
 run of a thing stays where no line says how it went, because its command did other things as well.

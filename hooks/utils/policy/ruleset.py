@@ -189,7 +189,7 @@ class Ruleset:
 
     @property
     def weighs(self) -> bool:
-        """Return whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
+        """Return whether a clear takes what is worth more cleared than kept, whatever its lifetime says."""
         return self.profile == AUTO
 
     def tier_rule(self, tier: str) -> TierRule:

@@ -97,7 +97,7 @@ def answer(
     found_in: Callable[[str, bool], Findings] = findings, marked: Marked | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
-    is not understood, or nothing would change. Nothing is noted of it before it is done. `found_in`: as `outline.findings` does it;
+    is not understood, or nothing would change. Nothing is noted of it before it is done. `found_in`: as `placeholder.findings` does it;
     `marked`: the lines of this transcript, where they are known."""
     try:
         pictures = places.pictures(marked or places.Marked(transcript_path), rows)

@@ -19,7 +19,7 @@ from .. import archive
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood, content_span, content_spans
 from ..io.system import sha256
-from ..policy import messages as conversation
+from ..policy import messages
 from ..policy.estimate import estimate_tokens
 from ..policy.messages import Message, message_of, thinking_tokens
 from ..policy.placeholder import HEAD, handle_in
@@ -302,7 +302,7 @@ def pictures(marked: Marked, rows: Sequence[object]) -> Pictures:
         try:
             spans = content_spans(line)
         except NotUnderstood as error:
-            raise conversation.NotUnderstood(str(error)) from None
+            raise messages.NotUnderstood(str(error)) from None
         for id, (start, end) in spans.items():
             content = line[start:end].decode("utf-8")
             result.contents[id] = content

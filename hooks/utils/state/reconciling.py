@@ -202,9 +202,9 @@ def _value(setting: object, otherwise: int) -> int:
 
 def note_cleared(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> bool:
     """Journal the results that requests lacked; return whether there were any new ones. Two processes at the same time note them once."""
-    from ..policy.conversation import lacking_steps as cleared_in
+    from ..policy.conversation import lacking_steps
 
-    steps = cleared_in(made.conversation, editing)
+    steps = lacking_steps(made.conversation, editing)
     if not steps:
         return False
     try:
@@ -227,7 +227,7 @@ def note_cleared(paths: store.ContextFiles, made: Rebuilt, editing: Editing | No
 def is_due(site: Site, transcript_path: str) -> bool:
     """Return whether anything is booked in the main context of a session, and its transcript is not too large for a hook."""
     try:
-        return bool(transcript_path) and os.stat(transcript_path).st_size <= live.REBUILD_BYTES and _is_booked(site.paths())
+        return live.is_small(transcript_path) and _is_booked(site.paths())
     except (OSError, ValueError):
         return False
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .live import Site
 
     class Marked(TypedDict):
-        """How many things of a project are marked (`by` whom), the ids of the first NAMED, when (seconds) the first is deleted."""
+        """How many things of a project are marked (`by` whom), the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
 
         project: str
         by: str

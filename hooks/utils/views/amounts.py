@@ -261,7 +261,7 @@ def ledger_notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
 
 def uncounted_note(sessions: int, more: str = "Ask again to include more.") -> list[text.Line]:
     """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
-    return text.wrap(f"Not included yet: the latest of {text.counted(sessions, 'session')}. {more}")
+    return text.wrap(f"Not included yet: what {text.counted(sessions, 'session')} did lately. {more}")
 
 
 def usd(dollars: float | None, signed: bool = False) -> str:

@@ -88,11 +88,11 @@ def _held_back(plan: Plan) -> dict[str, Sums]:
     return held
 
 
-def _is_named(result: Result, request: Selection) -> bool:
+def _is_named(result: Result, selection: Selection) -> bool:
     """Return whether the user means a result by its id, its tier or a path."""
-    if request.pattern:
-        return matches(result, request.pattern)
-    return result.id in request.ids or result.tier == request.tier
+    if selection.pattern:
+        return matches(result, selection.pattern)
+    return result.id in selection.ids or result.tier == selection.tier
 
 
 def clear_lines(clear: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:

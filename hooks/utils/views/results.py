@@ -135,7 +135,7 @@ def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: 
 
 # Why a result goes or stays, as a sentence.
 _REASONS = {
-    "worth": "it is worth more gone than kept",
+    "worth": "it is worth more cleared than kept",
     "expired": "it has expired and was not used lately",
     "asked": "you asked for it",
     "waits": "writing the prompt again costs more while the cache is warm",

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.ruleset import Ruleset
 
-    from .catalog import Known
     from .sessions import Light
     from .shapes import SessionRow
 

@@ -254,7 +254,7 @@ _WHY = "held in the dashboard"  # where no reason is given
 
 
 def offered_for_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Offer]:
-    """Return the operations that are offered on a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
+    """Return the operations that are offered on a whole session. `warmth`: whether its cache is kept warm (operations/switches.py)."""
     if known.recorded:
         return []  # nothing of the session is ours
     offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []

@@ -213,7 +213,7 @@ def _made_at(name: str) -> float | None:
 
 # --- the folder ---------------------------------------------------------------------------------------------------------------------------
 
-_CHECK = "memory"  # of the check
+_CHECK = "memory"  # the name of doctor's check
 _OURS = ("memory", "memory-learn")  # in the log of hooks
 
 

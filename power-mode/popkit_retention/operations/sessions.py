@@ -15,7 +15,7 @@ from hooks.utils.io import files
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean, listed
 
-from ..parallel import Where, find, is_remote, read_list
+from ..parallel import Unavailable, Where, find, is_remote, read_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _LOOKED_INTO = 50
 
 
 class NoSession(Exception):
-    """A session does not exist, a file is not one, or the sessions cannot be read as requested; the message says which, and what to do."""
+    """A session does not exist, a file is not one, or the words contradict each other; the message says which, and what to do."""
 
 
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
@@ -261,14 +261,14 @@ def where_of(flags: Mapping[str, Any]) -> Where:
 
 def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     """Make packages beyond Python importable where these words need them, by starting this command again in the interpreter that has them,
-    if need be. NoSession where none has."""
+    if need be. Unavailable where none has."""
     from .. import extras
 
     needed = [name for name in ("scheduler", "parquet") if name in flags]
     remote = next((path for path in paths if is_remote(path)), "")
     if (needed or remote) and not extras.enter(EXTRA, environ):
         what = f"--{needed[0]}" if needed else text.cut(text.clean(remote), 60)
-        raise NoSession(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
+        raise Unavailable(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
 
 
 class LeftOut:

@@ -77,10 +77,10 @@ TOOLS = tools.Tools(
     },
     TOOL_TIERS,
     (
-        "file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path",
+        "file_path", "filePath", "notebook_path", "command", "pattern", "url", "query", "description", "path",
         "skill", "bash_id", "shell_id", "task_id",
     ),
-    _READ,
+    (*_READ, "filePath"),
 )  # fmt: skip
 
 

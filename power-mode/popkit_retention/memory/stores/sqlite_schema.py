@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from sqlite3 import Connection
 
-    from ..items import Item
-
 APPLICATION_ID = 0x506F704D  # "PopM"
 
 # In the order of ids, in which items are scanned and changed; `seq` is the item's number in the index of words.
