@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -44,6 +45,7 @@ def alone(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # while all tests are loaded: nothing of them is garbage, and looking for some takes a third of the time
     # In the background of a script Ctrl-C is ignored, also by whatever is started here, where tests end things by it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -52,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.addaudithook(alone)
     # No example is too slow: that would be a time, and the machine may be busy.
     leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    settings.register_profile("any time", max_examples=examples(40, 100), deadline=None, suppress_health_check=leave)
+    settings.register_profile("any time", max_examples=examples(25, 100), deadline=None, suppress_health_check=leave)
     settings.load_profile("any time")
 
 
@@ -74,6 +76,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what is loaded stays
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
