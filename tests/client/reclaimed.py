@@ -187,9 +187,10 @@ class Watched:
         return sorted(line for line in self.lines - now if b'"tool_result"' not in line)
 
     def _watch(self) -> None:
-        size = -1
+        known = ()
         while not self._over.wait(0.004):
-            data = self.path.read_bytes()
-            if len(data) != size:
-                size = len(data)
+            there = self.path.stat()
+            if known != (there.st_ino, there.st_size):
+                known = (there.st_ino, there.st_size)
+                data = self.path.read_bytes()
                 self.lines.update(data[: data.rfind(b"\n") + 1].splitlines())

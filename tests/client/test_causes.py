@@ -49,7 +49,6 @@ from .prompt_cache import CachingApi
 from .scripted_api import SUMMARY, call, say, thought
 from .terminal import ESCAPE, ClientTerminal
 from .test_harness import JOB, MCP_SERVER
-from .test_mod import ROOT
 
 OTHER, DROPS_THINKING = "claude-opus-4-6", "claude-sonnet-4-5-20250929"
 STAMP = re.compile(r'(?<="timestamp":")[^"Z]+(?=Z")')
@@ -227,14 +226,15 @@ def test_what_happened_between_two_requests_of_the_oldest_client_is_the_cause(ol
 def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, installs.Installed], tmp_path: Path):
     with CachingApi({"slow": [call(("Bash", {"command": "sleep 60"}))], "on": [say("on it goes")]}) as api:
         home = ClientHome(tmp_path, clients["oldest"], api.url)
-        with ClientTerminal(home, plugin_dir=ROOT) as terminal:
+        with ClientTerminal(home) as terminal:
             terminal.wait_ready()
             terminal.send("go [[SCRIPT:slow]]")
             terminal.wait("sleep 60")
             terminal.press(ESCAPE)
             terminal.wait("Interrupted")
             api.cache.forget()
-            terminal.turn(ON, "on it goes")
+            terminal.ask(ON, lambda shown: "on it goes" in shown)
+            terminal.wait_idle()
         (transcript,) = (home.config / "projects").glob("*/*.jsonl")
         assert losses_of(transcript) == [(INTERRUPTION, "")]
 
