@@ -159,8 +159,7 @@ def begun(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
 @pytest.fixture
 def newest(begun: Kept) -> Session:
     """As it was after the first prompt."""
-    begun.as_it_was()
-    return begun.played.as_it_began()
+    return begun.as_it_was().as_it_began()
 
 
 @pytest.fixture

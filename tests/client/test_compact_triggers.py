@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,15 +18,15 @@ from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
 from hooks.utils.state import sockets
 from tests.patience import until
 
-from .client import ClientHome, Run
+from .client import ClientHome
 from .compacted import READ, RUN, Compacted, Worked, boundaries, good, tell, toasts, words, work
 from .installs import Installed
 from .kept import Kept, kept
+from .plugin_copy import copied
 from .probe import Probe, probe_hook
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ClientTerminal
-from .test_mod import copied
 
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
 # The client writes a summary beforehand where a flag says so that its maker hands out, and that it keeps in its configuration. It begins
@@ -56,8 +56,7 @@ def kept_work(clients: dict[str, Installed]) -> Iterator[Kept]:
 @pytest.fixture
 def worked(kept_work: Kept) -> Worked:
     """As it was when it had been played."""
-    kept_work.as_it_was()
-    return kept_work.played
+    return kept_work.as_it_was()
 
 
 def last_before(api: ScriptedApi, script: str, step: int) -> tuple[Recorded, Recorded]:
@@ -129,13 +128,13 @@ def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_mi
 
 
 @pytest.mark.slow
-def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(world: Compacted):
-    done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"])
+def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(worked: Worked):
+    world = worked.world
+    done = world.play(["/compact keep the plan", "now [[SCRIPT:talk]]"], worked.session_id)
     (summary,) = world.api.of_kind("summary")
-    (before, *_) = [turn for turn in reversed(world.api.turns()) if "toolu_rest_2_" in turn.text]
-    tell("with words", before, summary)
+    tell("with words", worked.last, summary)
     assert "keep the plan" in summary.text
-    assert set(placeholders(summary.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
+    assert set(placeholders(summary.tool_results())) >= {RUN, READ}
     assert "It was" not in summary.text
     after = world.api.turns()[-1]
     assert "Scripted summary" in after.text
@@ -166,9 +165,10 @@ def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_ne
 
 
 @pytest.mark.slow
-def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
+def test_switched_off_the_clients_own_compaction_runs_as_ever(worked: Worked):
+    world = worked.world
     world.configure(compact="off")
-    done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact", "now [[SCRIPT:talk]]"])
+    done = world.play(["/compact", "now [[SCRIPT:talk]]"], worked.session_id)
     (summary,) = world.api.of_kind("summary")
     assert not placeholders(summary.tool_results())
     assert world.api.turns()[-1].text.count("Tool results from before the summary are archived") == 1
@@ -177,52 +177,40 @@ def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
     assert world.errors() == ""
 
 
-class Growing:
-    """A conversation of which the client writes a summary beforehand, if nobody keeps it from that."""
+def lasting(world: Compacted, script: str, ended: Callable[[], object], what: str) -> str:
+    """Return a prompt whose script has the window half full, and lasts up to the moment that `ended` is true of."""
+    end = world.home.work / script
+    world.api.scripts[script] = [
+        call(("Bash", {"command": "echo grown"}), cache_read_input_tokens=120_000),
+        call(("Bash", {"command": f"until [ -e {end} ]; do sleep .1; done"}), cache_read_input_tokens=120_000),
+        say("grown"),
+    ]
 
-    def __init__(self, world: Compacted):
-        self.world = world
-        self.log = world.home.root / "debug.txt"
-        configuration = world.home.config / ".claude.json"
-        configuration.write_text(json.dumps({**json.loads(configuration.read_text()), **PRECOMPUTES}))
-        world.home.extra_env |= KEEPS_FLAGS
+    def wait() -> None:
+        try:
+            until(ended, what)
+        finally:
+            end.touch()
 
-    def play(self, prompts: Iterable[str]) -> Run:
-        done = self.world.play(prompts, extra=[*EARLY, "--debug-file", str(self.log)])
-        assert done.results[-1]["result"] == "grown"
-        return done
-
-    def until(self, script: str, ended: Callable[[], object], what: str) -> str:
-        """A prompt whose last call lasts up to the moment that `ended` is true of."""
-        end = self.world.home.work / script
-        self.world.api.scripts[script] = [
-            call(("Bash", {"command": "echo grown"}), cache_read_input_tokens=120_000),
-            call(("Bash", {"command": f"until [ -e {end} ]; do sleep .1; done"}), cache_read_input_tokens=120_000),
-            say("grown"),
-        ]
-
-        def wait() -> None:
-            try:
-                until(ended, what)
-            finally:
-                end.touch()
-
-        threading.Thread(target=wait, daemon=True).start()
-        return f"grow [[SCRIPT:{script}]]"
+    threading.Thread(target=wait, daemon=True).start()
+    return f"grow [[SCRIPT:{script}]]"
 
 
 def test_a_summary_is_written_beforehand_only_where_ours_will_not_answer(world: Compacted):
-    growing = Growing(world)
+    configuration, log = world.home.config / ".claude.json", world.home.root / "debug.txt"
+    configuration.write_text(json.dumps({**json.loads(configuration.read_text()), **PRECOMPUTES}))
+    world.home.extra_env |= KEEPS_FLAGS
     skipped = "precomputed compact: skipped (main, PopKit answers the compaction when it comes)"
 
     def prompts():
         yield "now [[SCRIPT:talk]]"
-        yield growing.until("skips", lambda: growing.log.exists() and skipped in growing.log.read_text(), "the summary to be skipped")
+        yield lasting(world, "skips", lambda: log.exists() and skipped in log.read_text(), "the summary to be skipped")
         assert {request.kind for request in world.api.requests} == {"turn"}
         world.configure(compact="off")
-        yield growing.until("writes", lambda: world.api.of_kind("summary"), "a summary")
+        yield lasting(world, "writes", lambda: world.api.of_kind("summary"), "a summary")
 
-    done = growing.play(prompts())
+    done = world.play(prompts(), extra=[*EARLY, "--debug-file", str(log)])
+    assert [answered["result"] for answered in done.results] == ["just talking", "grown", "grown"]
     assert world.api.of_kind("summary")
     assert boundaries(done) == []
     assert world.agrees(done.session_id)

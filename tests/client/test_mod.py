@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -24,10 +23,9 @@ from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 from . import installs
 from .client import ClientHome, Run
 from .kept import Kept, kept
+from .plugin_copy import ROOT, copied
 from .scripted_api import Recorded, ScriptedApi, Step, call, say
 
-ROOT = Path(__file__).resolve().parents[2]
-PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
@@ -156,17 +154,6 @@ def _plain(block: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def copied(folder: Path) -> Path:
-    """The plugin as it is installed, with the byte code of its modules, which then need not be compiled again; a pack names its sources."""
-    for name in PLUGIN:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("*.pack*", "*.pyc.*"))
-        else:
-            shutil.copy(source, folder / name)
-    return folder
-
-
 def plugin_says(home: ClientHome, *words: str) -> str:
     """What `claude plugin WORDS` prints; it must succeed."""
     done = subprocess.run([home.installed.executable, "plugin", *words], env=home.env(), capture_output=True, text=True, check=False)
@@ -191,10 +178,10 @@ def played(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
 @pytest.fixture
 def day(played: Kept, clients: dict[str, installs.Installed]) -> Session:
     """That day as it was when it had been played, in the newest client."""
-    played.as_it_was()
-    played.home.installed = clients["newest"]
-    del played.played.runs[1:]
-    return played.played
+    session = played.as_it_was()
+    session.home.installed = clients["newest"]
+    del session.runs[1:]
+    return session
 
 
 @pytest.fixture

@@ -61,9 +61,7 @@ def session_of(clients: dict[str, Installed]) -> Iterator[Callable[[str], Kept]]
 @pytest.fixture
 def ran(session_of: Callable[[str], Kept], client_version: str) -> Ran:
     """As it was when it had been played."""
-    session = session_of(client_version)
-    session.as_it_was()
-    return session.played
+    return session_of(client_version).as_it_was()
 
 
 def run(world: Reclaimed, prompt: str | list, resume: str | None = None, **more):
