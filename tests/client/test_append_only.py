@@ -81,15 +81,12 @@ class Long:
         return re.sub(r"agentId: \w+|'a[0-9a-f]{16}'|subagent_tokens: \d+|duration_ms: \d+", "AGENT", part)
 
 
-def play(installed: installs.Installed, folder: Path, api: ScriptedApi, plugin: Path | None, *, half: bool, night: bool = True) -> Long:
+def play(installed: installs.Installed, folder: Path, api: ScriptedApi, plugin: Path | None, *, half: bool = False) -> Long:
     """The day in one process, and the night in another that resumes it."""
-    day = long_day.half_a_day() if half else long_day.whole_day()
-    if not night:
-        del day.scripts["night"]
-    made = laid_out(installed, folder, api, day)
+    made = laid_out(installed, folder, api, long_day.half_a_day() if half else long_day.whole_day())
     run = made.home.run_headless(HALF_A_DAY if half else DAY, plugin_dir=plugin)
     assert run.returncode == 0, run.stderr
-    assert not night or made.home.run_headless("go [[SCRIPT:night]]", plugin_dir=plugin, resume=run.session_id).returncode == 0
+    assert made.home.run_headless("go [[SCRIPT:night]]", plugin_dir=plugin, resume=run.session_id).returncode == 0
     return made
 
 
@@ -113,9 +110,9 @@ def is_slow(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="module")
 def without(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory, is_slow: bool) -> Iterator[Long]:
-    """The newest client, without PopKit; what it makes of a resumed session only if there is time."""
+    """The newest client, without PopKit."""
     with ScriptedApi() as api:
-        yield play(clients["newest"], tmp_path_factory.mktemp("without"), api, None, half=not is_slow, night=is_slow)
+        yield play(clients["newest"], tmp_path_factory.mktemp("without"), api, None, half=not is_slow)
 
 
 @pytest.fixture(scope="module")
@@ -325,7 +322,7 @@ def strays(session: Long) -> set[str]:
     found = {part for request in session.api.requests for part in parts(request.body)}
     for known in (AT_COMPACTION, INVOKED, NOISE, CALLED, WAY_BACK):
         found = {known.sub("", part) for part in found}
-    return {part[max(0, said.start() - 150) : said.end() + 150] for part in found for said in OURS.finditer(part)}
+    return {part[max(0, hit.start() - 150) : hit.end() + 150] for part in found for hit in OURS.finditer(part)}
 
 
 # --- what it is for --------------------------------------------------------------------------------------------------------------
