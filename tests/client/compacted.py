@@ -50,6 +50,8 @@ SCRIPTS = {
         call(("Bash", {"command": "rm count; npm test"})),
         call(("Write", {"file_path": "{work}/count", "content": "2"})),
         call(("Bash", {"command": "npm test"})),
+        # With fewer, too much is in use for a second compaction without a model.
+        *(call(("Bash", {"command": f"echo {number}"})) for number in range(6)),
         say("ran again"),
     ],
 }

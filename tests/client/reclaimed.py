@@ -43,6 +43,13 @@ SCRIPTS = {
         call(("Bash", {"command": "npm test"})),
         say("ran twice"),
     ],
+    "edit": [
+        call(("Read", EXCERPT)),
+        call(("Bash", {"command": "npm test"})),
+        call(("Read", {"file_path": LIST})),
+        call(("Edit", EDIT)),
+        say("the list is edited"),
+    ],
     "look": [call(("Read", {"file_path": LIST}), ("Read", EXCERPT)), say("looked again")],
     "talk": [say("just talking")],
 }

@@ -16,23 +16,7 @@ from tests.patience import until
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
-from .reclaimed import (
-    EDIT,
-    EXCERPT,
-    LATE_RUN,
-    LIST,
-    READ,
-    RUN,
-    Reclaimed,
-    Watched,
-    blocks,
-    changed,
-    kinds,
-    placeholders,
-    plain,
-    result,
-    whole,
-)  # fmt: skip
+from .reclaimed import EXCERPT, LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ESCAPE, ClientTerminal
 
@@ -294,13 +278,6 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
 
 def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(window: Story):
     world, terminal = window.world, window.terminal
-    world.api.scripts["edit"] = [
-        call(("Read", EXCERPT)),
-        call(("Bash", {"command": "npm test"})),
-        call(("Read", {"file_path": LIST})),
-        call(("Edit", EDIT)),
-        say("the list is edited"),
-    ]
     terminal.turn("go [[SCRIPT:edit]]", "the list is edited")
     terminal.send("/compact keep the plan")
     terminal.wait(lambda _: world.api.of_kind("summary"))
