@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from . import installs
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
+from .plugin_copy import copied
 from .probe import Probe
 from .scripted_api import ScriptedApi
 
@@ -40,11 +40,7 @@ def installed(clients: dict[str, installs.Installed], client_version: str) -> in
 @pytest.fixture(scope="session")
 def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin without code inside the client, as in those that know none: a clear changes the transcript, and /resume loads it."""
-    root = Path(__file__).resolve().parents[2]
-    copy = tmp_path_factory.mktemp("hooks_alone")
-    for name in (".claude-plugin", "bin", "commands", "hooks", "power-mode"):
-        shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(root / "retention-config.json", copy)
+    copy = copied(tmp_path_factory.mktemp("hooks_alone"))
     hooks = copy / "hooks" / "hooks.json"
     told = json.loads(hooks.read_text())
     del told["modules"]

@@ -32,14 +32,16 @@ class Kept:
         self._wait_for_helpers()
         _copy(home.root, self._copy)
 
-    def as_it_was(self) -> None:
-        """Puts files with their times, scripts and environment back; no request was made yet. What a test left stays beside it."""
+    def as_it_was(self) -> Any:
+        """Put files with their times, scripts and environment back, and return what was played; no request was made yet. What a test left
+        stays beside it."""
         self._wait_for_helpers()
         self.home.root.rename(self.home.root.with_name(f"used-{next(self._used)}"))
         _copy(self._copy, self.home.root)
         self.home.extra_env = dict(self._env)
         self.api.scripts = dict(self._scripts)
         self.api.clear()
+        return self.played
 
     def _wait_for_helpers(self) -> None:
         """They write until they have ended, which is a little after their client."""

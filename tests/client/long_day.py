@@ -36,6 +36,8 @@ MODULES = {
     "indents": "tabnanny",
     "options": "getopt",
 }
+# What subagents look into.
+AGENTS = {"left": ("matching", "bundle"), "right": ("shell", "jobs")}
 RUN_TESTS = r"""
 import pathlib, re, sys
 runs = pathlib.Path(".runs")
@@ -169,13 +171,18 @@ def agent(script: str) -> Call:
 
 
 def outset(day: Script) -> list[Step]:
-    """15 calls: what the morning begins with."""
-    _set_out(day)
+    """8 calls: a bug in the lexer."""
+    day.read("lexer")
+    day.read("console", "jobs")
+    day.sh("python3 run_tests.py")
+    day.edit("lexer", 0.45)
+    day.part("lexer", 0.15, 0.8)
+    day.edit("lexer", 0.2, 0.7)
     return day.played("the outset is done")
 
 
-def _set_out(day: Script) -> None:
-    """Getting to know the project, a bug in the lexer, two subagents."""
+def morning(day: Script) -> list[Step]:
+    """40 calls: getting to know the project, a bug in the lexer, two subagents, then other files."""
     day.sh("ls -la src tests | cut -c1-10,45-", 'grep -rn "def " src')
     day.read("lexer")
     day.read("console", "jobs")
@@ -188,11 +195,6 @@ def _set_out(day: Script) -> None:
     day.part("lexer", 0.15, 0.8)
     day.edit("lexer", 0.7)
     day.do(agent("left"), agent("right"))
-
-
-def morning(day: Script) -> list[Step]:
-    """40 calls: the outset, then other files."""
-    _set_out(day)
     day.sh("python3 run_tests.py; true", "git diff")
     day.edit("tests/test_lexer.py", 0.5)
     day.sh('grep -n "class \\|raise " src/*.py')
@@ -261,8 +263,6 @@ def detour(day: Script) -> list[Step]:
     """What shows files anew and changes none."""
     day.read("jobs", "timing")
     day.read("lexer", "options")
-    day.part("timing", 0.1, 0.9)
-    day.sh('grep -rn "def " src')
     return day.played("the detour is done")
 
 
@@ -295,15 +295,15 @@ def half_a_day() -> Played:
 
 
 def some_hours() -> Played:
-    """The same with the outset instead of the morning."""
-    return _day("outset", "detour", "evening", "night")
+    """The same with the outset instead of the morning, and without subagents."""
+    return _day("outset", "detour", "evening", "night", agents={})
 
 
-def _day(*names: str) -> Played:
+def _day(*names: str, agents: dict[str, tuple[str, str]] = AGENTS) -> Played:
     parts = {"outset": outset, "morning": morning, "detour": detour, "afternoon": afternoon}
     day = Script(project())
     made = {name: parts[name](day) if name in parts else evening(day, name) for name in names}
-    return Played({**made, "left": look("matching", "bundle"), "right": look("shell", "jobs")}, day.files)
+    return Played({**made, **{name: look(*files) for name, files in agents.items()}}, day.files)
 
 
 def calls_of(steps: Iterable[Step]) -> list[Call]:

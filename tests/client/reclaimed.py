@@ -43,6 +43,13 @@ SCRIPTS = {
         call(("Bash", {"command": "npm test"})),
         say("ran twice"),
     ],
+    "edit": [
+        call(("Read", EXCERPT)),
+        call(("Bash", {"command": "npm test"})),
+        call(("Read", {"file_path": LIST})),
+        call(("Edit", EDIT)),
+        say("the list is edited"),
+    ],
     "look": [call(("Read", {"file_path": LIST}), ("Read", EXCERPT)), say("looked again")],
     "talk": [say("just talking")],
 }
@@ -187,9 +194,10 @@ class Watched:
         return sorted(line for line in self.lines - now if b'"tool_result"' not in line)
 
     def _watch(self) -> None:
-        size = -1
+        known = ()
         while not self._over.wait(0.004):
-            data = self.path.read_bytes()
-            if len(data) != size:
-                size = len(data)
+            there = self.path.stat()
+            if known != (there.st_ino, there.st_size):
+                known = (there.st_ino, there.st_size)
+                data = self.path.read_bytes()
                 self.lines.update(data[: data.rfind(b"\n") + 1].splitlines())

@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -66,7 +67,7 @@ class Recorded:
     body: dict[str, Any]
     kind: str
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The messages as one JSON string, for "is X in this request"."""
         return json.dumps(self.body.get("messages", []), ensure_ascii=False)
@@ -171,7 +172,7 @@ class ScriptedApi(Listening):
             steps = self.scripts.get(name, [])
             step = steps[played] if played < len(steps) else say(f"(no step {played} in script '{name}')")
         number = next(self._ids)
-        seal = sealed(body.get("messages", []))
+        seal = sealed(body.get("messages", [])) if step.thinking else ""
         thinking = [{**block, SEALS[block["type"]]: seal} for block in step.thinking]
         content: list[dict[str, Any]] = [*thinking, *([{"type": "text", "text": step.text}] if step.text else [])]
         for index, (tool, tool_input) in enumerate(step.calls):

@@ -53,7 +53,7 @@ class ClientTerminal:
         self._stream = pyte.Stream(self._screen)
         self._pending = ""
         self._pace = 1.0  # how many times longer it takes here and now
-        self._lines: list[str] | None = None  # of the screen as it stands; drawing it is slow
+        self._rows = [""] * rows  # of the screen as it was when it was last looked at
         self._child = pexpect.spawn(
             command[0],
             command[1:],
@@ -74,11 +74,12 @@ class ClientTerminal:
     def screen(self) -> list[str]:
         """The lines on the screen now, right-stripped, without the empty ones at the end."""
         self._read()
-        if self._lines is None:
-            self._lines = [line.rstrip() for line in self._screen.display]
-            while self._lines and not self._lines[-1]:
-                self._lines.pop()
-        return list(self._lines)
+        for row in self._screen.dirty:  # to draw them all is slow
+            cells = self._screen.buffer[row]
+            self._rows[row] = "".join([cells[column].data for column in range(self._screen.columns)]).rstrip()
+        self._screen.dirty.clear()
+        end = next((end for end in range(len(self._rows), 0, -1) if self._rows[end - 1]), 0)
+        return self._rows[:end]
 
     def text(self) -> str:
         """The screen as one string."""
@@ -276,7 +277,6 @@ class ClientTerminal:
         cut = unfinished.start() if unfinished else len(self._pending)
         ready, self._pending = self._pending[:cut], self._pending[cut:]
         self._stream.feed(UNKNOWN_TO_PYTE.sub("", ready))
-        self._lines = None
 
 
 def _bare(shown: str) -> str:

@@ -22,7 +22,6 @@ from .scripted_api import ScriptedApi, position, text_of
 from .terminal import ClientTerminal
 
 ROOT = Path(__file__).resolve().parents[2]
-SUBAGENTS = ("left", "right")
 DAY = ["go [[SCRIPT:morning]]", "go [[SCRIPT:afternoon]]", "/compact", "go [[SCRIPT:evening]]"]
 HALF_A_DAY = [prompt for prompt in DAY if "afternoon" not in prompt]
 # The host's own compaction tells where a thread begins anew; what one of ours leaves, test_compact.py shows.
@@ -35,7 +34,7 @@ OURS = re.compile(r"popkit|Retention status|Prompt cache (?:warm|cold)|Said once
 WAY_BACK = re.compile(r"; to see all: popkit restore [a-z2-7]{8,}\]")
 AT_COMPACTION = re.compile(
     r"Additional Instructions:\\nPopKit tracked.*|<local-command-stdout>[^<]*Compacted.*"
-    r"|SessionStart hook additional context: Tool results.*?popkit archive list`(?:\\n)*"
+    r'|SessionStart hook additional context: Tool results[^:]*:(?:\\n- (?:[^"\\]|\\[^n])*)*(?:\\n)*'
 )
 # The client's own note that a person called a command.
 CALLED = re.compile(r"<command-name>/popkit.*")
@@ -57,7 +56,12 @@ class Long:
     def threads(self) -> list[list[Body]]:
         """Every sequence of requests that go on from each other; what a rewind took back is left out."""
         kept = [request for request in self.api.requests if position(request.body.get("messages", []))[0] != "detour"]
-        return threads(kept, SUBAGENTS)
+        return threads(kept, self.subagents)
+
+    @property
+    def subagents(self) -> list[str]:
+        """The scripts that subagents played."""
+        return [name for name in long_day.AGENTS if name in self.day.scripts]
 
     def of_day(self, half: float, whole: float) -> float:
         """What holds of half a day, or of the whole one if that was played."""
@@ -130,7 +134,7 @@ def terminal(
     request: pytest.FixtureRequest, clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory, is_slow: bool
 ) -> Iterator[Long]:
     """A client in a terminal, for some hours, or half a day: a detour is taken back by a rewind, the panel is open while the work goes on,
-    the session is resumed."""
+    the session is loaded again."""
     with ScriptedApi() as api:
         day = long_day.half_a_day() if is_slow else long_day.some_hours()
         made = laid_out(clients[request.param], tmp_path_factory.mktemp("terminal"), api, day, profile="spec")
@@ -149,10 +153,8 @@ def terminal(
             screen.send("/compact")
             screen.wait("ompacted")
             screen.wait_idle()
-        [transcript] = made.home.config.glob("projects/*/*.jsonl")
-        with ClientTerminal(made.home, plugin_dir=ROOT, columns=150, resume=transcript.stem) as screen:
-            screen.wait_ready()
-            screen.wait_idle()
+            [transcript] = made.home.config.glob("projects/*/*.jsonl")
+            screen.load(transcript.stem)
             screen.ask("go [[SCRIPT:night]]", lambda shown: "the night is done" in shown)
             screen.wait_idle()
         yield made
@@ -241,8 +243,8 @@ def check_every_request(session: Long) -> None:
         assert changes(bodies, system=not session.is_oldest) == []
         compared += len(bodies) - 1
     steps = sum(len(script) for name, script in session.day.scripts.items() if name != "detour")
-    assert compared >= steps + 1 - 4, "each but the first of its thread, and the one for the summary"
-    assert [len(bodies) for bodies in session.threads()[2:]] == [6, 6]  # both subagents
+    assert compared >= steps + 1 - len(session.threads()), "each but the first of its thread, and the one for the summary"
+    assert [len(bodies) for bodies in session.threads()[2:]] == [6] * len(session.subagents)
 
 
 def test_without_popkit_every_request_begins_with_what_the_one_before_sent(without: Long):
@@ -320,7 +322,7 @@ def strays(session: Long) -> set[str]:
     found = {part for request in session.api.requests for part in parts(request.body)}
     for known in (AT_COMPACTION, INVOKED, NOISE, CALLED, WAY_BACK):
         found = {known.sub("", part) for part in found}
-    return {part[:300] for part in found if OURS.search(part)}
+    return {part[max(0, hit.start() - 150) : hit.end() + 150] for part in found for hit in OURS.finditer(part)}
 
 
 # --- what it is for --------------------------------------------------------------------------------------------------------------
@@ -344,7 +346,7 @@ def edits(body: Body) -> Iterator[tuple[str, str, str, bool]]:
 
 
 def check_edits(session: Long) -> None:
-    scripted = [made for name, steps in session.day.scripts.items() if name not in SUBAGENTS for made in calls_of(steps)]
+    scripted = [made for name, steps in session.day.scripts.items() if name not in long_day.AGENTS for made in calls_of(steps)]
     done = [edit for body in (session.last_prompt(), session.threads()[1][-1]) for edit in edits(body)]
     assert len(done) == sum(tool == "Edit" for tool, _ in scripted) >= session.of_day(5, 20)
     assert [path for path, _, _, has_failed in done if has_failed] == []

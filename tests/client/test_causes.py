@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,12 @@ from .prompt_cache import CachingApi
 from .scripted_api import SUMMARY, call, say, thought
 from .terminal import ESCAPE, ClientTerminal
 from .test_harness import JOB, MCP_SERVER
-from .test_mod import ROOT
 
 OTHER, DROPS_THINKING = "claude-opus-4-6", "claude-sonnet-4-5-20250929"
 STAMP = re.compile(r'(?<="timestamp":")[^"Z]+(?=Z")')
 LONG = "".join(f"line {number} of a file that is read once\n" for number in range(1_500))
-MANY_PARTS = [{"type": "text", "text": f"part {number} " * 40} for number in range(25)] + [{"type": "text", "text": "go [[SCRIPT:on]]"}]
+ON = "go [[SCRIPT:on]]"
+MANY_PARTS = [{"type": "text", "text": f"part {number} " * 40} for number in range(25)] + [{"type": "text", "text": ON}]
 SCRIPTS = {
     "first": [call(("Read", {"file_path": "{work}/long.txt"})), say("read")],
     "on": [say("on it goes")],
@@ -96,14 +97,38 @@ class Session:
     def transcript(self) -> Path:
         return self.home.transcript_path(self.id)
 
-    def go(self, *prompts: Any, forget: bool = False, **how: Any) -> list[tuple[str, str]]:
-        if forget:
-            self.api.cache.forget()
+    def go(self, *prompts: Any, **how: Any) -> list[tuple[str, str]]:
+        """Play prompts in one process. What is called instead of a prompt happens before the next one."""
         before = len(self.losses()) if self.id else 0
-        run = self.home.run_headless(list(prompts or ["go [[SCRIPT:on]]"]), resume=self.id or None, **how)
+        run = self.home.run_headless(self._said(prompts or [ON]), resume=self.id or None, **how)
         assert run.returncode == 0, run.stderr
         self.id = run.session_id
         return self.losses()[before:]
+
+    def _said(self, prompts: Iterable[Any]) -> Iterator[Any]:
+        for prompt in prompts:
+            if callable(prompt):
+                prompt()
+            else:
+                yield prompt
+
+    def forget(self) -> None:
+        """Lose the cache."""
+        self.api.cache.forget()
+
+    def fail_once(self) -> None:
+        """Lose the cache, and fail the next request."""
+        self.forget()
+        self.api.failing = [529]
+
+    def explains(self, reason: str) -> None:
+        """Have the API name this reason of a miss, or none."""
+        self.api.says = reason
+
+    def moves_to(self, zone: str) -> None:
+        """Begin a new day, in this time zone."""
+        self.today = time.time()
+        self.home.extra_env["TZ"] = zone
 
     def losses(self) -> list[tuple[str, str]]:
         return losses_of(self.transcript, lambda at: at < self.today)
@@ -134,8 +159,7 @@ def begun(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
 @pytest.fixture
 def newest(begun: Kept) -> Session:
     """As it was after the first prompt."""
-    begun.as_it_was()
-    return begun.played.as_it_began()
+    return begun.as_it_was().as_it_began()
 
 
 @pytest.fixture
@@ -145,49 +169,41 @@ def oldest(clients: dict[str, installs.Installed], tmp_path: Path) -> Iterator[S
 
 
 def test_what_the_newest_client_sends_otherwise_is_the_cause(newest: Session):
-    assert newest.go() == [], "a session that is taken up again finds its cache"
     assert newest.go(mcp_server=MCP_SERVER) == [(TOOLS, "demo")]
-    assert newest.go() == [], "without the server the tools are those that were cached before"
-    assert newest.go(MANY_PARTS) == [(LOOK_BACK, "")]
+    # A session that is taken up again with the tools that were cached before finds its cache.
+    assert newest.go(ON, MANY_PARTS) == [(LOOK_BACK, "")]
     assert newest.go(extra=("--effort", "low")) == [(EFFORT, "medium to low")]
     assert newest.go(extra=("--model", OTHER)) == [(MODEL, f"claude-opus-5-5 to {OTHER}")]
     assert newest.go() == [], "each model has a cache of its own"
     newest.rewrite(lambda text: text.replace("line 17 of a file", "line 18 of a file"))
-    [(cause, detail)] = newest.go()
-    assert (cause, detail.partition(" of ")[0]) == (MESSAGES, "from message 3")
     newest.api.summary = "It went well. " * 1_000
-    assert newest.go("/compact", "go [[SCRIPT:on]]") == [(COMPACTION, "")]
+    [(cause, detail), compaction] = newest.go(ON, "/compact", ON)
+    assert (cause, detail.partition(" of ")[0]) == (MESSAGES, "from message 3")
+    assert compaction == (COMPACTION, "")
 
 
 def test_in_the_newest_client_what_leaves_the_request_as_it_was_is_not_the_cause(newest: Session):
-    newest.today = time.time()
-    newest.home.extra_env["TZ"] = "Etc/GMT+12"
+    newest.moves_to("Etc/GMT+12")
     assert newest.go() == [], "that the day has changed is said at the end of the conversation"
-    newest.today = time.time()
-    newest.home.extra_env["TZ"] = "Pacific/Kiritimati"
-    assert newest.go(forget=True) == [(EARLY, "")]
-    assert newest.go("/context", "go [[SCRIPT:on]]", forget=True) == [(EARLY, "")]
+    newest.moves_to("Pacific/Kiritimati")
+    assert newest.go(newest.forget, ON, newest.forget, "/context", ON) == [(EARLY, "")] * 2
     newest.home.run_headless("go [[SCRIPT:stop]]", resume=newest.id)
     assert "[Request interrupted by user" in newest.transcript.read_text()
-    assert newest.go(forget=True) == [(EARLY, "")]
+    assert newest.go(newest.forget, ON) == [(EARLY, "")]
 
 
 def test_what_the_client_does_while_the_cache_is_lost_is_the_cause(newest: Session):
-    newest.api.failing = [529]
-    assert newest.go(forget=True) == [(ERROR, "")]
     answer = next(entry["uuid"] for entry in newest.home.transcript(newest.id) if entry["type"] == "assistant")
-    assert newest.go(forget=True, extra=("--resume-session-at", answer)) == [(REWIND, "")]
-    newest.rewrite(
-        lambda text: STAMP.sub(lambda at: (datetime.fromisoformat(at[0]) - timedelta(minutes=6)).isoformat("T", "milliseconds"), text)
-    )
-    assert newest.go(forget=True) == [(PAUSE, "")]
+    lost = newest.go(newest.forget, ON, newest.fail_once, ON, extra=("--resume-session-at", answer))
+    assert lost == [(REWIND, ""), (ERROR, "")]
+    newest.rewrite(lambda text: STAMP.sub(_six_minutes_before, text))
+    assert newest.go(newest.forget, ON) == [(PAUSE, "")]
 
 
 def test_thinking_that_nobody_asks_to_keep_is_the_cause_at_the_next_prompt(newest: Session):
-    asked = {"extra": ("--model", DROPS_THINKING)}
     newest.home.extra_env["CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"] = "1"
-    newest.go("go [[SCRIPT:thinks]]", **asked)
-    assert newest.go(**asked) == [(THINKING, "")]
+    lost = newest.go("go [[SCRIPT:thinks]]", ON, extra=("--model", DROPS_THINKING))
+    assert lost == [(MODEL, f"claude-opus-5-5 to {DROPS_THINKING}"), (THINKING, "")]
 
 
 def test_results_that_the_provider_cleared_are_the_cause(newest: Session):
@@ -198,27 +214,26 @@ def test_results_that_the_provider_cleared_are_the_cause(newest: Session):
 
 def test_what_happened_between_two_requests_of_the_oldest_client_is_the_cause(oldest: Session):
     assert oldest.go() == []
-    oldest.today = time.time()
-    oldest.home.extra_env["TZ"] = "Etc/GMT+12"
+    oldest.moves_to("Etc/GMT+12")
     assert oldest.go() == [(DATE, "")], "the prompt begins with it"
-    oldest.api.says = "system_changed"
-    assert oldest.go(extra=("--append-system-prompt", "Be kind.")) == [(SYSTEM, "")]
-    oldest.api.says = ""
-    assert oldest.go("/context", "go [[SCRIPT:on]]", extra=("--append-system-prompt", "Be kind."), forget=True) == [(COMMAND, "/context")]
-    assert oldest.go(extra=("--append-system-prompt", "Be kind."), forget=True) == [(UNKNOWN, "")]
+    oldest.explains("system_changed")
+    nothing_said = partial(oldest.explains, "")
+    told = [ON, nothing_said, oldest.forget, "/context", ON, oldest.forget, ON]
+    assert oldest.go(*told, extra=("--append-system-prompt", "Be kind.")) == [(SYSTEM, ""), (COMMAND, "/context"), (UNKNOWN, "")]
 
 
 def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, installs.Installed], tmp_path: Path):
     with CachingApi({"slow": [call(("Bash", {"command": "sleep 60"}))], "on": [say("on it goes")]}) as api:
         home = ClientHome(tmp_path, clients["oldest"], api.url)
-        with ClientTerminal(home, plugin_dir=ROOT) as terminal:
+        with ClientTerminal(home) as terminal:
             terminal.wait_ready()
             terminal.send("go [[SCRIPT:slow]]")
             terminal.wait("sleep 60")
             terminal.press(ESCAPE)
             terminal.wait("Interrupted")
             api.cache.forget()
-            terminal.turn("go [[SCRIPT:on]]", "on it goes")
+            terminal.ask(ON, lambda shown: "on it goes" in shown)
+            terminal.wait_idle()
         (transcript,) = (home.config / "projects").glob("*/*.jsonl")
         assert losses_of(transcript) == [(INTERRUPTION, "")]
 

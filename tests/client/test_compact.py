@@ -23,19 +23,18 @@ REMEMBERED = "# Project memory\n\n- tools/: count_the_lines.sh"
 REMINDED = ("Always sing while working.", "# gitStatus", "Today's date is ", "Attribution for git commits", "# Environment", REMEMBERED)
 SAID = [
     "go [[SCRIPT:work]]", "see [[SCRIPT:see]]", "and [[SCRIPT:rest]]", "now [[SCRIPT:talk]]", "look [[SCRIPT:look]]",
-    "once more [[SCRIPT:again]]", "then [[SCRIPT:talk]]", "third [[SCRIPT:again]]", "at last [[SCRIPT:talk]]",
+    "once more [[SCRIPT:again]]", "then [[SCRIPT:talk]]",
 ]  # fmt: skip
-ANSWERED = ["Two files.", "the work is done", "seen", "rested", "just talking", "looked again", "ran again", "just talking", "ran again"]
+ANSWERED = ["Two files.", "the work is done", "seen", "rested", "just talking", "looked again", "ran again", "just talking"]
 STAGES = {
     "work": "go [[SCRIPT:work]]", "see": PASTED, "rest": "and [[SCRIPT:rest]]", "1": "/compact", "after 1": "now [[SCRIPT:talk]]",
     "look": "look [[SCRIPT:look]]", "again": "once more [[SCRIPT:again]]", "2": "/compact", "after 2": "then [[SCRIPT:talk]]",
-    "third": "third [[SCRIPT:again]]", "3": "/compact", "after 3": "at last [[SCRIPT:talk]]",
 }  # fmt: skip
 
 
 @dataclass
 class Story:
-    """One session in one process, compacted three times, and others that go on from it: the last request of each stage."""
+    """One session in one process, compacted twice, and others that go on from it: the last request of each stage."""
 
     world: Compacted
     run: Run
@@ -67,22 +66,22 @@ def story(clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactor
             told.requests |= {stage: found[-1]} if found else {}
         told.agrees["running"] = world.agrees(told.id)
         told.lines = home.transcript(told.id)
-        for stage, more in {"forked": ["--fork-session"], "resumed": [], "continued": ["--continue"]}.items():
-            done = world.play("on we go [[SCRIPT:talk]]", None if stage == "continued" else told.id, extra=more)
+        for stage, resume, flag in (("continued", None, "--continue"), ("forked", told.id, "--fork-session")):
+            done = world.play("on we go [[SCRIPT:talk]]", resume, extra=[flag])
             told.requests[stage] = api.turns()[-1]
             if stage != "forked":  # its journal begins anew
                 told.agrees[stage] = world.agrees(done.session_id)
         yield told
 
 
-AFTER = {"after 1": "rest", "after 2": "again", "after 3": "third", "resumed": "after 3", "forked": "after 3", "continued": "after 3"}
+AFTER = {"after 1": "rest", "after 2": "again", "continued": "after 2", "forked": "after 2"}
 
 
 def test_no_model_is_asked_and_the_person_is_told_in_a_line(story: Story):
     assert {request.kind for request in story.world.api.requests} == {"turn"}
-    assert [entry["trigger"] for entry in boundaries(story.run)] == ["manual"] * 3
+    assert [entry["trigger"] for entry in boundaries(story.run)] == ["manual"] * 2
     print("\nfrom the event to the answer, ms:", [entry["duration_ms"] for entry in boundaries(story.run)])
-    assert len(toasts(story.run)) == 3
+    assert len(toasts(story.run)) == 2
     for told in toasts(story.run):
         print(told)
         assert told.startswith("Compacted without a model: ")
@@ -141,22 +140,22 @@ def test_thinking_does_not_survive_and_never_stands_twice(story: Story):
     assert [thinks(story.requests[stage]) for stage in AFTER] == [[]] * len(AFTER)
 
 
-@pytest.mark.parametrize("stage", ["resumed", "forked", "continued"])
+@pytest.mark.parametrize("stage", ["continued", "forked"])
 def test_a_session_that_goes_on_has_what_was_answered_and_nothing_old(story: Story, stage: str):
-    before, after = (story.requests[name].tool_results() for name in ("after 3", stage))
+    before, after = (story.requests[name].tool_results() for name in ("after 2", stage))
     assert after == before
     assert "PASS test_number_3 " not in story.requests[stage].text
 
 
 def test_the_transcript_is_whole_and_the_state_is_that_of_a_rebuild(story: Story):
     assert whole(story.lines)
-    assert story.agrees == {"running": True, "resumed": True, "continued": True}
+    assert story.agrees == {"running": True, "continued": True}
 
 
 def test_hooks_of_other_plugins_see_the_compaction_when_it_is_done(story: Story):
     assert story.probe.payloads("PreCompact") == []
-    assert len(story.probe.payloads("PostCompact")) == 3
-    assert [payload["source"] for payload in story.probe.payloads("SessionStart")][:4] == ["startup", "compact", "compact", "compact"]
+    assert len(story.probe.payloads("PostCompact")) == 2
+    assert [payload["source"] for payload in story.probe.payloads("SessionStart")][:3] == ["startup", "compact", "compact"]
 
 
 def test_no_index_is_told_where_the_placeholders_are_it(story: Story):

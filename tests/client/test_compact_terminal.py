@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from .client import ClientHome
-from .compacted import READ, RUN, Compacted, good, own_rows, tell, words
+from .compacted import READ, RUN, Compacted, good, own_rows, tell, words, work
 from .installs import Installed
+from .kept import kept
 from .reclaimed import placeholders, result, whole
-from .scripted_api import Recorded, ScriptedApi, say
+from .scripted_api import Recorded, say
 from .terminal import ESCAPE, ClientTerminal
 from .test_plugin import ROOT
 
@@ -23,10 +23,11 @@ SAID = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]"]
 
 @dataclass
 class Told:
-    """One session in one window: the last request of each stage, and what the screen shows then."""
+    """One session in one window: its last request before all, that of each stage, and what the screen shows then."""
 
     world: Compacted
     terminal: ClientTerminal
+    before: Recorded
     requests: dict[str, Recorded] = field(default_factory=dict)
     screens: dict[str, str] = field(default_factory=dict)
     agrees: dict[str, bool] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Told:
         self.agrees[stage] = self.world.agrees(self.world.session_id())
 
     def does(self, stage: str, command: str, says: str) -> None:
-        """Types a command, or gives it in a shell beside the client, and waits until its compaction is over and told, then talks."""
+        """Types a command, or gives it in a shell beside the client, and waits until its compaction is over and told."""
         before = self.done()
         if command.startswith("/"):
             self.terminal.send(command)
@@ -52,6 +53,10 @@ class Told:
             assert self.world.popkit(*command.split(), "--session", self.world.session_id()).returncode == 0
         self.screens[stage] = "\n".join(self.terminal.wait(lambda shown: says in shown and self.done() > before))
         self.terminal.wait_idle()
+
+    def shows(self, stage: str, command: str, says: str) -> None:
+        """Does it, then talks."""
+        self.does(stage, command, says)
         self.talk(stage)
 
     def put_back_in_the_pane(self) -> None:
@@ -76,37 +81,33 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    with ScriptedApi() as api:
-        home = ClientHome(tmp_path_factory.mktemp("told"), clients["newest"], api.url)
-        api.places["work"] = str(home.work)
-        world = Compacted(home, api)
-        with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=120) as terminal:  # the pane stands below
-            made = Told(world, terminal)
-            terminal.wait_ready()
-            terminal.turn(SAID[0], "the work is done")
-            terminal.turn(SAID[1], "rested")
-            made.talk("before")
-            made.does("cleared", "/popkit clear --now", CLEARED)
-            made.does("undone", "/popkit undo", BACK)
-            made.does("compacted at first", "/compact", CLEARED)
-            made.put_back_in_the_pane()
+def told(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Told]:
+    with kept(clients["newest"], work) as session:
+        worked, world = session.played, session.played.world
+        # The pane stands below.
+        with ClientTerminal(world.home, plugin_dir=ROOT, resume=worked.session_id, columns=80, rows=120) as terminal:
+            made = Told(world, terminal, worked.last)
+            terminal.wait("rested")
+            terminal.wait_idle()
+            made.shows("cleared", "/popkit clear --now", CLEARED)
+            made.shows("undone", "/popkit undo", BACK)
             made.does("compacted", "/compact", CLEARED)
-            made.handle = placeholders(made.requests["compacted"].tool_results())[RUN]
-            made.does("restored", f"/popkit restore {made.handle} --in-place", BACK)
-            made.does("cleared outside", "context clear --now", CLEARED)
+            made.put_back_in_the_pane()
+            made.shows("cleared outside", "context clear --now", CLEARED)
+            made.handle = placeholders(made.requests["cleared outside"].tool_results())[RUN]
+            made.shows("restored", f"/popkit restore {made.handle} --in-place", BACK)
             if request.config.getoption("--slow"):
                 terminal.rewind()
                 made.talk("rewound")
                 # Back over all that stands of the conversation as it was compacted last, and the row of that compaction.
                 terminal.rewind(len(words(made.requests["rewound"], "user")) + 2)
                 made.talk("before it")
-            made.lines = home.transcript(world.session_id())
+            made.lines = world.home.transcript(worked.session_id)
             yield made
 
 
 def test_a_clear_stands_at_once_in_the_same_session(told: Told):
-    tell("/popkit clear", told.requests["before"], told.requests["cleared"])
+    tell("/popkit clear", told.before, told.requests["cleared"])
     assert {RUN, READ} <= set(placeholders(told.requests["cleared"].tool_results()))
     assert told.world.api.of_kind("summary") == []
 
@@ -118,34 +119,33 @@ def test_the_person_is_told_what_came_of_it_and_never_to_resume(told: Told):
 
 
 def test_undo_gives_everything_back_in_place(told: Told):
-    before, after = told.requests["before"].tool_results(), told.requests["undone"].tool_results()
+    before, after = told.before.tool_results(), told.requests["undone"].tool_results()
     assert after == before
 
 
 def test_one_result_is_put_back_in_its_place(told: Told):
-    tell("restore --in-place", told.requests["compacted"], told.requests["restored"])
-    assert set(placeholders(told.requests["compacted"].tool_results())) - set(placeholders(told.requests["restored"].tool_results())) == {
-        RUN
-    }
-    assert result(told.requests["restored"], RUN) == result(told.requests["before"], RUN)
+    before, after = told.requests["cleared outside"], told.requests["restored"]
+    tell("restore --in-place", before, after)
+    assert set(placeholders(before.tool_results())) - set(placeholders(after.tool_results())) == {RUN}
+    assert result(told.requests["restored"], RUN) == result(told.before, RUN)
 
 
 def test_a_clear_in_a_shell_is_done_in_the_running_conversation(told: Told):
-    tell("popkit context clear", told.requests["restored"], told.requests["cleared outside"])
+    tell("popkit context clear", told.requests["undone"], told.requests["cleared outside"])
     assert RUN in placeholders(told.requests["cleared outside"].tool_results())
 
 
 @pytest.mark.slow
 def test_a_rewind_to_behind_a_compaction_has_what_was_answered(told: Told):
-    before, after = told.requests["cleared outside"], told.requests["rewound"]
+    before, after = told.requests["restored"], told.requests["rewound"]
     assert after.tool_results() == before.tool_results()
     assert words(after, "user")[:-1] == words(before, "user")[:-1]
 
 
 @pytest.mark.slow
 def test_a_rewind_to_before_a_compaction_has_what_stood_then(told: Told):
-    then, sent = told.requests["restored"], told.requests["before it"]
-    tell("rewound to before the clear", told.requests["rewound"], sent)
+    then, sent = told.requests["cleared outside"], told.requests["before it"]
+    tell("rewound to before the restore", told.requests["rewound"], sent)
     assert sent.tool_results() == then.tool_results()
     assert words(sent, "user")[:-1] == words(then, "user")[:-1]
 

@@ -18,14 +18,15 @@ from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
 from hooks.utils.state import sockets
 from tests.patience import until
 
-from .client import ClientHome, Run
-from .compacted import Compacted, boundaries, good, tell, toasts, words
+from .client import ClientHome
+from .compacted import READ, RUN, Compacted, Worked, boundaries, good, tell, toasts, words, work
 from .installs import Installed
+from .kept import Kept, kept
+from .plugin_copy import copied
 from .probe import Probe, probe_hook
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ClientTerminal
-from .test_mod import copied
 
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
 # The client writes a summary beforehand where a flag says so that its maker hands out, and that it keeps in its configuration. It begins
@@ -33,6 +34,7 @@ WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
 PRECOMPUTES = {"cachedFeatureFlags": {"tengu_sepia_moth": True}, "cachedGrowthBookFeatures": {"tengu_sepia_moth": True}}
 KEEPS_FLAGS = {"CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF": "1"}
 EARLY = ["--settings", json.dumps({"precomputeArmTokens": 50_000})]
+FULL = 8  # the step of "fill" after which the window is full
 LONG = " ".join(f"This is thing {number} of {{0}} that must never be forgotten." for number in range(400))
 
 
@@ -43,6 +45,18 @@ def world(clients: dict[str, Installed], api: ScriptedApi) -> Iterator[Compacted
         home = ClientHome(Path(folder, "home"), clients["newest"], api.url)
         api.places["work"] = str(home.work)
         yield Compacted(home, api)
+
+
+@pytest.fixture(scope="module")
+def kept_work(clients: dict[str, Installed]) -> Iterator[Kept]:
+    with kept(clients["newest"], work) as session:
+        yield session
+
+
+@pytest.fixture
+def worked(kept_work: Kept) -> Worked:
+    """As it was when it had been played."""
+    return kept_work.as_it_was()
 
 
 def last_before(api: ScriptedApi, script: str, step: int) -> tuple[Recorded, Recorded]:
@@ -60,12 +74,12 @@ def test_a_full_window_in_mid_turn_is_compacted_to_the_target_and_the_turn_goes_
     (entry,) = boundaries(done)
     assert entry["trigger"] == "auto"
     print("\nfrom the event to the answer, ms:", entry["duration_ms"], toasts(done))
-    before, after = last_before(world.api, "fill", 10)
+    before, after = last_before(world.api, "fill", FULL)
     tell("threshold in mid-turn", before, after)
     assert good(after) == []
     assert words(after, "user")[0] == "fill it [[SCRIPT:fill]]"
     assert words(after, "assistant") == ["Nearly there."]
-    assert result(after, "toolu_fill_10_0").startswith("full")
+    assert result(after, f"toolu_fill_{FULL}_0").startswith("full")
     (noted,) = world.journal(done.session_id, "compact")
     assert noted["why"] == "auto"
     assert noted["after"] <= COMPACT_LEAST_TOKENS < noted["before"]
@@ -82,7 +96,7 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
     done = world.play([*talks, "fill it [[SCRIPT:fill]]"])
     assert done.results[-1]["result"] == "filled"
     (summary,) = world.api.of_kind("summary")
-    before, after = last_before(world.api, "fill", 10)
+    before, after = last_before(world.api, "fill", FULL)
     tell("target missed, the summariser's", before, summary)
     tell("target missed", before, after)
     assert "thing 399 of one" in summary.text
@@ -91,7 +105,7 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
     assert "It was a long turn." in after.text
     assert talks[-1] in words(after, "user")
     assert words(after, "assistant")[-1] == "Nearly there."
-    assert result(after, "toolu_fill_10_0").startswith("full")
+    assert result(after, f"toolu_fill_{FULL}_0").startswith("full")
     assert world.agrees(done.session_id)
     assert world.errors() == ""
 
@@ -104,7 +118,7 @@ def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_mi
     done = world.play([prompt])
     assert done.results[-1]["result"] == "filled"
     assert {request.kind for request in world.api.requests} == {"turn"}
-    before, after = last_before(world.api, "fill", 10)
+    before, after = last_before(world.api, "fill", FULL)
     tell("too little to sum up", before, after)
     assert len(after.text) < 0.6 * len(before.text)
     assert words(after, "user")[0] == prompt
@@ -114,13 +128,13 @@ def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_mi
 
 
 @pytest.mark.slow
-def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(world: Compacted):
-    done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"])
+def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(worked: Worked):
+    world = worked.world
+    done = world.play(["/compact keep the plan", "now [[SCRIPT:talk]]"], worked.session_id)
     (summary,) = world.api.of_kind("summary")
-    (before, *_) = [turn for turn in reversed(world.api.turns()) if "toolu_rest_4_" in turn.text]
-    tell("with words", before, summary)
+    tell("with words", worked.last, summary)
     assert "keep the plan" in summary.text
-    assert set(placeholders(summary.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
+    assert set(placeholders(summary.tool_results())) >= {RUN, READ}
     assert "It was" not in summary.text
     after = world.api.turns()[-1]
     assert "Scripted summary" in after.text
@@ -128,22 +142,22 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
     assert world.errors() == ""
 
 
-def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_next_prompt(world: Compacted):
+def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_next_prompt(worked: Worked):
+    world = worked.world
     world.configure(compact_when_cold="on")
     world.home.extra_env["POPKIT_CLOCK"] = str(time.time() + 3_000)
 
     def prompts():
-        yield "go [[SCRIPT:work]]"
-        yield "and [[SCRIPT:rest]]"
-        transcripts = world.home.root.rglob
-        until(lambda: any("compact_boundary" in path.read_text() for path in transcripts("projects/*/*.jsonl")), "a compaction")
+        yield "so [[SCRIPT:talk]]"
+        transcript = world.home.transcript_path(worked.session_id)
+        until(lambda: "compact_boundary" in transcript.read_text(), "a compaction")
         yield "now [[SCRIPT:talk]]"
 
-    done = world.play(prompts())
-    before, after = world.api.turns()[-2:]
+    done = world.play(prompts(), worked.session_id)
+    before, after = world.api.turns()
     tell("cold", before, after)
     assert {request.kind for request in world.api.requests} == {"turn"}
-    assert set(placeholders(after.tool_results())) == {"toolu_work_1_0", "toolu_work_2_0"}
+    assert set(placeholders(after.tool_results())) == {RUN, READ}
     assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
     assert good(after) == []
     assert world.agrees(done.session_id)
@@ -151,9 +165,10 @@ def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_ne
 
 
 @pytest.mark.slow
-def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
+def test_switched_off_the_clients_own_compaction_runs_as_ever(worked: Worked):
+    world = worked.world
     world.configure(compact="off")
-    done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact", "now [[SCRIPT:talk]]"])
+    done = world.play(["/compact", "now [[SCRIPT:talk]]"], worked.session_id)
     (summary,) = world.api.of_kind("summary")
     assert not placeholders(summary.tool_results())
     assert world.api.turns()[-1].text.count("Tool results from before the summary are archived") == 1
@@ -162,70 +177,59 @@ def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
     assert world.errors() == ""
 
 
-class Growing:
-    """A conversation of which the client writes a summary beforehand, if nobody keeps it from that: its last call ends with `end`."""
+def lasting(world: Compacted, script: str, ended: Callable[[], object], what: str) -> str:
+    """Return a prompt whose script has the window half full, and lasts up to the moment that `ended` is true of."""
+    end = world.home.work / script
+    world.api.scripts[script] = [
+        call(("Bash", {"command": "echo grown"}), cache_read_input_tokens=120_000),
+        call(("Bash", {"command": f"until [ -e {end} ]; do sleep .1; done"}), cache_read_input_tokens=120_000),
+        say("grown"),
+    ]
 
-    def __init__(self, world: Compacted):
-        self.world = world
-        self.log = world.home.root / "debug.txt"
-        self._end = world.home.work / "end"
-        configuration = world.home.config / ".claude.json"
-        configuration.write_text(json.dumps({**json.loads(configuration.read_text()), **PRECOMPUTES}))
-        world.home.extra_env |= KEEPS_FLAGS
-        world.api.scripts["grow"] = [
-            *(call(("Bash", {"command": f"seq -f 'line %g of number {number}' 300"})) for number in range(3)),
-            call(("Bash", {"command": "echo grown"}), cache_read_input_tokens=120_000),
-            call(("Bash", {"command": f"until [ -e {self._end} ]; do sleep .1; done"}), cache_read_input_tokens=120_000),
-            say("grown"),
-        ]
+    def wait() -> None:
+        try:
+            until(ended, what)
+        finally:
+            end.touch()
 
-    def play(self, ended: Callable[[], object], what: str) -> Run:
-        """Play it up to the moment that `ended` is true of."""
-
-        def end() -> None:
-            try:
-                until(ended, what)
-            finally:
-                self._end.touch()
-
-        ending = threading.Thread(target=end, daemon=True)
-        ending.start()
-        done = self.world.play(["go [[SCRIPT:rest]]", "grow [[SCRIPT:grow]]"], extra=[*EARLY, "--debug-file", str(self.log)])
-        ending.join()
-        assert done.results[-1]["result"] == "grown"
-        return done
+    threading.Thread(target=wait, daemon=True).start()
+    return f"grow [[SCRIPT:{script}]]"
 
 
-def test_while_ours_will_answer_no_summary_is_written_beforehand(world: Compacted):
-    growing = Growing(world)
+def test_a_summary_is_written_beforehand_only_where_ours_will_not_answer(world: Compacted):
+    configuration, log = world.home.config / ".claude.json", world.home.root / "debug.txt"
+    configuration.write_text(json.dumps({**json.loads(configuration.read_text()), **PRECOMPUTES}))
+    world.home.extra_env |= KEEPS_FLAGS
     skipped = "precomputed compact: skipped (main, PopKit answers the compaction when it comes)"
-    done = growing.play(lambda: growing.log.exists() and skipped in growing.log.read_text(), "the summary to be skipped")
-    assert {request.kind for request in world.api.requests} == {"turn"}
+
+    def prompts():
+        yield "now [[SCRIPT:talk]]"
+        yield lasting(world, "skips", lambda: log.exists() and skipped in log.read_text(), "the summary to be skipped")
+        assert {request.kind for request in world.api.requests} == {"turn"}
+        world.configure(compact="off")
+        yield lasting(world, "writes", lambda: world.api.of_kind("summary"), "a summary")
+
+    done = world.play(prompts(), extra=[*EARLY, "--debug-file", str(log)])
+    assert [answered["result"] for answered in done.results] == ["just talking", "grown", "grown"]
+    assert world.api.of_kind("summary")
     assert boundaries(done) == []
     assert world.agrees(done.session_id)
     assert world.errors() == ""
 
 
-def test_switched_off_a_summary_is_written_beforehand(world: Compacted):
-    world.configure(compact="off")
-    done = Growing(world).play(lambda: world.api.of_kind("summary"), "a summary")
-    assert boundaries(done) == []
-    assert world.errors() == ""
-
-
-def test_a_subagent_that_fills_up_is_compacted_too(world: Compacted):
+def test_a_subagent_that_fills_up_is_compacted_too(worked: Worked):
+    world = worked.world
     world.home.extra_env |= WINDOW
-    world.api.scripts |= {
-        "ask": [world.agent("fill"), *world.api.scripts["rest"]],
-    }
-    done = world.play("ask [[SCRIPT:ask]]")
-    assert done.results[-1]["result"] == "rested"
+    world.api.scripts["ask"] = [world.agent("fill"), say("asked")]
+    done = world.play("ask [[SCRIPT:ask]]", worked.session_id)
+    assert done.results[-1]["result"] == "asked"
     assert {request.kind for request in world.api.requests} == {"turn"}
-    before, after = last_before(world.api, "fill", 10)
+    before, after = last_before(world.api, "fill", FULL)
     tell("subagent", before, after)
     assert len(after.text) < len(before.text) / 2
     assert good(after) == []
-    assert not placeholders(world.api.turns()[-1].tool_results()), "the main thread is as it was"
+    stood, stands = worked.last.tool_results(), world.api.turns()[-1].tool_results()
+    assert {id: stands[id] for id in stood} == stood, "the main thread is as it was"
     ((agent_id, lines),) = world.home.subagent_transcripts(done.session_id).items()
     assert whole(lines)
     assert world.stored(done.session_id, agent_id) == world.rebuilt(done.session_id, agent_id)
@@ -254,14 +258,14 @@ def answer(*given):
 
 @pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGSTOP", marks=pytest.mark.slow)])
 def test_a_helper_that_is_killed_or_hangs_while_it_answers_leaves_it_to_the_client_and_nothing_is_half_done(
-    world: Compacted, tmp_path: Path, how: str
+    worked: Worked, tmp_path: Path, how: str
 ):
-    plugin = copied(tmp_path / "popkit")
+    world, plugin = worked.world, copied(tmp_path / "popkit")
     with (plugin / "hooks" / "utils" / "reclaim" / "in_place.py").open("a") as file:
         file.write(INTERRUPTED.format(signal=how))
     waking = threading.Thread(target=wake, args=(world,), daemon=True)
     waking.start()
-    done = world.home.run_headless(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact", "now [[SCRIPT:talk]]"], plugin_dir=plugin)
+    done = world.home.run_headless(["/compact", "now [[SCRIPT:talk]]"], plugin_dir=plugin, resume=worked.session_id)
     assert done.returncode == 0
     (summary,) = world.api.of_kind("summary")
     assert not placeholders(summary.tool_results())
@@ -301,16 +305,16 @@ def answer(*given):
 """
 
 
-def test_a_hook_of_another_plugin_that_forbids_a_summary_leaves_all_as_it_was(world: Compacted, tmp_path: Path):
-    probe = Probe.with_hooks(tmp_path / "other", {"PreCompact": probe_hook()})
+def test_a_hook_of_another_plugin_that_forbids_a_summary_leaves_all_as_it_was(worked: Worked, tmp_path: Path):
+    world, probe = worked.world, Probe.with_hooks(tmp_path / "other", {"PreCompact": probe_hook()})
     probe.answer(PreCompact={"decision": "block", "reason": "not now, says the other plugin"})
     world.home.extra_env |= probe.env
-    said = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"]
-    done = world.play(said, extra=["--plugin-dir", str(probe.plugin_dir)])
+    said = ["/compact keep the plan", "now [[SCRIPT:talk]]"]
+    done = world.play(said, worked.session_id, extra=["--plugin-dir", str(probe.plugin_dir)])
     assert len(probe.payloads("PreCompact")) == 1
     assert world.api.of_kind("summary") == []
-    before, after = world.api.turns()[-2:]
-    assert {id: after.tool_results()[id] for id in before.tool_results()} == before.tool_results()
+    (after,) = world.api.turns()
+    assert after.tool_results() == worked.last.tool_results()
     assert good(after) == []
     assert toasts(done) == []
     assert [world.journal(done.session_id, event) for event in ("compact", "clear")] == [[], []]
@@ -318,25 +322,21 @@ def test_a_hook_of_another_plugin_that_forbids_a_summary_leaves_all_as_it_was(wo
     assert world.errors() == ""
 
 
-def test_what_the_person_types_while_it_is_answered_is_sent_behind_it(world: Compacted, tmp_path: Path):
-    plugin = copied(tmp_path / "popkit")
+def test_what_the_person_types_while_it_is_answered_is_sent_behind_it(worked: Worked, tmp_path: Path):
+    world, plugin, begun = worked.world, copied(tmp_path / "popkit"), tmp_path / "begun"
     with (plugin / "hooks" / "utils" / "reclaim" / "in_place.py").open("a") as file:
-        file.write(LATE.format(begun=str(tmp_path / "begun")))
-    with ClientTerminal(world.home, plugin_dir=plugin, rows=120) as terminal:
-        terminal.wait_ready()
-        terminal.turn("go [[SCRIPT:work]]", "the work is done")
-        terminal.turn("and [[SCRIPT:rest]]", "rested")
-        before = world.api.turns()[-1]
-        terminal.send("/compact")
-        until((tmp_path / "begun").exists, "the answer to begin")
+        file.write(LATE.format(begun=str(begun)))
+    with ClientTerminal(world.home, plugin_dir=plugin, resume=worked.session_id, rows=120) as terminal:
+        terminal.wait("rested")
+        terminal.wait_idle()
+        terminal.ask("/compact", lambda _shown: begun.exists())
         terminal.turn("now [[SCRIPT:talk]]", "just talking")
-        session = world.session_id()
     after = world.api.turns()[-1]
-    tell("typed while it is answered", before, after)
+    tell("typed while it is answered", worked.last, after)
     assert world.api.of_kind("summary") == []
-    assert words(after, "user") == [*words(before, "user"), "now [[SCRIPT:talk]]"]
-    assert set(placeholders(after.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
+    assert words(after, "user") == [*words(worked.last, "user"), "now [[SCRIPT:talk]]"]
+    assert set(placeholders(after.tool_results())) >= {RUN, READ}
     assert good(after) == []
-    assert len(world.journal(session, "compact")) == 1
-    assert world.agrees(session)
+    assert len(world.journal(worked.session_id, "compact")) == 1
+    assert world.agrees(worked.session_id)
     assert world.errors() == ""

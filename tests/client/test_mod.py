@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -24,10 +23,9 @@ from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 from . import installs
 from .client import ClientHome, Run
 from .kept import Kept, kept
+from .plugin_copy import ROOT, copied
 from .scripted_api import Recorded, ScriptedApi, Step, call, say
 
-ROOT = Path(__file__).resolve().parents[2]
-PLUGIN = (".claude-plugin", "README.md", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json")
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 BIG = "{work}/big.py"
 LINES = [f"value_{number} = compute({number * 7})" for number in range(1, 301)]
@@ -82,7 +80,7 @@ class Session:
     home: ClientHome
     api: ScriptedApi
     runs: list[Run] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)  # its results when a test begins to go on from it
+    turns: list[Recorded] = field(default_factory=list)  # what was sent before a test goes on from it
 
     def __post_init__(self) -> None:
         self.api.places["work"] = str(self.home.work)
@@ -91,7 +89,7 @@ class Session:
         self.popkit = self.home.config / "popkit"
         self.home.extra_env["POPKIT_DOOR_MS"] = "60000"  # the machine may be busy
 
-    def play(self, prompt: str, plugin: Path = ROOT, **more: Any) -> Run:
+    def play(self, prompt: str | list[str], plugin: Path = ROOT, **more: Any) -> Run:
         self.runs.append(self.home.run_headless(prompt, plugin_dir=plugin, resume=self.id or None, **more))
         return self.runs[-1]
 
@@ -102,7 +100,8 @@ class Session:
     def results(self) -> list[str]:
         """What the last request of the main thread shows of the results, in order, without the reminders that the client itself puts behind
         some of them for one request."""
-        return [REMINDER.sub("", result).rstrip() for result in self.api.turns()[-1].tool_results().values()]
+        last = [*self.turns, *self.api.turns()][-1]
+        return [REMINDER.sub("", result).rstrip() for result in last.tool_results().values()]
 
     def journal(self) -> list[dict[str, Any]]:
         path = self.popkit / "sessions" / self.id / "main.journal.jsonl"
@@ -155,17 +154,6 @@ def _plain(block: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def copied(folder: Path) -> Path:
-    """The plugin as it is installed."""
-    for name in PLUGIN:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder / name)
-    return folder
-
-
 def plugin_says(home: ClientHome, *words: str) -> str:
     """What `claude plugin WORDS` prints; it must succeed."""
     done = subprocess.run([home.installed.executable, "plugin", *words], env=home.env(), capture_output=True, text=True, check=False)
@@ -173,35 +161,27 @@ def plugin_says(home: ClientHome, *words: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def day(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    with ScriptedApi() as api:
-        made = Session(ClientHome(tmp_path_factory.mktemp("day"), clients["newest"], api.url), api)
-        made.play("go [[SCRIPT:day]]")
-        yield made
-
-
-def read_again(home: ClientHome, api: ScriptedApi) -> Session:
-    """Plays a session in which a file is read again and again."""
+def work(home: ClientHome, api: ScriptedApi) -> Session:
+    """A day on one file, with a subagent."""
     made = Session(home, api)
-    made.play("go [[SCRIPT:twice]]")
-    made.shown = made.results()
+    made.play("go [[SCRIPT:day]]")
+    made.turns = api.turns()
     return made
 
 
 @pytest.fixture(scope="module")
 def played(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
-    with kept(clients["newest"], read_again) as session:
+    with kept(clients["newest"], work) as session:
         yield session
 
 
 @pytest.fixture
-def twice(played: Kept, clients: dict[str, installs.Installed]) -> Session:
-    """That session as it was when it had been played, in the newest client."""
-    played.as_it_was()
-    played.home.installed = clients["newest"]
-    del played.played.runs[1:]
-    return played.played
+def day(played: Kept, clients: dict[str, installs.Installed]) -> Session:
+    """That day as it was when it had been played, in the newest client."""
+    session = played.as_it_was()
+    session.home.installed = clients["newest"]
+    del session.runs[1:]
+    return session
 
 
 @pytest.fixture
@@ -245,14 +225,14 @@ def test_an_edit_of_what_is_only_referred_to_succeeds(day: Session):
 
 
 def test_every_request_begins_with_what_the_one_before_sent(day: Session):
-    main = [turn for turn in day.api.turns() if "[[SCRIPT:day]]" in turn.text]
+    main = [turn for turn in day.turns if "[[SCRIPT:day]]" in turn.text]
     assert len(main) == 7
     for before, after in zip(main, main[1:]):
         assert sent(after)[: len(sent(before))] == sent(before)
 
 
 def test_a_subagent_has_a_door_of_its_own(day: Session):
-    agents = [turn for turn in day.api.turns() if "[[SCRIPT:job]]" in turn.text and "[[SCRIPT:day]]" not in turn.text]
+    agents = [turn for turn in day.turns if "[[SCRIPT:job]]" in turn.text and "[[SCRIPT:day]]" not in turn.text]
     [last] = [turn for turn in agents if len(turn.tool_results()) == 2]
     first, second = last.tool_results().values()
     assert not referred(first)
@@ -307,11 +287,11 @@ def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
     assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
 
 
-def test_after_a_compaction_of_the_clients_nothing_leans_on_what_is_gone(twice: Session):
-    (twice.popkit / "retention-config.json").write_text(json.dumps({"compact": "off"}))
-    twice.play("/compact")
-    twice.play("go [[SCRIPT:more]]")
-    assert not referred(twice.results()[-1])
+def test_after_a_compaction_of_the_clients_nothing_leans_on_what_is_gone(day: Session):
+    (day.popkit / "retention-config.json").write_text(json.dumps({"compact": "off"}))
+    day.play(["/compact", "go [[SCRIPT:more]]"])
+    assert day.api.of_kind("summary")
+    assert not referred(day.results()[-1])
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------------------
@@ -381,31 +361,30 @@ def test_a_helper_that_is_killed_is_started_again(newest: Session, short: str):
     assert referred(newest.results()[-1])
 
 
-def test_a_projects_own_popkit_is_never_run(newest: Session):
-    ran = newest.home.root / "ran"
-    folders = [newest.home.work / folder for folder in (".", "bin", "node_modules/.bin", ".venv/bin")]
+def test_a_projects_own_popkit_is_never_run(day: Session):
+    ran = day.home.root / "ran"
+    folders = [day.home.work / folder for folder in (".", "bin", "node_modules/.bin", ".venv/bin")]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "popkit").write_text(f"#!/bin/sh\ntouch '{ran}'\n")
         (folder / "popkit").chmod(0o755)
-    newest.home.extra_env["PATH"] = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
-    newest.play("go [[SCRIPT:twice]]")
-    newest.play("/popkit timeline")
-    assert referred(newest.results()[-1])
+    day.home.extra_env["PATH"] = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    day.play(["go [[SCRIPT:more]]", "/popkit timeline"])
+    assert referred(day.results()[-1])
     assert not ran.exists()
 
 
-def test_clients_with_and_without_modules_take_turns_in_one_session(twice: Session, clients: dict[str, installs.Installed]):
-    entered = twice.shown
-    for end, script in (("oldest", "more"), ("newest", "more"), ("oldest", "more")):
-        twice.home.installed = clients[end]
-        assert twice.play(f"go [[SCRIPT:{script}]]").returncode == 0
-        assert twice.results()[: len(entered)] == entered
-        assert referred(twice.results()[-1]) == (end == "newest")
-        entered = twice.results()
-    site = twice.site()
-    made = rebuild(str(twice.home.transcript_path(twice.id)), reconciling.journal_of(site, site.paths()), site.rules_for, twice.id)
-    assert twice.stored() == shared_facts(made.state)
+def test_clients_with_and_without_modules_take_turns_in_one_session(day: Session, clients: dict[str, installs.Installed]):
+    entered = day.results()
+    for end in ("oldest", "newest"):
+        day.home.installed = clients[end]
+        assert day.play("go [[SCRIPT:more]]").returncode == 0
+        assert day.results()[: len(entered)] == entered
+        assert referred(day.results()[-1]) == (end == "newest")
+        entered = day.results()
+    site = day.site()
+    made = rebuild(str(day.home.transcript_path(day.id)), reconciling.journal_of(site, site.paths()), site.rules_for, day.id)
+    assert day.stored() == shared_facts(made.state)
     assert made.state.index == len(entered)
 
 
@@ -431,10 +410,10 @@ def test_the_window_is_what_the_client_says(day: Session):
     assert facts["window_tokens"] == 1_000_000
 
 
-def test_the_command_answers_without_a_request(twice: Session):
-    run = twice.play("/popkit timeline", plain=True)
+def test_the_command_answers_without_a_request(day: Session):
+    run = day.play("/popkit timeline", plain=True)
     assert "Read big.py" in run.stdout
-    assert twice.api.requests == []
+    assert day.api.requests == []
 
 
 def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: Path):

@@ -16,7 +16,7 @@ from tests.patience import until
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
-from .reclaimed import LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
+from .reclaimed import EXCERPT, LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ESCAPE, ClientTerminal
 
@@ -278,7 +278,7 @@ def test_clear_at_exit_leaves_a_lean_transcript_for_the_next_resume(world: Recla
 
 def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(window: Story):
     world, terminal = window.world, window.terminal
-    terminal.turn("go [[SCRIPT:work]]", "the work is done")
+    terminal.turn("go [[SCRIPT:edit]]", "the list is edited")
     terminal.send("/compact keep the plan")
     terminal.wait(lambda _: world.api.of_kind("summary"))
     terminal.wait("ompacted")
@@ -303,8 +303,8 @@ def test_a_compaction_is_told_what_is_dead_and_gives_back_an_index(window: Story
 def test_an_excerpt_that_was_cleared_is_read_in_full_again_and_that_is_charged(window: Story):
     world, terminal = window.world, window.terminal
     world.api.scripts |= {
-        "excerpt": [call(("Read", {"file_path": "{work}/notes.txt", "offset": 3, "limit": 60})), say("an excerpt")],
-        "again": [call(("Read", {"file_path": "{work}/notes.txt", "offset": 3, "limit": 60})), say("once more")],
+        "excerpt": [call(("Read", EXCERPT)), say("an excerpt")],
+        "again": [call(("Read", EXCERPT)), say("once more")],
     }
     terminal.turn("go [[SCRIPT:excerpt]]", "an excerpt")
     session_id = world.session_id()
