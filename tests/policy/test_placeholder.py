@@ -232,7 +232,7 @@ def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: st
 # --- placeholders ------------------------------------------------------------------------------------------------------------------------
 
 HANDLES = st.text(alphabet="abcdefghijklmnopqrstuvwxyz234567", min_size=8, max_size=51)
-REASONS = st.sampled_from(sorted({*_WHY.values(), "expired", "unused for 22 calls", "unused for 100000 calls"}))
+REASONS = st.sampled_from(sorted({*_WHY.values(), "expired", "unused for 22 calls", "an explanation of more than 24 characters"}))
 NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@ ~=<>!"
 NOTICE = "[PopKit cleared Read a.ts (old). To see it: popkit restore abcd2345]"
 

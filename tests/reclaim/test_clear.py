@@ -4,11 +4,9 @@ is in test_clear_auto.py."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import _WHY, handle_in, placeholder, placeholder_tokens
+from hooks.utils.policy.placeholder import placeholder_tokens
 from tests.reclaim.shops import EXPIRED, LATELY, SESSION, Shop, Talk, assert_only_contents_changed, code, worked
 
 PRESERVED = {"asked", "failed"}
@@ -61,16 +59,6 @@ def test_nothing_goes_that_is_no_larger_than_its_placeholder(shop: Shop):
     assert "read-tiny" in shop.state().expired
 
 
-def test_what_is_cleared_already_is_not_cleared_again(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    once = shop.transcript.read_bytes()
-    prospect, done = shop.clear()
-    assert (prospect.plan.going, done) == ([], None)
-    assert shop.transcript.read_bytes() == once
-    assert shop.archive_report() == (len(EXPIRED), 1)
-
-
 def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
     before = shop.write(worked(str(shop.project)))
     prospect, done = shop.clear(dry_run=True)
@@ -84,19 +72,6 @@ def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
 
 
 # --- placeholders -----------------------------------------------------------------------------------------------------------------
-
-
-WHYS = sorted({*_WHY.values(), "expired", "an explanation of more than 24 characters"})
-
-
-@given(label=st.text(max_size=200), why=st.sampled_from(WHYS), handle=st.text("abcdefghij234567", min_size=8, max_size=9))
-def test_a_placeholder_is_at_most_40_tokens_and_116_characters_whatever_the_label(label: str, why: str, handle: str):
-    text = placeholder(label, why, handle)
-    assert len(text) <= 116
-    assert estimate_tokens(text) <= 40
-    assert text.isprintable()
-    assert handle_in(text) == handle
-    assert f"popkit restore {handle}]" in text
 
 
 def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(shop: Shop):
@@ -250,16 +225,6 @@ def test_as_data_it_tells_the_sum_and_what_went(shop: Shop, warm: bool):
     assert found["kept"]["grace"]["items"] == len(LATELY)
     assert found["session"] == SESSION
     assert (found["sum"]["pays_after"] > 14) is warm
-
-
-def test_what_leaves_is_what_the_transcript_lost(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    before = shop.state()
-    _, done = shop.clear()
-    contents = shop.contents()
-    tokens = sum(round(before.expired[id].tokens * before.calibration) - estimate_tokens(contents[id]) for id in done.handles)
-    assert done.tokens == tokens
-    assert shop.ledger()["pending_tokens"] == tokens, "until a request shows it, it is not reclaimed"
 
 
 @pytest.mark.parametrize("words", [["--tier", "nothing"], ["--id", ""], ["--id", "T999"], ["a", "b"], ["--tier", "short", "a.ts"]])

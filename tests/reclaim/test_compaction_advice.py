@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -18,27 +17,22 @@ from hooks.utils.reclaim import access, compaction_advice
 from hooks.utils.reclaim.compaction_advice import ADVICE_TOKENS, INDEX_TOKENS, advice_text, index_text
 from hooks.utils.state import reconciling, store
 from hooks.utils.state.archived import Originals
-from tests.hooks import processes
 from tests.kit.crowds import held
 from tests.reclaim.shops import STEP_S, Shop, Talk, code, worked
 
 
 def _before(shop: Shop, trigger: str = "auto") -> str:
     """What PreCompact prints."""
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    payload = {**common, "hook_event_name": "PreCompact", "trigger": trigger, "custom_instructions": ""}
-    ran = processes.run("pre-compact", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
-    assert (ran.code, ran.stderr) == (0, b"")
-    return ran.stdout.decode()
+    ran = shop.hook("pre-compact", hook_event_name="PreCompact", trigger=trigger, custom_instructions="")
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out
 
 
 def _after(shop: Shop, source: str = "compact") -> str:
     """What SessionStart adds to the conversation."""
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    payload = {**common, "hook_event_name": "SessionStart", "source": source, "model": "claude-opus-5"}
-    ran = processes.run("session-start", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
-    assert (ran.code, ran.stderr) == (0, b"")
-    return json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"] if ran.stdout else ""
+    ran = shop.hook("session-start", hook_event_name="SessionStart", source=source, model="claude-opus-5")
+    assert (ran.code, ran.err) == (0, "")
+    return ran.json["hookSpecificOutput"]["additionalContext"] if ran.stdout else ""
 
 
 def _advised(shop: Shop) -> list[dict]:
@@ -203,9 +197,7 @@ def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_pr
     _compact(shop, talk)
     assert _after(shop) == ""
     _end(locked_archive)
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    payload = {**common, "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
-    assert processes.run("context-monitor", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project))).silent
+    assert shop.hook("context-monitor", hook_event_name="UserPromptSubmit", prompt="go on").silent
     assert "lib.ts" in shop.popkit("archive", "list").out
     assert not Path(shop.site().paths().unarchived).exists()
 

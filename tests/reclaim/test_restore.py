@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -279,8 +278,7 @@ def _continue(shop: Shop, talk, there: int) -> None:
     shop.at = talk.now + 8_000
     for entry in talk.entries[there:]:
         entry["timestamp"] = "2026-10-30T10:00:00.000Z"  # after the restore
-    with shop.transcript.open("a") as file:
-        file.writelines(json.dumps(entry) + "\n" for entry in talk.entries[there:])
+    shop.goes_on(talk, there)
 
 
 def _take_back(shop: Shop, talk, there: int) -> None:
