@@ -25,11 +25,6 @@ HOSTILE = {
 }
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Remembering:
-    return Remembering(tmp_path)
-
-
 # --- on and off ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -208,10 +203,10 @@ def test_a_memory_folder_that_is_no_folder_fails_no_hook(shop: Remembering):
 
 
 @pytest.fixture
-def blocking(shop: Remembering, tmp_path: Path) -> Blocking:
+def blocking(shop: Remembering, tmp_path: Path, blocking_hooks: Path) -> Blocking:
     shop.remember()
     assert shop.begin() == SAID
-    return Blocking(shop, tmp_path)
+    return Blocking(shop, tmp_path, blocking_hooks)
 
 
 @pytest.mark.parametrize(("script", "payload"), [("session-end", payloads.session_end()), ("pre-compact", payloads.pre_compact())])

@@ -10,7 +10,7 @@ from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, Selection
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
-from tests.policy.conversing import LARGE, LONG, SURE, Conversing
+from tests.policy.conversing import LARGE, SURE, Conversing
 from tests.policy.priced import prices
 from tests.policy.test_planning import spec
 
@@ -69,19 +69,6 @@ def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately
     assert session.going(model) == ["T1", "T2", "T3"]
     long_ago, lately = (model.probability(session.result(id), session.state, TOOLS) for id in ("T2", "T64"))
     assert lately > 1.5 * long_ago
-
-
-def test_what_is_preserved_goes_unasked_never_while_it_lives():
-    session = Conversing()
-    session.read_fails("missing.py")
-    session.call("AskUserQuestion", {}, LONG)
-    for id in ("T1", "T2"):
-        session.state.live[id].tokens = 5_000
-    session.nothing(60)
-    for asked in ({}, {"now": True}, {"pattern": "**"}):
-        assert not {"T1", "T2"} & {*session.going(**asked), *session.held(cold=False, **asked)}
-        assert session.plan(**asked).decisions[1].need is None
-    assert session.why()["T1"] == "preserved"
 
 
 @pytest.mark.parametrize("now", [False, True])
