@@ -56,6 +56,11 @@ class Machine:
         env = {**self.home.env(), "PATH": str(self.bin), **more}
         return processes.run_registered(payload or payloads.bash("mkdir a"), env, shell, root)
 
+    def runs(self, *given, **more) -> None:
+        """As `run`; the hook says nothing."""
+        ran = self.run(*given, **more)
+        assert ran.silent, ran
+
     @property
     def shim_calls(self) -> int:
         return self.calls.read_text().count("called") if self.calls.exists() else 0
@@ -76,8 +81,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_slow_shim_is_asked_once(machine: Machine, shell: str):
     machine.shim(before="sleep 0.1")
     for _ in range(3):
-        ran = machine.run(shell)
-        assert ran.silent, ran
+        machine.runs(shell)
     assert machine.shim_calls == 1
     assert machine.remembered.strip() == REAL
     assert machine.index() == 3
@@ -85,7 +89,7 @@ def test_a_slow_shim_is_asked_once(machine: Machine, shell: str):
 
 def test_what_is_remembered_is_private(machine: Machine, shell: str):
     machine.shim()
-    assert machine.run(shell).silent
+    machine.runs(shell)
     assert stat.S_IMODE((machine.home.path / "interpreter").stat().st_mode) == 0o600
     assert stat.S_IMODE(machine.home.path.stat().st_mode) == 0o700
     assert not list(machine.home.path.glob("interpreter.*"))
@@ -93,12 +97,11 @@ def test_what_is_remembered_is_private(machine: Machine, shell: str):
 
 def test_an_interpreter_that_was_removed_is_looked_for_again(machine: Machine, shell: str):
     machine.shim()
-    assert machine.run(shell).silent
+    machine.runs(shell)
     for gone in ("/nonexistent/python3\n", "", "\n", str(machine.folder) + "\n", "relative\n", "python3"):
         before = machine.shim_calls
         (machine.home.path / "interpreter").write_text(gone)
-        ran = machine.run(shell)
-        assert ran.silent, (gone, ran)
+        machine.runs(shell)
         assert machine.shim_calls == before + 1
         assert machine.remembered.strip() == REAL
     assert machine.index() == 7
@@ -108,16 +111,14 @@ def test_a_folder_in_place_of_what_is_remembered_harms_nothing(machine: Machine,
     machine.shim()
     (machine.home.path / "interpreter").mkdir(parents=True)
     for _ in range(2):
-        ran = machine.run(shell)
-        assert ran.silent, ran
+        machine.runs(shell)
     assert machine.index() == 2
 
 
 def test_a_memory_that_cannot_be_read_or_written_harms_nothing(machine: Machine, shell: str):
     machine.shim()
     machine.home.path.write_text("a file where the folder should be\n")
-    ran = machine.run(shell)
-    assert ran.silent, ran
+    machine.runs(shell)
     assert machine.home.path.read_text() == "a file where the folder should be\n"
 
 
@@ -136,16 +137,14 @@ def test_without_an_interpreter_the_hook_does_nothing(machine: Machine, shell: s
     if python3 is not None:
         _program(machine.bin / "python3", python3)
     for payload in payloads.one_of_each()[:3]:
-        ran = machine.run(shell, payload)
-        assert ran.silent, ran
+        machine.runs(shell, payload)
     assert not machine.home.path.exists()
 
 
 def test_what_is_too_old_says_so_itself(machine: Machine, shell: str):
     # The real question of the launcher, put to an interpreter that takes itself for an old one.
     _program(machine.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
-    ran = machine.run(shell)
-    assert ran.silent, ran
+    machine.runs(shell)
     assert not machine.home.path.exists()
 
 
@@ -155,8 +154,7 @@ def test_odd_names_of_our_folder_are_no_problem(machine: Machine, shell: str, na
     for env in ({"POPKIT_HOME": str(machine.folder / name)}, {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": str(machine.folder / "cc" / name)},
                 {"POPKIT_HOME": "", "HOME": str(machine.folder / "home" / name)}):  # fmt: skip
         for _ in range(2):
-            ran = machine.run(shell, **env)
-            assert ran.silent, ran
+            machine.runs(shell, **env)
     homes = [machine.folder / name, machine.folder / "cc" / name / "popkit", machine.folder / "home" / name / ".claude" / "popkit"]
     assert [(home / "sessions" / SESSION / "main.state.json").exists() for home in homes] == [True] * 3
     assert [(home / "interpreter").read_text().strip() for home in homes] == [REAL] * 3
@@ -183,8 +181,7 @@ def test_odd_names_of_the_plugin_are_no_problem(machine: Machine, shell: str, na
     root = machine.folder / name
     root.symlink_to(plugin)
     for _ in range(2):
-        ran = machine.run(shell, root=root)
-        assert ran.silent, ran
+        machine.runs(shell, root=root)
     assert machine.index() == 2
     assert machine.home.failures() == []
 
@@ -198,8 +195,7 @@ def test_an_interpreter_with_an_odd_name_is_remembered_whole(machine: Machine, s
         f'echo called >> "{machine.calls}"\n[ "$3" = -c ] && {{ echo "{odd}/python3"; exit; }}\nexec "{REAL}" "$@"\n',
     )
     for _ in range(2):
-        ran = machine.run(shell)
-        assert ran.silent, ran
+        machine.runs(shell)
     assert machine.remembered == f"{odd}/python3\n"
     assert machine.shim_calls == 1
     assert machine.index() == 2
@@ -222,8 +218,7 @@ def test_of_a_virtual_environment_what_it_was_made_from_is_remembered(machine: M
     venv = _venv(project / ".venv", machine.bin)
     for path in (f"{venv}:{machine.bin}", f"{venv}:/nonexistent"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
-        ran = machine.run(shell, PATH=path, CALLS=str(machine.calls), CLAUDE_PROJECT_DIR=str(project))
-        assert ran.silent, ran
+        machine.runs(shell, PATH=path, CALLS=str(machine.calls), CLAUDE_PROJECT_DIR=str(project))
         assert machine.remembered.strip() == REAL
     assert ".venv" not in machine.calls.read_text(), "nothing of the project is started"
 
@@ -232,7 +227,7 @@ def test_a_virtual_environment_behind_a_shim_is_gone_past_too(machine: Machine, 
     venv = _venv(machine.folder / "versions" / "shop", machine.bin)
     _program(machine.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
     (machine.bin / "python").symlink_to(REAL)
-    assert machine.run(shell, CALLS=str(machine.calls)).silent
+    machine.runs(shell, CALLS=str(machine.calls))
     assert machine.remembered == f"{machine.bin}/python\n"
 
 
@@ -241,7 +236,7 @@ def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Ma
     venv = _venv(machine.folder / "shop" / ".venv", machine.bin)
     machine.home.path.mkdir()
     (machine.home.path / "interpreter").write_text(f"{venv}/python3\n")
-    assert machine.run(shell, CALLS=str(machine.calls)).silent
+    machine.runs(shell, CALLS=str(machine.calls))
     assert machine.remembered.strip() == REAL
     assert ".venv" not in machine.calls.read_text()
 
@@ -250,12 +245,12 @@ def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remember
     project = machine.folder / "shop"
     _program(project / "bin" / "python3", f'echo shop >> "{machine.calls}"\nexec "{REAL}" "$@"\n')
     machine.shim()
-    assert machine.run(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project)).silent
+    machine.runs(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
     assert machine.remembered.strip() == REAL
     assert machine.calls.read_text() == "called\n"
     shutil.rmtree(machine.home.path)
     (machine.bin / "python3").unlink()
-    assert machine.run(shell, PATH=f"{project}/bin:bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project)).silent
+    machine.runs(shell, PATH=f"{project}/bin:bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
     assert not machine.home.path.exists()
 
 
@@ -263,7 +258,7 @@ def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_not
     machine.shim()
     for project in (machine.folder, machine.folder / "no-home"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
-        assert machine.run(shell, CLAUDE_PROJECT_DIR=str(project)).silent
+        machine.runs(shell, CLAUDE_PROJECT_DIR=str(project))
         assert machine.remembered.strip() == REAL
 
 
@@ -328,8 +323,7 @@ def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machin
     file.write_text("x = 1\n")
     latin_1 = locales.latin_1(tmp_path_factory.mktemp("locales"))
     for calls, locale in enumerate((latin_1, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}), 1):
-        ran = machine.run(shell, payloads.read(str(file), "x = 1\n"), POPKIT_HOME=str(home), **locale)
-        assert ran.silent, ran
+        machine.runs(shell, payloads.read(str(file), "x = 1\n"), POPKIT_HOME=str(home), **locale)
         state = json.loads((home / "sessions" / SESSION / "main.state.json").read_text())
         assert (state["index"], list(state["watched"])) == (calls, [str(file)]), "the file was found on the disk"
     assert sorted(path.name for path in machine.folder.iterdir()) == sorted([home.name, "données", "bin", "calls"])
@@ -344,12 +338,11 @@ def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: 
     machine.shim()
     root = machine.folder / "plugin"
     shutil.copytree(plugin, root)
-    assert machine.run(shell, root=root).silent
+    machine.runs(shell, root=root)
     (root / "hooks" / "context-monitor.py").unlink()
     (root / "hooks" / "post-tool-use.py").unlink()
     for payload in (payloads.prompt("go"), payloads.bash("mkdir a"), payloads.stop()):
-        ran = machine.run(shell, payload, root=root)
-        assert ran.silent, ran
+        machine.runs(shell, payload, root=root)
 
 
 def test_a_launcher_that_was_removed_blocks_nothing(machine: Machine, which):
@@ -370,7 +363,7 @@ def test_without_the_library_the_hook_blocks_nothing(machine: Machine, shell: st
 
 def test_popkit_off_asks_for_no_interpreter(machine: Machine, shell: str):
     machine.shim()
-    assert machine.run(shell, POPKIT_OFF="1").silent
+    machine.runs(shell, POPKIT_OFF="1")
     assert machine.shim_calls == 0
     assert not machine.home.path.exists()
 

@@ -14,6 +14,7 @@ GREPS = [
     ({"pattern": "login", "path": "src"}, {"pattern": "login"}, True),
     ({"pattern": "login"}, {"pattern": "login", "path": "src"}, False),
     ({"pattern": "login", "path": "src"}, {"pattern": "login", "path": "/p/src"}, True),
+    ({"pattern": "login", "path": "srclib"}, {"pattern": "login", "path": "src"}, False),
     ({"pattern": "login", "glob": "*.ts"}, {"pattern": "login", "glob": "*.ts"}, True),
     ({"pattern": "login", "glob": "*.ts"}, {"pattern": "login", "glob": "*.js"}, False),
     ({"pattern": "login"}, {"pattern": "login", "type": "py"}, False),

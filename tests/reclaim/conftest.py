@@ -35,12 +35,18 @@ def cold(shop: Shop) -> Shop:
 
 
 @pytest.fixture
-def cleared(shop: Shop) -> Shop:
-    """A session after a clear."""
+def working(shop: Shop) -> Shop:
+    """A session with a result of every fate."""
     shop.write(worked(str(shop.project)))
-    shop.clear()
-    shop.at += 60
     return shop
+
+
+@pytest.fixture
+def cleared(working: Shop) -> Shop:
+    """A session after a clear."""
+    working.clear()
+    working.at += 60
+    return working
 
 
 @pytest.fixture

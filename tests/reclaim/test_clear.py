@@ -74,22 +74,20 @@ def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
 # --- placeholders -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    handles, contents = shop.cleared(), shop.contents()
+def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(working: Shop):
+    working.clear()
+    handles, contents = working.cleared(), working.contents()
     assert contents["read-old"] == f"[PopKit cleared Read old.ts (edited later). To see it: popkit restore {handles['read-old']}]"
     assert contents["old-test"] == f"[PopKit cleared Bash npm test (a newer one follows). To see it: popkit restore {handles['old-test']}]"
     assert contents["found"] == f"[PopKit cleared Glob **/*.ts (old). To see it: popkit restore {handles['found']}]"
     for id, handle in handles.items():
-        done = shop.popkit("restore", handle)
+        done = working.popkit("restore", handle)
         assert done.code == 0, id
 
 
-def test_what_a_placeholder_is_counted_as_is_what_it_is(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    prospect, _ = shop.clear()
-    contents, calibration = shop.contents(), prospect.made.state.calibration
+def test_what_a_placeholder_is_counted_as_is_what_it_is(working: Shop):
+    prospect, _ = working.clear()
+    contents, calibration = working.contents(), prospect.made.state.calibration
     assert {result.id for result in prospect.plan.going} == EXPIRED
     for result in prospect.plan.going:
         assert placeholder_tokens(result, calibration, prospect.made.conversation.rules) == estimate_tokens(contents[result.id])

@@ -354,13 +354,12 @@ def test_a_link_that_leads_to_no_file_is_told_and_keeps_nobody(shop: Shop, tmp_p
         assert done.code == (0 if words[0] == "uninstall" else 1), (words, done)
 
 
-def test_a_sessions_folder_that_is_a_link_is_not_written_through(shop: Shop, tmp_path: Path):
-    shop.write(worked(str(shop.project)))
+def test_a_sessions_folder_that_is_a_link_is_not_written_through(working: Shop, tmp_path: Path):
     elsewhere = tmp_path / "theirs"
     elsewhere.mkdir()
-    shop.home.mkdir(parents=True, exist_ok=True)
-    (shop.home / "sessions").mkdir(exist_ok=True)
-    (shop.home / "sessions" / SESSION).symlink_to(elsewhere)
-    done = shop.popkit("context", "clear", "--transcript", str(shop.transcript))
+    working.home.mkdir(parents=True, exist_ok=True)
+    (working.home / "sessions").mkdir(exist_ok=True)
+    (working.home / "sessions" / SESSION).symlink_to(elsewhere)
+    done = working.popkit("context", "clear", "--transcript", str(working.transcript))
     assert "Traceback" not in done.err
     assert list(elsewhere.iterdir()) == []

@@ -79,9 +79,8 @@ def test_what_is_not_there_is_an_error(cleared: Shop, word: str):
     cleared.archive_report()
 
 
-def test_before_anything_was_archived_it_says_so(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    done = shop.popkit("restore", "abcdabcd")
+def test_before_anything_was_archived_it_says_so(working: Shop):
+    done = working.popkit("restore", "abcdabcd")
     assert done.code == 1
     assert "nothing has been archived yet" in done.err
 

@@ -147,18 +147,17 @@ def test_the_original_is_kept_and_belongs_to_the_user_alone(shop: Shop):
     assert (shop.home / "archive.sqlite").stat().st_mode & 0o777 == 0o600
 
 
-def test_live_results_that_were_forced_out_live_again_after_an_undo(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    before = shop.state()
+def test_live_results_that_were_forced_out_live_again_after_an_undo(working: Shop):
+    before = working.state()
     assert before.live.keys() >= LIVE
-    shop.clear(ids=tuple(LIVE))
-    cleared = shop.state()
+    working.clear(ids=tuple(LIVE))
+    cleared = working.state()
     assert not LIVE & cleared.live.keys()
     assert all(cleared.expired[id].ended[0] == "manual" for id in LIVE)
-    shop.assert_state_follows()
-    shop.undo()
-    after = shop.state()
+    working.assert_state_follows()
+    working.undo()
+    after = working.state()
     assert after.live.keys() == before.live.keys()
     assert after.expired.keys() == before.expired.keys()
     assert after.counts.false_expirations == before.counts.false_expirations
-    shop.assert_state_follows()
+    working.assert_state_follows()

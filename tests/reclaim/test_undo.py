@@ -23,33 +23,30 @@ def test_without_a_clear_there_is_nothing_to_undo(shop: Shop):
     assert shop.transcript.read_bytes() == before
 
 
-def test_an_undo_says_what_came_back_and_how_the_client_gets_it(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    handles = shop.clear()[1].handles
-    done = shop.context("undo")
+def test_an_undo_says_what_came_back_and_how_the_client_gets_it(working: Shop):
+    handles = working.clear()[1].handles
+    done = working.context("undo")
     assert done.code == 0
     assert all(handle in done.out for handle in handles.values())
     assert f"/resume {SESSION}" in done.out
 
 
-def test_as_data_it_tells_the_same(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    prospect = shop.clear()[0]
-    found = shop.context("undo", "--json").json
+def test_as_data_it_tells_the_same(working: Shop):
+    prospect = working.clear()[0]
+    found = working.context("undo", "--json").json
     assert {row["id"] for row in found["restored"]} == EXPIRED
     assert (found["gone"], found["trouble"]) == ([], "")
     assert found["tokens"] == prospect.plan.sum.leaves
 
 
-def test_the_clear_of_another_session_stays_undone(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    other = Shop(shop.folder, shop.forks, "5e551019-0000-4000-8000-000000000002")
-    before = other.write(worked(str(shop.project), session_id=other.session_id))
+def test_the_clear_of_another_session_stays_undone(working: Shop):
+    working.clear()
+    other = Shop(working.folder, working.forks, "5e551019-0000-4000-8000-000000000002")
+    before = other.write(worked(str(working.project), session_id=other.session_id))
     with pytest.raises(Refused, match="nothing to undo"):
         other.undo()
     assert other.transcript.read_bytes() == before
-    assert set(shop.cleared()) == EXPIRED
+    assert set(working.cleared()) == EXPIRED
 
 
 def test_a_placeholder_that_the_model_repeats_is_no_placeholder(shop: Shop):
@@ -66,14 +63,13 @@ def test_a_placeholder_that_the_model_repeats_is_no_placeholder(shop: Shop):
     assert shop.cleared().keys() == {"echo"}
 
 
-def test_what_was_pruned_meanwhile_is_told_and_the_rest_comes_back(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    handles = shop.clear()[1].handles
-    forget(shop, handles["found"])
-    done = shop.context("undo")
+def test_what_was_pruned_meanwhile_is_told_and_the_rest_comes_back(working: Shop):
+    handles = working.clear()[1].handles
+    forget(working, handles["found"])
+    done = working.context("undo")
     assert "Gone for good" in done.out
-    assert set(shop.cleared()) == {"found"}
-    shop.assert_state_follows()
+    assert set(working.cleared()) == {"found"}
+    working.assert_state_follows()
 
 
 def test_an_undo_is_booked(shop: Shop):
@@ -86,12 +82,11 @@ def test_an_undo_is_booked(shop: Shop):
     assert (ledger["clears"], ledger["undone"], ledger["reclaimed_tokens"]) == (1, 1, 0)
 
 
-def test_results_that_had_expired_are_expired_again(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    before = shop.state()
-    shop.clear(now=True)
-    shop.undo()
-    after = shop.state()
+def test_results_that_had_expired_are_expired_again(working: Shop):
+    before = working.state()
+    working.clear(now=True)
+    working.undo()
+    after = working.state()
     assert after.expired.keys() == before.expired.keys()
     for id in EXPIRED | LATELY:
         assert after.expired[id].ended == before.expired[id].ended
