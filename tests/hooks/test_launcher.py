@@ -74,21 +74,27 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def bare(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_slow_shim_is_asked_once(machine: Machine, shell: str):
-    machine.shim(before="sleep 0.1")
+@pytest.fixture
+def machine(bare: Machine) -> Machine:
+    """With a shim."""
+    bare.shim()
+    return bare
+
+
+def test_a_slow_shim_is_asked_once(bare: Machine, shell: str):
+    bare.shim(before="sleep 0.1")
     for _ in range(3):
-        machine.runs(shell)
-    assert machine.shim_calls == 1
-    assert machine.remembered.strip() == REAL
-    assert machine.index() == 3
+        bare.runs(shell)
+    assert bare.shim_calls == 1
+    assert bare.remembered.strip() == REAL
+    assert bare.index() == 3
 
 
 def test_what_is_remembered_is_private(machine: Machine, shell: str):
-    machine.shim()
     machine.runs(shell)
     assert stat.S_IMODE((machine.home.path / "interpreter").stat().st_mode) == 0o600
     assert stat.S_IMODE(machine.home.path.stat().st_mode) == 0o700
@@ -96,7 +102,6 @@ def test_what_is_remembered_is_private(machine: Machine, shell: str):
 
 
 def test_an_interpreter_that_was_removed_is_looked_for_again(machine: Machine, shell: str):
-    machine.shim()
     machine.runs(shell)
     for gone in ("/nonexistent/python3\n", "", "\n", str(machine.folder) + "\n", "relative\n", "python3"):
         before = machine.shim_calls
@@ -108,7 +113,6 @@ def test_an_interpreter_that_was_removed_is_looked_for_again(machine: Machine, s
 
 
 def test_a_folder_in_place_of_what_is_remembered_harms_nothing(machine: Machine, shell: str):
-    machine.shim()
     (machine.home.path / "interpreter").mkdir(parents=True)
     for _ in range(2):
         machine.runs(shell)
@@ -116,7 +120,6 @@ def test_a_folder_in_place_of_what_is_remembered_harms_nothing(machine: Machine,
 
 
 def test_a_memory_that_cannot_be_read_or_written_harms_nothing(machine: Machine, shell: str):
-    machine.shim()
     machine.home.path.write_text("a file where the folder should be\n")
     machine.runs(shell)
     assert machine.home.path.read_text() == "a file where the folder should be\n"
@@ -133,24 +136,23 @@ def test_a_memory_that_cannot_be_read_or_written_harms_nothing(machine: Machine,
         pytest.param("echo /nonexistent/python3\n", id="one that names none"),
     ],
 )
-def test_without_an_interpreter_the_hook_does_nothing(machine: Machine, shell: str, python3: str | None):
+def test_without_an_interpreter_the_hook_does_nothing(bare: Machine, shell: str, python3: str | None):
     if python3 is not None:
-        _program(machine.bin / "python3", python3)
+        _program(bare.bin / "python3", python3)
     for payload in payloads.one_of_each()[:3]:
-        machine.runs(shell, payload)
-    assert not machine.home.path.exists()
+        bare.runs(shell, payload)
+    assert not bare.home.path.exists()
 
 
-def test_what_is_too_old_says_so_itself(machine: Machine, shell: str):
+def test_what_is_too_old_says_so_itself(bare: Machine, shell: str):
     # The real question of the launcher, put to an interpreter that takes itself for an old one.
-    _program(machine.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
-    machine.runs(shell)
-    assert not machine.home.path.exists()
+    _program(bare.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
+    bare.runs(shell)
+    assert not bare.home.path.exists()
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_of_our_folder_are_no_problem(machine: Machine, shell: str, name: str):
-    machine.shim()
     for env in ({"POPKIT_HOME": str(machine.folder / name)}, {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": str(machine.folder / "cc" / name)},
                 {"POPKIT_HOME": "", "HOME": str(machine.folder / "home" / name)}):  # fmt: skip
         for _ in range(2):
@@ -177,7 +179,6 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_of_the_plugin_are_no_problem(machine: Machine, shell: str, name: str, plugin: Path):
-    machine.shim()
     root = machine.folder / name
     root.symlink_to(plugin)
     for _ in range(2):
@@ -186,19 +187,19 @@ def test_odd_names_of_the_plugin_are_no_problem(machine: Machine, shell: str, na
     assert machine.home.failures() == []
 
 
-def test_an_interpreter_with_an_odd_name_is_remembered_whole(machine: Machine, shell: str):
-    odd = machine.folder / " with  blanks and 日本 "
+def test_an_interpreter_with_an_odd_name_is_remembered_whole(bare: Machine, shell: str):
+    odd = bare.folder / " with  blanks and 日本 "
     odd.mkdir()
     (odd / "python3").symlink_to(REAL)
     _program(
-        machine.bin / "python3",
-        f'echo called >> "{machine.calls}"\n[ "$3" = -c ] && {{ echo "{odd}/python3"; exit; }}\nexec "{REAL}" "$@"\n',
+        bare.bin / "python3",
+        f'echo called >> "{bare.calls}"\n[ "$3" = -c ] && {{ echo "{odd}/python3"; exit; }}\nexec "{REAL}" "$@"\n',
     )
     for _ in range(2):
-        machine.runs(shell)
-    assert machine.remembered == f"{odd}/python3\n"
-    assert machine.shim_calls == 1
-    assert machine.index() == 2
+        bare.runs(shell)
+    assert bare.remembered == f"{odd}/python3\n"
+    assert bare.shim_calls == 1
+    assert bare.index() == 2
 
 
 # --- whose interpreter it is ------------------------------------------------------------------------------------------------------
@@ -213,7 +214,6 @@ def _venv(folder: Path, base: Path, python: str = f'exec "{REAL}" "$@"\n') -> Pa
 
 
 def test_of_a_virtual_environment_what_it_was_made_from_is_remembered(machine: Machine, shell: str):
-    machine.shim()
     project = machine.folder / "shop"
     venv = _venv(project / ".venv", machine.bin)
     for path in (f"{venv}:{machine.bin}", f"{venv}:/nonexistent"):
@@ -223,16 +223,15 @@ def test_of_a_virtual_environment_what_it_was_made_from_is_remembered(machine: M
     assert ".venv" not in machine.calls.read_text(), "nothing of the project is started"
 
 
-def test_a_virtual_environment_behind_a_shim_is_gone_past_too(machine: Machine, shell: str):
-    venv = _venv(machine.folder / "versions" / "shop", machine.bin)
-    _program(machine.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
-    (machine.bin / "python").symlink_to(REAL)
-    machine.runs(shell, CALLS=str(machine.calls))
-    assert machine.remembered == f"{machine.bin}/python\n"
+def test_a_virtual_environment_behind_a_shim_is_gone_past_too(bare: Machine, shell: str):
+    venv = _venv(bare.folder / "versions" / "shop", bare.bin)
+    _program(bare.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
+    (bare.bin / "python").symlink_to(REAL)
+    bare.runs(shell, CALLS=str(bare.calls))
+    assert bare.remembered == f"{bare.bin}/python\n"
 
 
 def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Machine, shell: str):
-    machine.shim()
     venv = _venv(machine.folder / "shop" / ".venv", machine.bin)
     machine.home.path.mkdir()
     (machine.home.path / "interpreter").write_text(f"{venv}/python3\n")
@@ -244,7 +243,6 @@ def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Ma
 def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remembered(machine: Machine, shell: str):
     project = machine.folder / "shop"
     _program(project / "bin" / "python3", f'echo shop >> "{machine.calls}"\nexec "{REAL}" "$@"\n')
-    machine.shim()
     machine.runs(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
     assert machine.remembered.strip() == REAL
     assert machine.calls.read_text() == "called\n"
@@ -255,7 +253,6 @@ def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remember
 
 
 def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_nothing(machine: Machine, shell: str):
-    machine.shim()
     for project in (machine.folder, machine.folder / "no-home"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
         machine.runs(shell, CLAUDE_PROJECT_DIR=str(project))
@@ -271,7 +268,6 @@ def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_not
     ],
 )
 def test_when_the_start_fails_another_one_is_found(machine: Machine, shell: str, fails: str):
-    machine.shim()
     broken = _program(machine.folder / "old" / "python3", fails)
     machine.home.path.mkdir()
     (machine.home.path / "interpreter").write_text(f"{broken}\n")
@@ -287,7 +283,6 @@ def test_when_the_start_fails_another_one_is_found(machine: Machine, shell: str,
 
 
 def test_the_folder_of_ours_may_begin_with_a_tilde(machine: Machine, shell: str):
-    machine.shim()
     user = machine.folder / "user"
     work = machine.folder / "work"
     work.mkdir()
@@ -304,7 +299,6 @@ def test_the_folder_of_ours_may_begin_with_a_tilde(machine: Machine, shell: str)
 @pytest.mark.parametrize("folder", ["popkit", "./x", "../x", "~other/x", "x y"])
 def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machine, shell: str, folder: str, count):
     """By each event; with --slow each of the folders by each kind of payload."""
-    machine.shim()
     work = machine.folder / "a" / "work"
     work.mkdir(parents=True)
     env = {**machine.home.env(POPKIT_HOME=folder), "PATH": str(machine.bin)}
@@ -317,7 +311,6 @@ def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machi
 
 
 def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machine, shell: str, tmp_path_factory: pytest.TempPathFactory):
-    machine.shim()
     home, file = machine.folder / "日本 é", machine.folder / "données" / "日本.py"
     file.parent.mkdir()
     file.write_text("x = 1\n")
@@ -335,7 +328,6 @@ def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machin
 
 def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: Machine, shell: str, plugin: Path):
     # Python exits with 2 for a missing script, and the host takes 2 for "blocked": the prompt would be lost.
-    machine.shim()
     root = machine.folder / "plugin"
     shutil.copytree(plugin, root)
     machine.runs(shell, root=root)
@@ -346,13 +338,11 @@ def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: 
 
 
 def test_a_launcher_that_was_removed_blocks_nothing(machine: Machine, which):
-    machine.shim()
     ran = machine.run(which("dash"), payloads.prompt("go"), root=machine.folder / "gone")
     assert ran.code != 2, ran
 
 
 def test_without_the_library_the_hook_blocks_nothing(machine: Machine, shell: str, plugin: Path):
-    machine.shim()
     root = machine.folder / "plugin"
     shutil.copytree(plugin, root)
     shutil.rmtree(root / "hooks" / "utils")
@@ -362,19 +352,18 @@ def test_without_the_library_the_hook_blocks_nothing(machine: Machine, shell: st
 
 
 def test_popkit_off_asks_for_no_interpreter(machine: Machine, shell: str):
-    machine.shim()
     machine.runs(shell, POPKIT_OFF="1")
     assert machine.shim_calls == 0
     assert not machine.home.path.exists()
 
 
-def test_hooks_that_start_at_once_for_the_first_time_all_work(forks: Forks, machine: Machine, shell: str):
-    machine.shim(before="sleep 0.1")
-    env = {**machine.home.env(), "PATH": str(machine.bin), "CLAUDE_PLUGIN_ROOT": str(processes.ROOT)}
+def test_hooks_that_start_at_once_for_the_first_time_all_work(forks: Forks, bare: Machine, shell: str):
+    bare.shim(before="sleep 0.1")
+    env = {**bare.home.env(), "PATH": str(bare.bin), "CLAUDE_PLUGIN_ROOT": str(processes.ROOT)}
     command = processes.command_of("PostToolUse")
     works = [Program([shell, "-c", command], payloads.read(f"/home/dev/{number}.py", f"{number}\n")) for number in range(8)]
     ran = forks.run_together(works, env)
     assert [one for one in ran if not one.silent] == []
-    assert machine.home.caught_up(payloads.SESSION).index == 8
-    assert machine.remembered.strip() == REAL
-    assert not list(machine.home.path.glob("interpreter.*"))
+    assert bare.home.caught_up(payloads.SESSION).index == 8
+    assert bare.remembered.strip() == REAL
+    assert not list(bare.home.path.glob("interpreter.*"))
