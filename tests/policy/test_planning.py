@@ -98,6 +98,17 @@ def test_force_takes_live_results_and_needs_no_grace():
     assert session.why(ids=("T3", "T4")) == {"T1": "live", "T2": "live", "T3": "asked", "T4": "asked"}
 
 
+@pytest.mark.parametrize("profile", ["spec", "auto"])
+def test_what_is_pinned_never_goes_and_says_so(profile: str):
+    session = Conversing(profile=profile)
+    session.read("a.py", text=LARGE)
+    session.pin("T1")
+    session.nothing(40)
+    for asked in ({}, {"now": True}, {"tier": "medium"}, {"ids": ("T1",)}, {"pattern": "a.py"}):
+        assert "T1" not in session.going(**asked)
+        assert session.why(**asked)["T1"] == "pinned"
+
+
 def test_what_saves_hardly_more_than_its_placeholder_stays_unless_it_is_forced():
     session = spec()
     session.bash("npm test", "x" * 110)
