@@ -19,7 +19,21 @@ from hooks.utils.policy.placeholder import NAME, handle_in, possible_names
 from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
-from tests.policy.compactable import CODE, DEEDS, SHARES, WORDS, Talk, archived, assert_valid, plain, refer, standing, talked, words
+from tests.policy.compactable import (
+    CODE,
+    DEEDS,
+    SHARES,
+    WORDS,
+    Talk,
+    archived,
+    assert_valid,
+    handle_of,
+    plain,
+    refer,
+    standing,
+    talked,
+    words,
+)
 from tests.policy.conversing import NEVER, SURE
 from tests.policy.test_compacting import talk_of
 from tests.policy.test_compacting_laws import MODELS, TALKS
@@ -90,7 +104,7 @@ def test_where_the_source_stands_the_reference_does():
 
 def test_a_reference_whose_whole_nobody_has_stands_as_it_is():
     talk = referring()
-    done = talk.compact(0.3)
+    done = compacting.compact(talk.messages, talk.conversation, NEVER, 0.3, handle_of)
     assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
     assert done.made_whole == []
 
