@@ -59,6 +59,19 @@ def ids(shell: Shell) -> list[str]:
         return [*old, *archive.add_records(db, CHAIN, [new(3), new(4)], clear_at=NOW - 3_600).ids]
 
 
+@pytest.fixture
+def cold_read(shell: Shell, tmp_path: Path) -> tuple[str, Path]:
+    """A Read that is left to its file, and the file."""
+    file = tmp_path / "a.txt"
+    file.write_text("one\n")
+    read = json.dumps("     1→one\n     2→", ensure_ascii=False)
+    with shell.open() as db:
+        (id,) = archive.add_records(db, CHAIN, [new(0, content=read, source=archive.source_of(read, str(file)))]).ids
+        fill(db, 1, at=NOW)
+        archive.archive_record(db, id, hot_max=1, warm_max=1)
+    return id, file
+
+
 def _change(shell: Shell, id: str, column: str, value: object) -> None:
     with shell.open() as db:
         tamper(db, id, column, value)
@@ -172,14 +185,8 @@ def test_show_of_what_is_gone_says_so(shell: Shell, ids: list[str]) -> None:
     assert (code, json.loads(shown)["content"]) == (1, None)
 
 
-def test_show_brings_a_cold_read_back_from_its_file(shell: Shell, tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("one\n")
-    read = json.dumps("     1→one\n     2→", ensure_ascii=False)
-    with shell.open() as db:
-        (id,) = archive.add_records(db, CHAIN, [new(0, content=read, source=archive.source_of(read, str(file)))]).ids
-        fill(db, 1, at=NOW)
-        archive.archive_record(db, id, hot_max=1, warm_max=1)
+def test_show_brings_a_cold_read_back_from_its_file(shell: Shell, cold_read: tuple[str, Path]) -> None:
+    id, _ = cold_read
     code, shown, _ = shell("show", id)
     assert (code, shown.partition("\n\n")[2]) == (0, "     1→one\n     2→\n")
 
@@ -320,14 +327,8 @@ def test_a_yes_beforehand_is_not_asked_for(shell: Shell, standing: list[str]) ->
     assert json.loads(shell("list", "--json")[1])["records"] == []
 
 
-def test_verify_names_what_was_left_to_a_source_that_no_longer_has_it(shell: Shell, tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("one\n")
-    read = json.dumps("     1→one\n     2→", ensure_ascii=False)
-    with shell.open() as db:
-        (id,) = archive.add_records(db, CHAIN, [new(0, content=read, source=archive.source_of(read, str(file)))]).ids
-        fill(db, 1, at=NOW)
-        archive.archive_record(db, id, hot_max=1, warm_max=1)
+def test_verify_names_what_was_left_to_a_source_that_no_longer_has_it(shell: Shell, cold_read: tuple[str, Path]) -> None:
+    id, file = cold_read
     assert shell("verify")[0] == 0
     file.write_text("two\n")
     code, shown, _ = shell("verify")

@@ -238,7 +238,7 @@ def test_a_kill_at_any_moment_leaves_index_and_contents_at_one(forks: Forks, tmp
 
 def test_a_large_queue_goes_in_piece_by_piece(tmp_path: Path) -> None:
     with closing(archive.open_archive(str(tmp_path / "archive.sqlite"))) as db:
-        words = " ".join(f"word{n:06}x" for n in range(60_000))
+        words = " ".join(f"word{n:06}x" for n in range(25_000))
         records = [archive.NewRecord(f"t{n}", "read", "label", f'"{words} only{n}"') for n in range(5)]
         archive.add_records(db, CHAIN, records)
         seen: list[tuple[int, int]] = []

@@ -142,7 +142,11 @@ def test_any_text_that_has_a_source_comes_back_from_it(tmp_path_factory, text: s
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+        max_leaves=6,
+    )
 )
 def test_a_source_that_is_none_gives_nothing(value: object) -> None:
     for source in (

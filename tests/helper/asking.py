@@ -86,6 +86,8 @@ class Helper:
 
     def run(self, *words: str) -> str:
         """`popkit WORDS` in the same home."""
+        if self.forks:
+            return self.forks.run(Command([*words]), self.env, cwd=str(self.project)).stdout.decode("utf-8", "surrogatepass")
         command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), *words]
         done = subprocess.run(command, env=self.env, cwd=self.project, capture_output=True, timeout=HANG_S, check=False)
         return done.stdout.decode("utf-8", "surrogatepass")

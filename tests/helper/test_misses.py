@@ -37,6 +37,15 @@ class Watched:
     def write(self) -> None:
         self.conversation.written(self.path)
 
+    def comes_back(self) -> None:
+        self.conversation.wait(4_000)
+        self.conversation.prompt("I am back")
+        self.conversation.request(reads=BASE)
+
+    def asks_for_context(self) -> None:
+        self.conversation.command("/context")
+        self.conversation.request(reads=BASE)
+
     def notice(self) -> str:
         self.write()
         return self.misses.notice(MODELS)
@@ -50,9 +59,7 @@ def watched(tmp_path: Path) -> Watched:
 
 
 def test_a_loss_is_said_once_in_tokens_dollars_and_why(watched: Watched):
-    watched.conversation.wait(4_000)
-    watched.conversation.prompt("I am back")
-    watched.conversation.request(reads=BASE)
+    watched.comes_back()
     assert watched.notice() == "Cache miss: ~180k tokens written again, $1.71 (you were away 66 min)"
     assert watched.notice() == ""
     watched.conversation.request()
@@ -91,16 +98,13 @@ def test_a_session_that_is_taken_up_again_is_told_what_that_cost_and_not_what_it
     watched.write()
     misses = Misses(str(watched.path), BEGAN + watched.conversation.at)
     misses.look()
-    watched.conversation.wait(4_000)
-    watched.conversation.prompt("I am back")
-    watched.conversation.request(reads=BASE)
+    watched.comes_back()
     watched.write()
     assert misses.notice(MODELS).endswith("(you were away 66 min)")
 
 
 def test_what_was_read_is_not_read_again(watched: Watched):
-    watched.conversation.command("/context")
-    watched.conversation.request(reads=BASE)
+    watched.asks_for_context()
     whole, read = json.dumps(watched.conversation.entries[-1]), watched.path.stat().st_size
     watched.write()
     lines = watched.path.read_bytes()
@@ -110,8 +114,7 @@ def test_what_was_read_is_not_read_again(watched: Watched):
 
 
 def test_a_line_that_is_being_written_is_read_once_it_is_whole(watched: Watched):
-    watched.conversation.command("/context")
-    watched.conversation.request(reads=BASE)
+    watched.asks_for_context()
     watched.write()
     whole = watched.path.read_bytes()
     watched.path.write_bytes(whole[:-20])
@@ -138,8 +141,7 @@ def test_a_transcript_that_was_replaced_repeats_nothing(watched: Watched):
     watched.conversation.request(reads=0)
     assert watched.notice()
     other = watched.path.with_suffix(".new")
-    watched.conversation.command("/context")
-    watched.conversation.request(reads=BASE)
+    watched.asks_for_context()
     watched.conversation.write(other)
     other.replace(watched.path)
     assert watched.misses.notice(MODELS).endswith("(a slash command: /context)")
@@ -170,8 +172,7 @@ def test_neither_thread_hides_what_another_lost_before(watched: Watched):
     subagent.conversation.model = "claude-opus-4-5"
     subagent.conversation.request(reads=0)
     subagent.write()
-    watched.conversation.command("/context")
-    watched.conversation.request(reads=BASE)
+    watched.asks_for_context()
     said = watched.notice()
     assert said.startswith("2 cache misses: ")
     assert said.endswith("(a slash command: /context; in a subagent, the model changed: claude-opus-4-6 to claude-opus-4-5)")

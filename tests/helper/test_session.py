@@ -283,7 +283,7 @@ def test_a_session_that_runs_no_more_is_cleared_in_its_transcript(busy: Helper):
 
 
 @pytest.fixture
-def stopped(helper: Helper) -> Iterator[Helper]:
+def stopped(started: None, helper: Helper) -> Iterator[Helper]:
     """A helper that was stopped, and all locks of its session held by somebody who will not let go either."""
     helper.has_read("app.py", lines(40))
     helper.read("app.py", lines(40))

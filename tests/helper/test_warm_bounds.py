@@ -114,6 +114,11 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Des
             window.stop()
 
 
+@pytest.fixture
+def it(desk: Callable[..., Desk]) -> Desk:
+    return desk()
+
+
 def waits(desk: Desk, answer: dict[str, Any]) -> dict[str, Any]:
     """The timer's time goes by; it was set for less than the cache lives."""
     assert 0 < answer["in_ms"] < 300_000
@@ -124,8 +129,7 @@ def waits(desk: Desk, answer: dict[str, Any]) -> dict[str, Any]:
 # --- clocks ------------------------------------------------------------------------------------------------------------------------
 
 
-def test_where_nothing_happens_a_row_is_sent_one_shortly_before_each_expiry(desk: Any):
-    it = desk()
+def test_where_nothing_happens_a_row_is_sent_one_shortly_before_each_expiry(it: Desk):
     window = it.window()
     answer = waits(it, window.turn_ends())
     for number in range(1, IN_A_ROW + 1):
@@ -140,8 +144,7 @@ def test_where_nothing_happens_a_row_is_sent_one_shortly_before_each_expiry(desk
 
 
 @pytest.mark.parametrize("asleep_s", [60, 3_600, 90_000])
-def test_a_machine_that_slept_past_the_caches_life_sends_nothing(desk: Any, asleep_s: int):
-    it = desk()
+def test_a_machine_that_slept_past_the_caches_life_sends_nothing(it: Desk, asleep_s: int):
     window = it.window()
     waits(it, window.turn_ends())
     it.clocks.pass_by(asleep_s)
@@ -149,8 +152,7 @@ def test_a_machine_that_slept_past_the_caches_life_sends_nothing(desk: Any, asle
     assert (it.sent(), window.show()["ended"]) == (0, "cold")
 
 
-def test_a_machine_that_slept_for_a_moment_goes_on(desk: Any):
-    it = desk()
+def test_a_machine_that_slept_for_a_moment_goes_on(it: Desk):
     window = it.window()
     answer = window.turn_ends()
     it.clocks.pass_by(60)
@@ -161,8 +163,7 @@ def test_a_machine_that_slept_for_a_moment_goes_on(desk: Any):
 
 @pytest.mark.parametrize("by_s", [-86_400, -7_200, -200, 100, 250, 7_200, 86_400])
 @pytest.mark.parametrize("when", ["before the first", "between two"])
-def test_a_clock_that_was_set_sends_nothing_until_the_next_turn(desk: Any, by_s: int, when: str):
-    it = desk()
+def test_a_clock_that_was_set_sends_nothing_until_the_next_turn(it: Desk, by_s: int, when: str):
     window = it.window()
     waits(it, window.turn_ends())
     if when == "between two":
@@ -180,8 +181,7 @@ def test_a_clock_that_was_set_sends_nothing_until_the_next_turn(desk: Any, by_s:
     assert window.show()["ended"] == ("clock" if is_behind else "")
 
 
-def test_a_clock_that_is_set_back_again_and_again_lengthens_no_row(desk: Any):
-    it = desk()
+def test_a_clock_that_is_set_back_again_and_again_lengthens_no_row(it: Desk):
     window = it.window()
     window.turn_ends()
     for _ in range(60):
@@ -195,8 +195,7 @@ def test_a_clock_that_is_set_back_again_and_again_lengthens_no_row(desk: Any):
 # --- windows -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_two_windows_of_one_session_send_one_row_between_them(desk: Any):
-    it = desk()
+def test_two_windows_of_one_session_send_one_row_between_them(it: Desk):
     windows = it.window(), it.window()
     told = [window.turn_ends() for window in windows]
     it.clocks.pass_by(told[0]["in_ms"] / 1000)
@@ -211,8 +210,7 @@ def test_two_windows_of_one_session_send_one_row_between_them(desk: Any):
     assert it.sent() == IN_A_ROW
 
 
-def test_a_window_whose_session_goes_on_in_another_one_sends_nothing(desk: Any):
-    it = desk()
+def test_a_window_whose_session_goes_on_in_another_one_sends_nothing(it: Desk):
     old, new = it.window(), it.window()
     waits(it, old.turn_ends())
     it.turn()
@@ -223,8 +221,7 @@ def test_a_window_whose_session_goes_on_in_another_one_sends_nothing(desk: Any):
     assert new.due() == {"prompt": LINE}
 
 
-def test_while_one_is_under_way_no_window_sends_another(desk: Any):
-    it = desk()
+def test_while_one_is_under_way_no_window_sends_another(it: Desk):
     one, other = it.window(), it.window()
     one.turn_ends()
     waits(it, other.turn_ends())
@@ -239,8 +236,7 @@ def test_while_one_is_under_way_no_window_sends_another(desk: Any):
 # --- helpers -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_helper_that_is_killed_between_decision_and_answer_costs_one_request_at_most(desk: Any):
-    it = desk()
+def test_a_helper_that_is_killed_between_decision_and_answer_costs_one_request_at_most(it: Desk):
     waits(it, it.window().turn_ends())
     for _ in range(8):
         window = it.windows[-1]
@@ -254,8 +250,7 @@ def test_a_helper_that_is_killed_between_decision_and_answer_costs_one_request_a
     assert it.windows[-1].show()["ended"] == "lost"
 
 
-def test_a_helper_that_is_stopped_holds_up_none_and_sends_no_second_one(desk: Any):
-    it = desk()
+def test_a_helper_that_is_stopped_holds_up_none_and_sends_no_second_one(it: Desk):
     held, other = it.window(), it.window()
     held.turn_ends()
     waits(it, other.turn_ends())
@@ -266,8 +261,7 @@ def test_a_helper_that_is_stopped_holds_up_none_and_sends_no_second_one(desk: An
     assert it.sent() == 1
 
 
-def test_what_a_helper_before_has_handed_out_is_booked_by_the_next(desk: Any):
-    it = desk()
+def test_what_a_helper_before_has_handed_out_is_booked_by_the_next(it: Desk):
     first = it.window()
     waits(it, first.turn_ends())
     assert first.due() == {"prompt": LINE}
@@ -279,8 +273,7 @@ def test_what_a_helper_before_has_handed_out_is_booked_by_the_next(desk: Any):
     assert shown["usd"] == pytest.approx(CENT, abs=0.002)
 
 
-def test_a_row_that_was_sent_stays_sent_however_often_helpers_are_started_anew(desk: Any):
-    it = desk()
+def test_a_row_that_was_sent_stays_sent_however_often_helpers_are_started_anew(it: Desk):
     waits(it, it.window().turn_ends())
     for _ in range(6):
         window = it.windows[-1]
@@ -351,8 +344,7 @@ def test_a_cheaper_model_or_another_price_makes_nothing_that_was_spent_cheaper(d
     assert window.show()["sent"]["usd"] == spent
 
 
-def test_another_model_ends_a_row_in_every_window(desk: Any):
-    it = desk()
+def test_another_model_ends_a_row_in_every_window(it: Desk):
     one, other = it.window(), it.window()
     one.turn_ends()
     waits(it, other.turn_ends())
@@ -361,8 +353,7 @@ def test_another_model_ends_a_row_in_every_window(desk: Any):
     assert (it.sent(), other.show()["ended"]) == (0, "model")
 
 
-def test_where_it_cannot_be_written_down_nothing_is_sent(desk: Any):
-    it = desk()
+def test_where_it_cannot_be_written_down_nothing_is_sent(it: Desk):
     window = it.window()
     waits(it, window.turn_ends())
     journal = window.home / "sessions" / SESSION / "main.journal.jsonl"
@@ -374,8 +365,7 @@ def test_where_it_cannot_be_written_down_nothing_is_sent(desk: Any):
     assert it.sent() == 0
 
 
-def test_the_word_off_in_one_window_holds_in_all(desk: Any):
-    it = desk()
+def test_the_word_off_in_one_window_holds_in_all(it: Desk):
     one, other = it.window(), it.window()
     waits(it, one.turn_ends())
     other.ask("/command", {"words": "warm off", "columns": 70})

@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.processes import Home
+from tests.hooks.remembering import Remembering, blocking_hooks  # noqa: F401  a fixture
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """Our folder, below one where nothing else may appear."""
     return Home(tmp_path)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Remembering:
+    return Remembering(tmp_path)
 
 
 @pytest.fixture

@@ -164,3 +164,8 @@ def one_of_each() -> list[dict]:
         session_start("compact"),
         session_end(),
     ]
+
+
+def one_of_each_event() -> list[dict]:
+    """A payload of every event, for what has nothing to do with the kinds of calls."""
+    return list({payload["hook_event_name"]: payload for payload in one_of_each()}.values())

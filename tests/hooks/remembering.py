@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from hooks.utils.state import memory, store
 from tests.hooks import payloads
 from tests.hooks.processes import HOOKS, Home, copy_hooks, feed, finish, run_event, start_argv
@@ -66,13 +68,21 @@ with open(told + ".done", "w") as file:
 """
 
 
+@pytest.fixture(scope="session")
+def blocking_hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the hooks, beside a `popkit` that waits."""
+    hooks = tmp_path_factory.mktemp("blocking") / "hooks"
+    copy_hooks(hooks)
+    (hooks / "popkit.py").write_text(BLOCKS)
+    return hooks
+
+
 class Blocking:
     """The hooks beside a `popkit` that tells how it was called and then waits until somebody writes to a pipe."""
 
-    def __init__(self, shop: Remembering, folder: Path):
-        self.root = folder / "plugin"
-        copy_hooks(self.root / "hooks")
-        (self.root / "hooks" / "popkit.py").write_text(BLOCKS)
+    def __init__(self, shop: Remembering, folder: Path, hooks: Path):
+        """`hooks`: those beside such a `popkit`."""
+        self.hooks = hooks
         self.told, self.fifo = folder / "told", folder / "fifo"
         os.mkfifo(self.fifo)
         self.shop = shop
@@ -80,7 +90,7 @@ class Blocking:
 
     def run(self, script: str, payload: dict):
         """Runs a hook to its end, its output read to the end too."""
-        process = start_argv([sys.executable, "-S", "-E", str(self.root / "hooks" / f"{script}.py")], self.env)
+        process = start_argv([sys.executable, "-S", "-E", str(self.hooks / f"{script}.py")], self.env)
         feed(process, {**payload, "cwd": str(self.shop.work), "transcript_path": str(self.shop.transcript)})
         return finish(process)
 

@@ -68,7 +68,7 @@ def test_a_limit_on_the_size_of_files_costs_the_record_and_nothing_else(forks: F
 
 def test_a_file_where_our_folder_should_be_is_left_alone(home: processes.Home):
     home.path.write_text("a file\n")
-    for payload in payloads.one_of_each():
+    for payload in payloads.one_of_each_event():
         assert processes.run_event(payload, home.env()).silent
     assert home.path.read_text() == "a file\n"
     assert [path.name for path in home.parent.iterdir()] == ["popkit"]
@@ -96,7 +96,7 @@ def test_a_read_only_folder_costs_the_record_and_nothing_else(home: processes.Ho
     assert processes.run("post-tool-use", payloads.bash("mkdir a"), home.env()).silent
     with read_only(home.path):
         before = processes.listing(home.parent)
-        for payload in payloads.one_of_each():
+        for payload in payloads.one_of_each_event():
             assert processes.run_event(payload, home.env()).silent
         assert processes.listing(home.parent) == before
         assert home.state(SESSION).index == 1
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_made_costs_the_record_and_nothing_else():
     if not Path("/proc/version").exists():
         pytest.skip("no /proc here")
     env = {"PATH": os.defpath, "POPKIT_HOME": "/proc/popkit"}
-    for payload in payloads.one_of_each():
+    for payload in payloads.one_of_each_event():
         assert processes.run_event(payload, env).silent
 
 

@@ -101,7 +101,7 @@ def test_invalid_utf_8_is_read_as_far_as_it_makes_sense(home: processes.Home):
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 4_000])
-def test_numbers_that_json_does_not_know_are_passed_over_or_counted(home: processes.Home, number: str):
+def test_numbers_that_json_does_not_know_are_passed_over_or_counted(forks: Forks, home: processes.Home, number: str):
     image = {"type": "image", "file": {"base64": "eA==", "dimensions": {"displayWidth": 77, "displayHeight": 77}}}
     given = [
         payloads.read("/home/dev/shop/a.py", "x\n"),
@@ -112,7 +112,7 @@ def test_numbers_that_json_does_not_know_are_passed_over_or_counted(home: proces
     for call in given:
         for at in ('"startLine": 1', '"displayWidth": 77', '"duration_ms": 77', '"limit": 77'):
             data = json.dumps(call).replace(at, at.rpartition(" ")[0] + " " + number)
-            assert processes.run("post-tool-use", data.encode(), home.env()).silent
+            assert forks.run(Hook("post-tool-use", data.encode()), home.env()).silent
             call["tool_use_id"] += "+"
     assert home.state(SESSION).index + len(home.failures()) == 16, "each is recorded or counted"
     assert home.state(SESSION).index >= 15
@@ -155,8 +155,8 @@ def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[
 @pytest.mark.parametrize("half", [0, 1])
 def test_mutated_payloads_fail_open_and_are_counted(forks: Forks, tmp_path: Path, count, half: int):
     originals = payloads.one_of_each()
-    for batch in range(count(1, 20)):
-        given = mutations.payloads(originals, 250, seed=2 * batch + half)
+    for batch in range(count(1, 40)):
+        given = mutations.payloads(originals, 125, seed=2 * batch + half)
         here = processes.Home(tmp_path / f"home{batch}")
         before = processes.listing(tmp_path)
         ran = [forks.run(Hook(_hook_of(data), data), here.env()) for data in given]
@@ -214,28 +214,17 @@ def escapes(tmp_path: Path):
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.usefixtures("escapes")
-def test_a_hostile_session_id_writes_only_into_one_folder_of_ours(home: processes.Home, tmp_path: Path, name: str):
+def test_a_hostile_session_id_writes_only_into_one_folder_of_ours(forks: Forks, home: processes.Home, tmp_path: Path, name: str):
     (tmp_path / "cwd").mkdir()
-    given = [
-        payloads.session_start(),
-        payloads.prompt("go"),
-        payloads.read("/home/dev/a.py", "x\n"),
-        payloads.stop(),
-        payloads.session_end(),
-    ]
-    for payload in given:
-        assert processes.run_event({**payload, "session_id": name}, home.env(), cwd=tmp_path / "cwd").silent
+    read = payloads.read("/home/dev/a.py", "x\n")
+    for payload in (payloads.session_start(), payloads.prompt("go"), read, payloads.stop(), payloads.session_end()):
+        work = Hook(processes.SCRIPTS[payload["hook_event_name"]], {**payload, "session_id": name})
+        assert forks.run(work, home.env(), cwd=str(tmp_path / "cwd")).silent
     assert home.failures() == []
     (folder,) = (home.path / "sessions").iterdir()
     assert folder.is_dir()
-    assert {path.name for path in folder.iterdir()} <= {
-        "main.state.json",
-        "main.lock",
-        "main.journal.jsonl",
-        "main.expired.jsonl",
-        "session.json",
-        "session.json.lock",
-    }
+    files = "main.state.json main.lock main.journal.jsonl main.expired.jsonl session.json session.json.lock"
+    assert {path.name for path in folder.iterdir()} <= {*files.split()}
     assert home.state(name).index == 1
     assert list((tmp_path / "cwd").iterdir()) == []
 
@@ -270,9 +259,9 @@ def test_hostile_paths_in_inputs_write_nothing_outside(forks: Forks, home: proce
     assert list(cwd.iterdir()) == []
 
 
-def test_different_hostile_names_do_not_share_a_context(home: processes.Home):
+def test_different_hostile_names_do_not_share_a_context(forks: Forks, home: processes.Home):
     for name in NAMES.values():
-        assert processes.run_event(payloads.read("/a.py", "x\n", session_id=name), home.env()).silent
+        assert forks.run(Hook("post-tool-use", payloads.read("/a.py", "x\n", session_id=name)), home.env()).silent
     assert len(list((home.path / "sessions").iterdir())) == len(NAMES)
     assert [home.state(name).index for name in NAMES.values()] == [1] * len(NAMES)
 

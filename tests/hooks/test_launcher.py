@@ -18,21 +18,8 @@ from tests.kit.forks import Forks, Program
 SESSION = payloads.SESSION
 SHELLS = ["dash", "bash"]
 REAL = os.path.realpath(sys.executable)
-ODD_NAMES = [
-    "with spaces",
-    "quo'te",
-    'double"quote',
-    "$HOME",
-    "`true`",
-    "$(true)",
-    "semi;colon",
-    "amper&sand",
-    "star*",
-    "日本 é",
-    "back\\slash",
-    "-dash",
-    "new\nline",
-]
+# What a shell makes something of, several in each name.
+ODD_NAMES = ["-with spaces, quo'te and star*", 'double"quote $HOME `true` $(true) 日本 é', "semi;colon amper&sand back\\slash\nnew line"]
 
 
 @pytest.fixture(params=SHELLS)
@@ -69,6 +56,11 @@ class Machine:
         env = {**self.home.env(), "PATH": str(self.bin), **more}
         return processes.run_registered(payload or payloads.bash("mkdir a"), env, shell, root)
 
+    def runs(self, *given, **more) -> None:
+        """As `run`; the hook says nothing."""
+        ran = self.run(*given, **more)
+        assert ran.silent, ran
+
     @property
     def shim_calls(self) -> int:
         return self.calls.read_text().count("called") if self.calls.exists() else 0
@@ -82,55 +74,54 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def bare(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_slow_shim_is_asked_once(machine: Machine, shell: str):
-    machine.shim(before="sleep 0.1")
+@pytest.fixture
+def machine(bare: Machine) -> Machine:
+    """With a shim."""
+    bare.shim()
+    return bare
+
+
+def test_a_slow_shim_is_asked_once(bare: Machine, shell: str):
+    bare.shim(before="sleep 0.1")
     for _ in range(3):
-        ran = machine.run(shell)
-        assert ran.silent, ran
-    assert machine.shim_calls == 1
-    assert machine.remembered.strip() == REAL
-    assert machine.index() == 3
+        bare.runs(shell)
+    assert bare.shim_calls == 1
+    assert bare.remembered.strip() == REAL
+    assert bare.index() == 3
 
 
 def test_what_is_remembered_is_private(machine: Machine, shell: str):
-    machine.shim()
-    assert machine.run(shell).silent
+    machine.runs(shell)
     assert stat.S_IMODE((machine.home.path / "interpreter").stat().st_mode) == 0o600
     assert stat.S_IMODE(machine.home.path.stat().st_mode) == 0o700
     assert not list(machine.home.path.glob("interpreter.*"))
 
 
 def test_an_interpreter_that_was_removed_is_looked_for_again(machine: Machine, shell: str):
-    machine.shim()
-    assert machine.run(shell).silent
+    machine.runs(shell)
     for gone in ("/nonexistent/python3\n", "", "\n", str(machine.folder) + "\n", "relative\n", "python3"):
         before = machine.shim_calls
         (machine.home.path / "interpreter").write_text(gone)
-        ran = machine.run(shell)
-        assert ran.silent, (gone, ran)
+        machine.runs(shell)
         assert machine.shim_calls == before + 1
         assert machine.remembered.strip() == REAL
     assert machine.index() == 7
 
 
 def test_a_folder_in_place_of_what_is_remembered_harms_nothing(machine: Machine, shell: str):
-    machine.shim()
     (machine.home.path / "interpreter").mkdir(parents=True)
     for _ in range(2):
-        ran = machine.run(shell)
-        assert ran.silent, ran
+        machine.runs(shell)
     assert machine.index() == 2
 
 
 def test_a_memory_that_cannot_be_read_or_written_harms_nothing(machine: Machine, shell: str):
-    machine.shim()
     machine.home.path.write_text("a file where the folder should be\n")
-    ran = machine.run(shell)
-    assert ran.silent, ran
+    machine.runs(shell)
     assert machine.home.path.read_text() == "a file where the folder should be\n"
 
 
@@ -145,31 +136,27 @@ def test_a_memory_that_cannot_be_read_or_written_harms_nothing(machine: Machine,
         pytest.param("echo /nonexistent/python3\n", id="one that names none"),
     ],
 )
-def test_without_an_interpreter_the_hook_does_nothing(machine: Machine, shell: str, python3: str | None):
+def test_without_an_interpreter_the_hook_does_nothing(bare: Machine, shell: str, python3: str | None):
     if python3 is not None:
-        _program(machine.bin / "python3", python3)
+        _program(bare.bin / "python3", python3)
     for payload in payloads.one_of_each()[:3]:
-        ran = machine.run(shell, payload)
-        assert ran.silent, ran
-    assert not machine.home.path.exists()
+        bare.runs(shell, payload)
+    assert not bare.home.path.exists()
 
 
-def test_what_is_too_old_says_so_itself(machine: Machine, shell: str):
+def test_what_is_too_old_says_so_itself(bare: Machine, shell: str):
     # The real question of the launcher, put to an interpreter that takes itself for an old one.
-    _program(machine.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
-    ran = machine.run(shell)
-    assert ran.silent, ran
-    assert not machine.home.path.exists()
+    _program(bare.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
+    bare.runs(shell)
+    assert not bare.home.path.exists()
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_of_our_folder_are_no_problem(machine: Machine, shell: str, name: str):
-    machine.shim()
     for env in ({"POPKIT_HOME": str(machine.folder / name)}, {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": str(machine.folder / "cc" / name)},
                 {"POPKIT_HOME": "", "HOME": str(machine.folder / "home" / name)}):  # fmt: skip
         for _ in range(2):
-            ran = machine.run(shell, **env)
-            assert ran.silent, ran
+            machine.runs(shell, **env)
     homes = [machine.folder / name, machine.folder / "cc" / name / "popkit", machine.folder / "home" / name / ".claude" / "popkit"]
     assert [(home / "sessions" / SESSION / "main.state.json").exists() for home in homes] == [True] * 3
     assert [(home / "interpreter").read_text().strip() for home in homes] == [REAL] * 3
@@ -192,30 +179,27 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_of_the_plugin_are_no_problem(machine: Machine, shell: str, name: str, plugin: Path):
-    machine.shim()
     root = machine.folder / name
     root.symlink_to(plugin)
     for _ in range(2):
-        ran = machine.run(shell, root=root)
-        assert ran.silent, ran
+        machine.runs(shell, root=root)
     assert machine.index() == 2
     assert machine.home.failures() == []
 
 
-def test_an_interpreter_with_an_odd_name_is_remembered_whole(machine: Machine, shell: str):
-    odd = machine.folder / " with  blanks and 日本 "
+def test_an_interpreter_with_an_odd_name_is_remembered_whole(bare: Machine, shell: str):
+    odd = bare.folder / " with  blanks and 日本 "
     odd.mkdir()
     (odd / "python3").symlink_to(REAL)
     _program(
-        machine.bin / "python3",
-        f'echo called >> "{machine.calls}"\n[ "$3" = -c ] && {{ echo "{odd}/python3"; exit; }}\nexec "{REAL}" "$@"\n',
+        bare.bin / "python3",
+        f'echo called >> "{bare.calls}"\n[ "$3" = -c ] && {{ echo "{odd}/python3"; exit; }}\nexec "{REAL}" "$@"\n',
     )
     for _ in range(2):
-        ran = machine.run(shell)
-        assert ran.silent, ran
-    assert machine.remembered == f"{odd}/python3\n"
-    assert machine.shim_calls == 1
-    assert machine.index() == 2
+        bare.runs(shell)
+    assert bare.remembered == f"{odd}/python3\n"
+    assert bare.shim_calls == 1
+    assert bare.index() == 2
 
 
 # --- whose interpreter it is ------------------------------------------------------------------------------------------------------
@@ -230,31 +214,28 @@ def _venv(folder: Path, base: Path, python: str = f'exec "{REAL}" "$@"\n') -> Pa
 
 
 def test_of_a_virtual_environment_what_it_was_made_from_is_remembered(machine: Machine, shell: str):
-    machine.shim()
     project = machine.folder / "shop"
     venv = _venv(project / ".venv", machine.bin)
     for path in (f"{venv}:{machine.bin}", f"{venv}:/nonexistent"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
-        ran = machine.run(shell, PATH=path, CALLS=str(machine.calls), CLAUDE_PROJECT_DIR=str(project))
-        assert ran.silent, ran
+        machine.runs(shell, PATH=path, CALLS=str(machine.calls), CLAUDE_PROJECT_DIR=str(project))
         assert machine.remembered.strip() == REAL
     assert ".venv" not in machine.calls.read_text(), "nothing of the project is started"
 
 
-def test_a_virtual_environment_behind_a_shim_is_gone_past_too(machine: Machine, shell: str):
-    venv = _venv(machine.folder / "versions" / "shop", machine.bin)
-    _program(machine.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
-    (machine.bin / "python").symlink_to(REAL)
-    assert machine.run(shell, CALLS=str(machine.calls)).silent
-    assert machine.remembered == f"{machine.bin}/python\n"
+def test_a_virtual_environment_behind_a_shim_is_gone_past_too(bare: Machine, shell: str):
+    venv = _venv(bare.folder / "versions" / "shop", bare.bin)
+    _program(bare.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
+    (bare.bin / "python").symlink_to(REAL)
+    bare.runs(shell, CALLS=str(bare.calls))
+    assert bare.remembered == f"{bare.bin}/python\n"
 
 
 def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Machine, shell: str):
-    machine.shim()
     venv = _venv(machine.folder / "shop" / ".venv", machine.bin)
     machine.home.path.mkdir()
     (machine.home.path / "interpreter").write_text(f"{venv}/python3\n")
-    assert machine.run(shell, CALLS=str(machine.calls)).silent
+    machine.runs(shell, CALLS=str(machine.calls))
     assert machine.remembered.strip() == REAL
     assert ".venv" not in machine.calls.read_text()
 
@@ -262,21 +243,19 @@ def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Ma
 def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remembered(machine: Machine, shell: str):
     project = machine.folder / "shop"
     _program(project / "bin" / "python3", f'echo shop >> "{machine.calls}"\nexec "{REAL}" "$@"\n')
-    machine.shim()
-    assert machine.run(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project)).silent
+    machine.runs(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
     assert machine.remembered.strip() == REAL
     assert machine.calls.read_text() == "called\n"
     shutil.rmtree(machine.home.path)
     (machine.bin / "python3").unlink()
-    assert machine.run(shell, PATH=f"{project}/bin:bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project)).silent
+    machine.runs(shell, PATH=f"{project}/bin:bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
     assert not machine.home.path.exists()
 
 
 def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_nothing(machine: Machine, shell: str):
-    machine.shim()
     for project in (machine.folder, machine.folder / "no-home"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
-        assert machine.run(shell, CLAUDE_PROJECT_DIR=str(project)).silent
+        machine.runs(shell, CLAUDE_PROJECT_DIR=str(project))
         assert machine.remembered.strip() == REAL
 
 
@@ -289,7 +268,6 @@ def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_not
     ],
 )
 def test_when_the_start_fails_another_one_is_found(machine: Machine, shell: str, fails: str):
-    machine.shim()
     broken = _program(machine.folder / "old" / "python3", fails)
     machine.home.path.mkdir()
     (machine.home.path / "interpreter").write_text(f"{broken}\n")
@@ -305,7 +283,6 @@ def test_when_the_start_fails_another_one_is_found(machine: Machine, shell: str,
 
 
 def test_the_folder_of_ours_may_begin_with_a_tilde(machine: Machine, shell: str):
-    machine.shim()
     user = machine.folder / "user"
     work = machine.folder / "work"
     work.mkdir()
@@ -321,13 +298,12 @@ def test_the_folder_of_ours_may_begin_with_a_tilde(machine: Machine, shell: str)
 
 @pytest.mark.parametrize("folder", ["popkit", "./x", "../x", "~other/x", "x y"])
 def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machine, shell: str, folder: str, count):
-    """By each event; with --slow each of the folders by each of them."""
-    machine.shim()
+    """By each event; with --slow each of the folders by each kind of payload."""
     work = machine.folder / "a" / "work"
     work.mkdir(parents=True)
     env = {**machine.home.env(POPKIT_HOME=folder), "PATH": str(machine.bin)}
     before = sorted(machine.folder.rglob("*"))
-    every = payloads.one_of_each()
+    every = count(payloads.one_of_each_event(), payloads.one_of_each())
     for payload in every if folder == "popkit" else every[: count(3, len(every))]:
         ran = processes.run_registered(payload, env, shell, cwd=work)
         assert ran.silent, ran
@@ -335,14 +311,12 @@ def test_a_relative_folder_of_ours_is_refused_and_nothing_written(machine: Machi
 
 
 def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machine, shell: str, tmp_path_factory: pytest.TempPathFactory):
-    machine.shim()
     home, file = machine.folder / "日本 é", machine.folder / "données" / "日本.py"
     file.parent.mkdir()
     file.write_text("x = 1\n")
     latin_1 = locales.latin_1(tmp_path_factory.mktemp("locales"))
     for calls, locale in enumerate((latin_1, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}), 1):
-        ran = machine.run(shell, payloads.read(str(file), "x = 1\n"), POPKIT_HOME=str(home), **locale)
-        assert ran.silent, ran
+        machine.runs(shell, payloads.read(str(file), "x = 1\n"), POPKIT_HOME=str(home), **locale)
         state = json.loads((home / "sessions" / SESSION / "main.state.json").read_text())
         assert (state["index"], list(state["watched"])) == (calls, [str(file)]), "the file was found on the disk"
     assert sorted(path.name for path in machine.folder.iterdir()) == sorted([home.name, "données", "bin", "calls"])
@@ -354,25 +328,21 @@ def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machin
 
 def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: Machine, shell: str, plugin: Path):
     # Python exits with 2 for a missing script, and the host takes 2 for "blocked": the prompt would be lost.
-    machine.shim()
     root = machine.folder / "plugin"
     shutil.copytree(plugin, root)
-    assert machine.run(shell, root=root).silent
+    machine.runs(shell, root=root)
     (root / "hooks" / "context-monitor.py").unlink()
     (root / "hooks" / "post-tool-use.py").unlink()
     for payload in (payloads.prompt("go"), payloads.bash("mkdir a"), payloads.stop()):
-        ran = machine.run(shell, payload, root=root)
-        assert ran.silent, ran
+        machine.runs(shell, payload, root=root)
 
 
 def test_a_launcher_that_was_removed_blocks_nothing(machine: Machine, which):
-    machine.shim()
     ran = machine.run(which("dash"), payloads.prompt("go"), root=machine.folder / "gone")
     assert ran.code != 2, ran
 
 
 def test_without_the_library_the_hook_blocks_nothing(machine: Machine, shell: str, plugin: Path):
-    machine.shim()
     root = machine.folder / "plugin"
     shutil.copytree(plugin, root)
     shutil.rmtree(root / "hooks" / "utils")
@@ -382,19 +352,18 @@ def test_without_the_library_the_hook_blocks_nothing(machine: Machine, shell: st
 
 
 def test_popkit_off_asks_for_no_interpreter(machine: Machine, shell: str):
-    machine.shim()
-    assert machine.run(shell, POPKIT_OFF="1").silent
+    machine.runs(shell, POPKIT_OFF="1")
     assert machine.shim_calls == 0
     assert not machine.home.path.exists()
 
 
-def test_hooks_that_start_at_once_for_the_first_time_all_work(forks: Forks, machine: Machine, shell: str):
-    machine.shim(before="sleep 0.1")
-    env = {**machine.home.env(), "PATH": str(machine.bin), "CLAUDE_PLUGIN_ROOT": str(processes.ROOT)}
+def test_hooks_that_start_at_once_for_the_first_time_all_work(forks: Forks, bare: Machine, shell: str):
+    bare.shim(before="sleep 0.1")
+    env = {**bare.home.env(), "PATH": str(bare.bin), "CLAUDE_PLUGIN_ROOT": str(processes.ROOT)}
     command = processes.command_of("PostToolUse")
     works = [Program([shell, "-c", command], payloads.read(f"/home/dev/{number}.py", f"{number}\n")) for number in range(8)]
     ran = forks.run_together(works, env)
     assert [one for one in ran if not one.silent] == []
-    assert machine.home.caught_up(payloads.SESSION).index == 8
-    assert machine.remembered.strip() == REAL
-    assert not list(machine.home.path.glob("interpreter.*"))
+    assert bare.home.caught_up(payloads.SESSION).index == 8
+    assert bare.remembered.strip() == REAL
+    assert not list(bare.home.path.glob("interpreter.*"))

@@ -26,8 +26,10 @@ HOSTILE = {
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Remembering:
-    return Remembering(tmp_path)
+def remembered(shop: Remembering) -> Remembering:
+    """Whose memory is on, with something to say."""
+    shop.remember()
+    return shop
 
 
 # --- on and off ----------------------------------------------------------------------------------------------------------------------
@@ -45,9 +47,8 @@ def test_memory_is_off_until_somebody_switches_it_on(shop: Remembering):
     assert shop.project.document() == SAID
 
 
-def test_every_folder_of_a_repository_has_one_memory(shop: Remembering):
-    shop.remember()
-    assert shop.begin(cwd=str(shop.work / "src")) == SAID
+def test_every_folder_of_a_repository_has_one_memory(remembered: Remembering):
+    assert remembered.begin(cwd=str(remembered.work / "src")) == SAID
 
 
 def rendered(shop: Remembering) -> str:
@@ -96,10 +97,9 @@ def test_what_claude_codes_own_memory_says_is_not_said_again_and_nothing_is_writ
     assert listing(theirs) == before
 
 
-def test_another_repository_is_given_nothing(shop: Remembering, tmp_path: Path):
-    shop.remember()
+def test_another_repository_is_given_nothing(remembered: Remembering, tmp_path: Path):
     (tmp_path / "other" / ".git").mkdir(parents=True)
-    assert shop.begin(cwd=str(tmp_path / "other")) == ""
+    assert remembered.begin(cwd=str(tmp_path / "other")) == ""
 
 
 def test_without_memory_a_session_writes_nothing_of_it(shop: Remembering):
@@ -109,11 +109,10 @@ def test_without_memory_a_session_writes_nothing_of_it(shop: Remembering):
     assert not (shop.home.path / memory.FOLDER).exists()
 
 
-def test_what_memory_keeps_is_private(shop: Remembering):
-    shop.remember()
-    shop.project.note_ended("s", str(shop.transcript), 3.0)
-    services.set_alerts(shop.project, {"m1": 5.0})
-    folder = Path(shop.project.folder)
+def test_what_memory_keeps_is_private(remembered: Remembering):
+    remembered.project.note_ended("s", str(remembered.transcript), 3.0)
+    services.set_alerts(remembered.project, {"m1": 5.0})
+    folder = Path(remembered.project.folder)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
 
@@ -121,51 +120,45 @@ def test_what_memory_keeps_is_private(shop: Remembering):
 # --- delivery ------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_context_is_given_memory_once(shop: Remembering):
-    shop.remember()
-    assert shop.begin() == SAID
-    assert shop.begin() == ""
-    assert shop.begin("resume") == ""
-    assert shop.begin(session_id=OTHER) == SAID
-    assert [entry["said"] for entry in shop.booked()] == [SAID]
+def test_a_context_is_given_memory_once(remembered: Remembering):
+    assert remembered.begin() == SAID
+    assert remembered.begin() == ""
+    assert remembered.begin("resume") == ""
+    assert remembered.begin(session_id=OTHER) == SAID
+    assert [entry["said"] for entry in remembered.booked()] == [SAID]
 
 
-def test_a_resumed_session_is_given_nothing(shop: Remembering):
-    shop.remember()
-    assert shop.begin("resume") == ""
-    assert shop.booked() == []
+def test_a_resumed_session_is_given_nothing(remembered: Remembering):
+    assert remembered.begin("resume") == ""
+    assert remembered.booked() == []
 
 
-def test_hooks_that_are_registered_twice_deliver_once(forks: Forks, shop: Remembering):
-    shop.remember()
-    payload = payloads.session_start(cwd=str(shop.work), transcript_path=str(shop.transcript))
-    ran = forks.run_together([Hook("session-start", payload)] * 4, shop.env())
+def test_hooks_that_are_registered_twice_deliver_once(forks: Forks, remembered: Remembering):
+    payload = payloads.session_start(cwd=str(remembered.work), transcript_path=str(remembered.transcript))
+    ran = forks.run_together([Hook("session-start", payload)] * 4, remembered.env())
     assert sorted(told(each.stdout) for each in ran) == ["", "", "", SAID]
-    assert len(shop.booked()) == 1
+    assert len(remembered.booked()) == 1
 
 
-def test_a_compaction_empties_the_context_so_memory_is_given_again(shop: Remembering):
-    shop.remember()
-    assert shop.begin() == SAID
+def test_a_compaction_empties_the_context_so_memory_is_given_again(remembered: Remembering):
+    assert remembered.begin() == SAID
     for _ in range(2):
-        shop.tell(payloads.pre_compact)
-        assert shop.begin("compact") == SAID
-        assert shop.begin("compact") == ""
-    assert len(shop.booked()) == 3
+        remembered.tell(payloads.pre_compact)
+        assert remembered.begin("compact") == SAID
+        assert remembered.begin("compact") == ""
+    assert len(remembered.booked()) == 3
 
 
-def test_after_a_clear_memory_is_given_again_whatever_the_session_is_called_then(shop: Remembering):
-    shop.remember()
-    assert shop.begin() == SAID
-    shop.tell(payloads.session_end, "clear")
-    assert shop.begin("clear") == SAID
-    assert shop.begin("clear", session_id=OTHER) == SAID
+def test_after_a_clear_memory_is_given_again_whatever_the_session_is_called_then(remembered: Remembering):
+    assert remembered.begin() == SAID
+    remembered.tell(payloads.session_end, "clear")
+    assert remembered.begin("clear") == SAID
+    assert remembered.begin("clear", session_id=OTHER) == SAID
 
 
-def test_what_is_switched_off_is_not_given(shop: Remembering):
-    shop.remember()
-    shop.project.turn_off(2.0)
-    assert shop.begin() == ""
+def test_what_is_switched_off_is_not_given(remembered: Remembering):
+    remembered.project.turn_off(2.0)
+    assert remembered.begin() == ""
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -177,9 +170,8 @@ def test_a_memory_that_the_host_would_cut_is_not_given(shop: Remembering, name: 
 
 @pytest.mark.parametrize("place", ["document", "settings"])
 @pytest.mark.parametrize("what", ["fifo", "folder", "link", "nonsense"])
-def test_what_stands_in_the_place_of_a_file_of_ours_fails_no_hook(shop: Remembering, tmp_path: Path, place: str, what: str):
-    shop.remember()
-    path = Path(shop.project.document_path if place == "document" else shop.project.folder + "/" + memory.SETTINGS)
+def test_what_stands_in_the_place_of_a_file_of_ours_fails_no_hook(remembered: Remembering, tmp_path: Path, place: str, what: str):
+    path = Path(remembered.project.document_path if place == "document" else remembered.project.folder + "/" + memory.SETTINGS)
     path.unlink()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("the user's own" if place == "document" else '{"on": true, "note": "the user\'s own"}')
@@ -189,11 +181,11 @@ def test_what_stands_in_the_place_of_a_file_of_ours_fails_no_hook(shop: Remember
         "link": lambda: path.symlink_to(elsewhere),
         "nonsense": lambda: path.write_bytes(b"\xff\xfe{" if place == "settings" else b""),
     }[what]()
-    assert shop.begin() == ""
+    assert remembered.begin() == ""
     for maker in (payloads.pre_compact, payloads.session_end):
-        shop.tell(maker)
+        remembered.tell(maker)
     assert "the user's own" in elsewhere.read_text()
-    assert (shop.home.failures() != []) == ((place, what) != ("document", "nonsense"))
+    assert (remembered.home.failures() != []) == ((place, what) != ("document", "nonsense"))
 
 
 def test_a_memory_folder_that_is_no_folder_fails_no_hook(shop: Remembering):
@@ -208,10 +200,10 @@ def test_a_memory_folder_that_is_no_folder_fails_no_hook(shop: Remembering):
 
 
 @pytest.fixture
-def blocking(shop: Remembering, tmp_path: Path) -> Blocking:
+def blocking(shop: Remembering, tmp_path: Path, blocking_hooks: Path) -> Blocking:
     shop.remember()
     assert shop.begin() == SAID
-    return Blocking(shop, tmp_path)
+    return Blocking(shop, tmp_path, blocking_hooks)
 
 
 @pytest.mark.parametrize(("script", "payload"), [("session-end", payloads.session_end()), ("pre-compact", payloads.pre_compact())])
@@ -243,9 +235,8 @@ def test_a_session_without_a_transcript_has_nothing_to_teach(blocking: Blocking)
     assert blocking.shop.home.failures() == []
 
 
-def test_a_session_is_noted_until_it_is_learnt(shop: Remembering):
-    shop.remember()
-    project, folder = shop.project, Path(shop.project.folder)
+def test_a_session_is_noted_until_it_is_learnt(remembered: Remembering):
+    project, folder = remembered.project, Path(remembered.project.folder)
     project.note_ended("b", "/there/b.jsonl", 2.0)
     project.note_ended("a", "/there/a.jsonl", 3.0)
     project.note_ended("b", "/there/b.jsonl", 4.0)
@@ -267,9 +258,8 @@ def test_an_ended_session_is_noted(blocking: Blocking):
 # --- alerts --------------------------------------------------------------------------------------------------------------------------
 
 
-def test_an_alert_is_told_once(shop: Remembering):
-    shop.remember()
-    project = shop.project
+def test_an_alert_is_told_once(remembered: Remembering):
+    project = remembered.project
     assert services.unseen_alerts(project) == {}
     services.set_alerts(project, {"m1": 5.0, "m2": 6.0})
     assert services.unseen_alerts(project) == {"m1": 5.0, "m2": 6.0}
@@ -281,11 +271,10 @@ def test_an_alert_is_told_once(shop: Remembering):
     assert services.unseen_alerts(project) == {"m1": 9.0}
 
 
-def test_tool_calls_and_prompts_touch_no_memory(shop: Remembering):
-    shop.remember()
-    before = listing(Path(shop.project.folder))
-    shop.tell(payloads.bash, "npm test", "PASS")
-    ran = run("context-monitor", payloads.prompt("go on", cwd=str(shop.work)), shop.env())
+def test_tool_calls_and_prompts_touch_no_memory(remembered: Remembering):
+    before = listing(Path(remembered.project.folder))
+    remembered.tell(payloads.bash, "npm test", "PASS")
+    ran = run("context-monitor", payloads.prompt("go on", cwd=str(remembered.work)), remembered.env())
     assert ran.silent
-    assert listing(Path(shop.project.folder)) == before
-    assert loads(Path(shop.home.paths(payloads.SESSION).state).read_text())
+    assert listing(Path(remembered.project.folder)) == before
+    assert loads(Path(remembered.home.paths(payloads.SESSION).state).read_text())

@@ -11,7 +11,6 @@ import pytest
 
 from hooks.utils.operations.context import answer
 from tests.hooks import payloads, processes
-from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S
 from tests.views.written import Written
 
@@ -345,20 +344,21 @@ def _calls_with(command: str) -> list[dict]:
     ]
 
 
-def _through_forks(forks: Forks, home: processes.Home, given: list[dict]) -> None:
-    """All calls, one after the other."""
-    assert all(forks.run(Hook("post-tool-use", call), home.env()).silent for call in given)
+def _all_told(home: processes.Home, given: list[dict]) -> None:
+    """Tell the hooks' handlers of all payloads, one after the other."""
+    for payload in given:
+        assert processes.HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, home.env()) is None
 
 
-def test_no_secret_of_a_command_line_is_kept(forks: Forks, home: processes.Home):
+def test_no_secret_of_a_command_line_is_kept(home: processes.Home):
     given = [call for command in COMMANDS + BY_LOOK for call in _calls_with(command.format(SECRET))]
-    _through_forks(forks, home, given)
+    _all_told(home, given)
     assert home.failures() == []
     assert home.state(payloads.SESSION).index == len(given)
     assert _holding(home, SECRET) == {}
 
 
-def test_no_token_of_a_known_form_is_kept(forks: Forks, home: processes.Home):
+def test_no_token_of_a_known_form_is_kept(home: processes.Home):
     places = [
         "echo {0}",
         "curl https://example.invalid/{0}",
@@ -370,7 +370,7 @@ def test_no_token_of_a_known_form_is_kept(forks: Forks, home: processes.Home):
     given = [payloads.bash(place.format(token)) for token in KNOWN for place in places]
     given += [payloads.grep(token, "found") for token in KNOWN]
     given += [payloads.failed_bash("npm test", f"1 failed: bad token {token}") for token in KNOWN]
-    _through_forks(forks, home, given)
+    _all_told(home, given)
     assert [token for token in KNOWN if _holding(home, token)] == []
 
 
@@ -404,21 +404,20 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("payload", OTHERS, ids=[f"{one.get('tool_name', one['hook_event_name'])}-{at}" for at, one in enumerate(OTHERS)])
-def test_no_secret_of_another_input_or_verdict_is_kept(home: processes.Home, payload: dict):
-    assert processes.run_event(payloads.bash("mkdir a"), home.env()).silent
-    assert processes.run_event(payload, home.env()).silent
+def test_no_secret_of_another_input_or_verdict_is_kept(home: processes.Home):
+    _all_told(home, OTHERS)
     assert home.failures() == []
+    assert home.state(payloads.SESSION).index == len(OTHERS) - 1, "all but the prompt"
     assert _holding(home, SECRET) == {}
 
 
-def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(forks: Forks, home: processes.Home):
+def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(home: processes.Home):
     given = []
     for pad in range(60, 130, 3):
         given.append(payloads.bash("echo " + "x" * pad + f" TOKEN={SECRET} y"))
         given.append(payloads.bash("echo " + "x" * (pad + 290) + f" --password {SECRET} y"))
         given.append(payloads.failed_bash("npm test", f"1 failed {'x' * (pad - 30)} https://bob:{SECRET}@example.invalid/x"))
-    _through_forks(forks, home, given)
+    _all_told(home, given)
     assert _holding(home, SECRET[:9]) == {}
 
 
@@ -428,7 +427,7 @@ def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(forks
 @pytest.mark.parametrize("umask", ["022", "000", "077"])
 def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path, umask: str):
     home = processes.Home(tmp_path / "config" / "deep")
-    for payload in [*payloads.one_of_each(), b"broken"]:
+    for payload in [*payloads.one_of_each_event(), b"broken"]:
         event = payload["hook_event_name"] if isinstance(payload, dict) else "PostToolUse"
         argv = ["sh", "-c", f'umask {umask} && exec sh -c "$0"', processes.command_of(event)]
         env = home.env(CLAUDE_PLUGIN_ROOT=str(processes.ROOT))
@@ -436,14 +435,8 @@ def test_files_and_folders_are_for_their_owner_alone(tmp_path: Path, umask: str)
         assert (done.returncode, done.stderr) == (0, b"")
     modes = {str(path.relative_to(tmp_path)): stat.S_IMODE(path.stat().st_mode) for path in [home.path, *home.path.rglob("*")]}
     assert {name: oct(mode) for name, mode in modes.items() if mode != (0o700 if (tmp_path / name).is_dir() else 0o600)} == {}
-    assert {Path(name).name for name in modes} >= {
-        "hooks.log",
-        "interpreter",
-        "main.state.json",
-        "main.journal.jsonl",
-        "session.json",
-        "sessions",
-    }
+    kept = "hooks.log interpreter main.state.json main.journal.jsonl session.json sessions"
+    assert {Path(name).name for name in modes} >= {*kept.split()}
     assert stat.S_IMODE((tmp_path / "config").stat().st_mode) == 0o700, "parents that we make are private too"
 
 

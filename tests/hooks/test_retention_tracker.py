@@ -99,24 +99,6 @@ def test_eight_processes_that_process_results_at_once_lose_none(forks: Forks, tm
     assert tracker.current_index == 80
 
 
-def test_process_retention_follows_the_timeline_of_the_specification(session):
-    ended = [
-        session.call("Read", READ),
-        session.call("Grep", {"pattern": "login"}),
-        session.call("Read", {"file_path": "src/config.ts"}),
-        session.call("Edit", READ),
-        session.bash("npm test", "Exit code 1\n1 failing", error=True),
-        session.call("Grep", {"pattern": "login"}),
-        session.bash("npm test", "1 passing"),
-        session.bash("git commit -am fix"),
-    ]
-    assert [told["expired_ids"] for told in ended] == [[], [], [], ["T1"], ["T4"], ["T2"], ["T5"], ["T3"]]
-    tracker = session.load()
-    assert tracker.current_index == 8
-    assert tracker.get_all_expired() == ["T1", "T4", "T2", "T5", "T3"]
-    assert [result.id for result in tracker.get_live()] == ["T6", "T7", "T8"]
-
-
 def test_the_reclaimable_tokens_are_those_of_what_expired(session):
     first = session.call("Read", READ, "1\t" + "x" * 3200)
     told = session.call("Edit", READ)

@@ -21,11 +21,6 @@ from tests.state.coins import configure, fix, run_of
 OTHER = "3ffaa4db-e088-49ec-9796-000000000002"
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Remembering:
-    return Remembering(tmp_path)
-
-
 def booked(shop: Remembering) -> list[object]:
     entries = store.read_lines(shop.home.paths(payloads.SESSION).journal)
     return [booking for booking in map(journal.booking_of, entries) if isinstance(booking, Advice)]

@@ -118,7 +118,7 @@ def test_another_value_in_a_range_changes_that_content_alone(given_, other):
 
 
 @given(st.binary(max_size=60) | serialized().flatmap(lambda both: st.integers(0, len(both[1])).map(lambda end: both[1][:end])))
-@settings(max_examples=examples(50, 150), deadline=None)
+@settings(max_examples=examples(30, 150), deadline=None)
 def test_any_bytes_are_understood_or_refused(line: bytes):
     try:
         spans = content_spans(line)

@@ -183,16 +183,17 @@ def test_a_compaction_that_begins_tells_how_large_the_window_is(tmp_path, trigge
     assert (window // 1_000 * 1_000, source) == expected
 
 
-def test_of_real_sessions_that_compacted_themselves_no_window_is_larger_than_a_fifth_above_that(transcripts, tmp_path):
+def test_of_real_sessions_that_compacted_themselves_no_window_is_larger_than_a_fifth_above_that(transcripts, tmp_path, count):
+    """Of a third of the sessions, of all with --slow."""
     seen = 0
-    for path in sorted(transcripts.rglob("*.jsonl")):
+    for path in sorted(transcripts.rglob("*.jsonl"))[:: count(3, 1)]:
         sizes = _auto_sizes(path)
         context = report_of(str(path), "", {"POPKIT_HOME": str(tmp_path)})["context"] if sizes else None
         if context:
             seen += 1
             assert min(sizes) <= context["window"] <= 1.2 * min(sizes), path.name
             assert context["window_source"] != "assumed"
-    assert seen >= 15
+    assert seen >= count(5, 15)
 
 
 def _auto_sizes(path: Path) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_ROUND = [f"step {at}: copied part {at} of the shop to its place" for at in range(160)]
+_ROUND = [f"step {at}: copied part {at} of the shop to its place" for at in range(100)]
 
 
 def _amid(*failure: str, before: str = "") -> tuple[str, str]:

@@ -53,18 +53,12 @@ def names(done: Compacted) -> list[tuple[str, str, str]]:
     return [(left.kind, left.id, left.handle) for left in done.left]
 
 
-@many
-@given(TALKS, SHARES, MODELS)
-def test_archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, share: float, model):
-    given, done = talk.messages, talk.compact(share, model)
+def archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, given: list, done: Compacted):
     is_same = json.dumps(plain(put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
     assert is_same, "the texts are too long for a comparison that says where"
 
 
-@many
-@given(TALKS, SHARES, MODELS)
-def test_what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in_it(talk: Talk, share: float, model):
-    given, done = talk.messages, talk.compact(share, model)
+def what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in_it(talk: Talk, given: list, done: Compacted):
     assert_valid(done.messages)
     assert words(done.messages, archived(done)) == words(given)
     given_ids, ids = list(standing(given)), list(standing(done.messages))
@@ -74,57 +68,41 @@ def test_what_stands_is_a_conversation_that_every_provider_takes_and_all_words_a
             assert set(use.input) == set(standing(given)[use.id][0])
 
 
-@many
-@given(TALKS, SHARES, MODELS)
-def test_what_must_stand_stands_whole_whatever_the_target_is(talk: Talk, share: float, model):
-    given, done = standing(talk.messages), standing(talk.compact(share, model).messages)
-    conversation, last = talk.conversation, planning.last_words(talk.conversation)
-    for at, (id, whole) in enumerate(given.items()):
+def what_must_stand_stands_whole(talk: Talk, given: list, done: Compacted):
+    stands, conversation, last = standing(done.messages), talk.conversation, planning.last_words(talk.conversation)
+    for at, (id, whole) in enumerate(standing(given).items()):
         result = talk.state.live.get(id) or talk.state.expired[id]
         must = {
-            "last": len(given) - at == 1,
-            "newest": len(given) - at <= NEWEST and newest_tokens(talk.messages) <= NEWEST_TOKENS / talk.state.calibration,
+            "last": len(standing(given)) - at == 1,
+            "newest": len(standing(given)) - at <= NEWEST and newest_tokens(given) <= NEWEST_TOKENS / talk.state.calibration,
             "pinned": result.pinned,
             "unseen": not conversation.is_seen(id),
         }
         if any(must.values()):
-            assert done.get(id) == whole, must
+            assert stands.get(id) == whole, must
         if (result.tier == "preserved" and not result.ended) or id in last:
-            assert done[id][1:] == whole[1:], "its result stands whole, whatever of its input has left"
+            assert stands[id][1:] == whole[1:], "its result stands whole, whatever of its input has left"
 
 
 @many
-@given(TALKS, MODELS)
-def test_where_all_may_stand_only_what_is_dead_leaves(talk: Talk, model):
-    done = talk.compact(1.0, model)
-    assert done.met
-    for left in done.left:
-        assert left.kind == RESULT
-        assert talk.state.expired[left.id].ended
-        assert left.why
-
-
-@many
-@given(TALKS, SHARES, MODELS)
-def test_the_target_is_met_or_nothing_more_could_have_gone(talk: Talk, share: float, model):
-    done, least = talk.compact(share, model), talk.compact(0.0, model)
-    assert done.before == talk.compact(1.0, model).before
-    assert least.after <= done.after <= done.before
+@given(TALKS, SHARES, SHARES, MODELS)
+def test_the_target_is_met_or_nothing_more_could_have_gone_and_a_smaller_one_never_keeps_more(talk: Talk, one: float, other: float, model):
+    share, larger = sorted((one, other))
+    done, least, dead = talk.compact(share, model), talk.compact(0.0, model), talk.compact(1.0, model)
+    assert done.before == dead.before
+    assert least.after <= done.after <= talk.compact(larger, model).after <= done.before
     if done.met:
         assert done.after <= share * done.before + 1
     else:
         assert done.after > share * done.before - 1
         assert plain(done.messages) == plain(least.messages)
-    dead = talk.compact(1.0, model)
     if dead.after <= share * dead.before - 1:
         assert plain(done.messages) == plain(dead.messages), "no more than what is dead was needed"
-
-
-@many
-@given(TALKS, SHARES, SHARES, MODELS)
-def test_a_smaller_target_never_keeps_more(talk: Talk, one: float, other: float, model):
-    small, large = (talk.compact(share, model) for share in sorted((one, other)))
-    assert small.after <= large.after
+    assert dead.met
+    for left in dead.left:
+        assert left.kind == RESULT, "where all may stand only what is dead leaves"
+        assert talk.state.expired[left.id].ended
+        assert left.why
 
 
 @many
@@ -144,10 +122,7 @@ def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[st
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
 
 
-@many
-@given(TALKS, SHARES, MODELS)
-def test_whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with_it(talk: Talk, share: float, model):
-    done = talk.compact(share, model)
+def whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with_it(talk: Talk, given: list, done: Compacted):
     said = json.dumps(plain(done.messages))
     folds = [json.dumps(left.content) for left in done.left if left.kind == CALLS]
     for left in done.left:
@@ -159,16 +134,26 @@ def test_whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left
     assert len({left.handle for left in done.left}) == len(done.left)
 
 
+LAWS = (
+    archive_and_answer_together_give_the_conversation_back_byte_for_byte,
+    what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in_it,
+    what_must_stand_stands_whole,
+    whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with_it,
+)
+
+
 @many
 @given(TALKS, SHARES, MODELS)
-def test_it_follows_from_what_it_is_given_and_changes_nothing(talk: Talk, share: float, model):
+def test_whatever_the_target_is_the_laws_hold_and_it_follows_from_what_it_is_given_and_changes_nothing(talk: Talk, share: float, model):
     given = talk.messages
     before, state = json.dumps(plain(given)), json.dumps(talk.state.to_json())
-    made = [compacting.compact(given, talk.conversation, model, share, handle_of) for _ in range(2)]
-    assert plain(made[0].messages) == plain(made[1].messages)
-    assert names(made[0]) == names(made[1])
+    done, again = (compacting.compact(given, talk.conversation, model, share, handle_of) for _ in range(2))
+    assert plain(done.messages) == plain(again.messages)
+    assert names(done) == names(again)
     assert json.dumps(plain(given)) == before
     assert json.dumps(talk.state.to_json()) == state
+    for law in LAWS:
+        law(talk, given, done)
 
 
 @many

@@ -20,20 +20,15 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
-def test_an_error_is_preserved(session: Scenario, tool, tool_input, text):
+def test_an_error_is_preserved_until_the_same_action_succeeds(session: Scenario, tool, tool_input, text):
     session.call(tool, tool_input, text, failed=True)
     session.nothing(30)
     session.wait(10_000)
     session.end_session()
     assert session.tier("T1") == "preserved"
+    assert "T1" not in session.call(tool, tool_input, text, failed=True), "the same failure does not end it"
     assert "T1" in session.live
-
-
-@pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
-def test_an_error_is_ended_by_the_later_success_of_the_same_action(session: Scenario, tool, tool_input, text):
-    session.call(tool, tool_input, text, failed=True)
-    assert session.nothing() == {}
-    assert session.call(tool, tool_input) == {"T1": "superseded"}
+    assert session.call(tool, tool_input)["T1"] == "superseded"
 
 
 @pytest.mark.parametrize("lasting", [{"profile": "spec"}, {"tiers": {"preserved": {"expiry_events": ["manual"]}}}])
@@ -42,12 +37,6 @@ def test_where_only_a_person_ends_what_is_preserved_an_error_outlives_the_succes
     session.call("Edit", {"file_path": "a.py"}, "String to replace not found in file.", failed=True)
     assert session.call("Edit", {"file_path": "a.py"}) == {}
     assert "T1" in session.live
-
-
-@pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
-def test_an_error_is_not_ended_by_the_same_failure(session: Scenario, tool, tool_input, text):
-    session.call(tool, tool_input, text, failed=True)
-    assert "T1" not in session.call(tool, tool_input, text, failed=True)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from hooks.utils.policy.messages import (
     result_tokens,
     texts_in,
 )
+from tests.policy.compactable import plain
 
 
 def use(id: str, tool: str = "Bash", **given) -> Message:
@@ -39,10 +40,6 @@ def user(text: str) -> Message:
 
 def assistant(text: str) -> Message:
     return Message(ASSISTANT, text)
-
-
-def plain(messages: list[Message]) -> list[dict]:
-    return [message.to_json() for message in messages]
 
 
 def form(messages: list[Message]) -> list[str]:
@@ -242,7 +239,7 @@ def test_anything_else_is_not_understood(value: object):
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
+    max_leaves=4,
 )
 FIELDS = st.sampled_from(["role", "text", "toolUses", "toolResults", "tool_use_id", "tool", "input", "isError"])
 

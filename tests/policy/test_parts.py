@@ -61,12 +61,6 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("new", "old", "covered"), RUNS)
-def test_runs_cover_by_targets(new, old, covered):
-    key = "run:pytest@/w"
-    assert covered is parts.covers((key, new), (key, old))
-
-
 SEARCHES = [
     (["/w"], ["/w/src"], True),
     (["/w/src"], ["/w"], False),
@@ -81,9 +75,11 @@ SEARCHES = [
 ]
 
 
-@pytest.mark.parametrize(("new", "old", "covered"), SEARCHES)
-def test_searches_cover_by_roots(new, old, covered):
-    key = "search:content:login"
+@pytest.mark.parametrize(
+    ("key", "new", "old", "covered"),
+    [*(("run:pytest@/w", *run) for run in RUNS), *(("search:content:login", *search) for search in SEARCHES)],
+)
+def test_runs_cover_by_targets_and_searches_by_roots(key, new, old, covered):
     assert covered is parts.covers((key, new), (key, old))
 
 

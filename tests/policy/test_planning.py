@@ -26,15 +26,6 @@ def edited(quiet: int) -> Conversing:
     return session
 
 
-def test_unasked_nothing_that_lives_goes():
-    session = spec()
-    session.read("a.py", text=LONG)
-    session.bash("npm test", LONG)
-    session.nothing(60)
-    assert session.going() == session.going(now=True) == []
-    assert (session.why()["T1"], session.why()["T2"]) == ("live", "live")
-
-
 def test_what_a_newer_run_ended_goes_at_once():
     session = spec()
     session.bash("npm test", LONG)
@@ -88,13 +79,6 @@ def test_the_grace_of_each_kind_is_configured(kind, calls):
     assert (session.going(), session.held()) == (["T1"], [])
 
 
-def test_now_overrides_the_grace_and_nothing_else():
-    session = edited(1)
-    session.grep("x", text=LONG)
-    assert session.going() == []
-    assert session.going(now=True) == ["T1"]
-
-
 def test_a_path_takes_what_has_expired_of_it():
     session = edited(40)
     session.bash("npm test", LONG)
@@ -114,16 +98,6 @@ def test_force_takes_live_results_and_needs_no_grace():
     assert session.why(ids=("T3", "T4")) == {"T1": "live", "T2": "live", "T3": "asked", "T4": "asked"}
 
 
-def test_what_is_preserved_goes_only_when_it_is_named():
-    session = spec()
-    session.read_fails("missing.py")
-    session.state.live["T1"].tokens = 900
-    session.nothing(60)
-    assert session.going() == session.going(now=True) == []
-    assert session.why()["T1"] == "preserved"
-    assert session.going(tier="preserved") == session.going(ids=("T1",)) == ["T1"]
-
-
 @pytest.mark.parametrize("profile", ["spec", "auto"])
 def test_what_is_pinned_never_goes_and_says_so(profile: str):
     session = Conversing(profile=profile)
@@ -133,19 +107,6 @@ def test_what_is_pinned_never_goes_and_says_so(profile: str):
     for asked in ({}, {"now": True}, {"tier": "medium"}, {"ids": ("T1",)}, {"pattern": "a.py"}):
         assert "T1" not in session.going(**asked)
         assert session.why(**asked)["T1"] == "pinned"
-
-
-def test_what_was_restored_is_held_like_a_pinned_one():
-    session = edited(40)
-    session.observe(events.Cleared({"T1": "abcd2345"}))
-    session.observe(events.Restored("T1", True, session.at))
-    assert "T1" not in session.going(now=True) + session.going(tier="medium")
-
-
-def test_of_what_a_placeholder_stands_for_nothing_is_decided():
-    session = edited(40)
-    session.observe(events.Cleared({"T1": "abcd2345"}))
-    assert "T1" not in session.why(ids=("T1",))
 
 
 def test_what_saves_hardly_more_than_its_placeholder_stays_unless_it_is_forced():
@@ -168,15 +129,6 @@ def test_what_is_less_than_twice_its_placeholder_stays_unless_it_is_forced_howev
     assert gain(result, session.state.calibration, session.rules) >= planning.LEAST_GAIN
     assert (session.going(now=True), session.why(now=True)["T1"]) == ([], "small")
     assert session.going(ids=("T1",)) == ["T1"]
-
-
-def test_tokens_are_counted_as_the_session_measures_them():
-    session = spec()
-    session.bash("npm test", "x" * 110)
-    session.bash("npm test", "y" * 110)
-    session.state.calibration = 1.7
-    assert session.going() == ["T1"]
-    assert session.plan().decisions[0].tokens == round(1.7 * session.result("T1").tokens)
 
 
 @pytest.mark.parametrize(

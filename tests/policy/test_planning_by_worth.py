@@ -10,7 +10,7 @@ from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, Selection
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
-from tests.policy.conversing import LARGE, LONG, SURE, Conversing
+from tests.policy.conversing import LARGE, SURE, Conversing
 from tests.policy.priced import prices
 from tests.policy.test_planning import spec
 
@@ -25,16 +25,19 @@ def quiet(calls: int = 60) -> Conversing:
     return session
 
 
-def test_what_lives_goes_too_when_it_is_hardly_ever_needed():
-    session = quiet()
+@pytest.fixture
+def session() -> Conversing:
+    return quiet()
+
+
+def test_what_lives_goes_too_when_it_is_hardly_ever_needed(session: Conversing):
     assert set(session.expired) >= {"T1"}
     assert {"T2", "T3"} <= set(session.live)
     assert session.going() == ["T1", "T2", "T3"]
     assert {session.why()[id] for id in ("T1", "T2", "T3")} == {"worth"}
 
 
-def test_while_the_cache_is_warm_it_waits():
-    session = quiet()
+def test_while_the_cache_is_warm_it_waits(session: Conversing):
     plan = session.plan(cold=False)
     assert (session.going(cold=False), session.held(cold=False), plan.pays) == ([], ["T1", "T2", "T3"], False)
     assert session.why(cold=False)["T2"] == "waits"
@@ -43,8 +46,7 @@ def test_while_the_cache_is_warm_it_waits():
     assert session.why(cold=False, now=True)["T2"] == "asked"
 
 
-def test_whether_the_cache_is_cold_the_clock_tells_where_nobody_else_does():
-    session = quiet()
+def test_whether_the_cache_is_cold_the_clock_tells_where_nobody_else_does(session: Conversing):
     last = session.conversation.last
     for seconds, going in ((0, 0), (299, 0), (300, 3), (9_000, 3)):
         plan = planning.plan(session.conversation, Selection(), last.until + seconds, NeedModel({"bias": -30.0}), prices())
@@ -55,15 +57,13 @@ def test_whether_the_cache_is_cold_the_clock_tells_where_nobody_else_does():
     )
 
 
-def test_what_is_surely_needed_stays_even_if_it_has_expired():
-    session = quiet()
+def test_what_is_surely_needed_stays_even_if_it_has_expired(session: Conversing):
     assert (session.going(SURE), session.plan(SURE).pays) == ([], False)
     assert {session.why(SURE)[id] for id in ("T1", "T2", "T3")} == {"likely"}
     assert session.going(SURE, now=True) == ["T1"], "now takes what has expired, and nothing that lives"
 
 
-def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately_stays():
-    session = quiet()
+def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately_stays(session: Conversing):
     session.read("b.py", text=LARGE + "b")
     model = shipped.need_model()
     assert session.going(model) == ["T1", "T2", "T3"]
@@ -71,22 +71,8 @@ def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately
     assert lately > 1.5 * long_ago
 
 
-def test_what_is_preserved_goes_unasked_never_while_it_lives():
-    session = Conversing()
-    session.read_fails("missing.py")
-    session.call("AskUserQuestion", {}, LONG)
-    for id in ("T1", "T2"):
-        session.state.live[id].tokens = 5_000
-    session.nothing(60)
-    for asked in ({}, {"now": True}, {"pattern": "**"}):
-        assert not {"T1", "T2"} & {*session.going(**asked), *session.held(cold=False, **asked)}
-        assert session.plan(**asked).decisions[1].need is None
-    assert session.why()["T1"] == "preserved"
-
-
 @pytest.mark.parametrize("now", [False, True])
-def test_what_the_model_has_not_seen_yet_stays(now: bool):
-    session = quiet()
+def test_what_the_model_has_not_seen_yet_stays(session: Conversing, now: bool):
     session.silent = True
     for _ in range(2):
         session.bash("npm run build", LARGE)
@@ -116,14 +102,12 @@ def test_what_a_newer_one_follows_goes_although_the_last_calls_saw_it():
     assert session.going() == ["T1"]
 
 
-def test_what_is_more_likely_needed_than_not_stays():
-    session = quiet()
+def test_what_is_more_likely_needed_than_not_stays(session: Conversing):
     assert session.going(NeedModel({"bias": 0.1})) == []
     assert session.plan(NeedModel({"bias": 0.1})).decisions[1].need > 0.5
 
 
-def test_what_is_worth_less_gone_than_kept_stays():
-    session = quiet()
+def test_what_is_worth_less_gone_than_kept_stays(session: Conversing):
     for id in ("T1", "T2", "T3"):
         session.result(id).tokens = 130
     wary = NeedModel({"bias": -0.5})
@@ -132,8 +116,7 @@ def test_what_is_worth_less_gone_than_kept_stays():
     assert all(decision.value <= 0 for decision in session.plan(wary).decisions[:3])
 
 
-def test_a_path_takes_what_is_worth_it_of_it_and_weighs_nothing_else():
-    session = quiet()
+def test_a_path_takes_what_is_worth_it_of_it_and_weighs_nothing_else(session: Conversing):
     session.read("b.py", text=LARGE + "b")
     session.nothing(40)
     assert session.going(pattern="*.py") == ["T2", "T64"]
@@ -151,8 +134,7 @@ def test_what_is_named_by_its_id_goes_whatever_its_worth():
     assert session.going(SURE) == []
 
 
-def test_an_outline_is_counted_as_long_as_it_may_be():
-    session = quiet()
+def test_an_outline_is_counted_as_long_as_it_may_be(session: Conversing):
     result = session.result("T2")
     rules = spec().rules
     assert gain(result, 1.0, rules) - gain(result, 1.0, session.rules) == int(result.tokens * 0.1)

@@ -95,6 +95,11 @@ def test_nothing_goes_that_must_stay(planned: Planning, asked: Selection, cold: 
             assert result.ended or planned.weighs
             assert not planned.weighs or planned.session.conversation.is_seen(result.id)
             assert not asked.pattern or any(globs.matches(asked.pattern, subject) for subject in result.subjects)
+    for decision in plan.decisions:
+        if decision.result.pinned:
+            assert decision.reason == "pinned", "whoever asks"
+        elif decision.result.tier == "preserved" and not decision.result.ended and not asked.forces and not asked.pattern:
+            assert decision.reason in ("preserved", "small", "unseen")
     for decision in plan.having(CLEAR):
         if planned.weighs and not asked.forces and not asked.now:
             assert cold

@@ -27,6 +27,7 @@ from hooks.utils.policy.messages import (
     stub_with_names,
 )
 from hooks.utils.policy.placeholder import placeholder, with_outline
+from tests.policy.compactable import plain
 from tests.policy.test_placeholder import HANDLES
 
 LONG = "const total = items.reduce((sum, item) => sum + item.price, 0);\n" * 20
@@ -50,10 +51,6 @@ HOSTILE = st.one_of(
     st.text(st.sampled_from("[]();:\n\r\t\x00\x1b\u2028 popkit restore"), max_size=120),
     st.sampled_from(["x" * 10_000, "[PopKit left out ", "]: popkit restore aaaaaaaa]", "", "語" * 200, "\ud800", "a\u202eb"]),
 )
-
-
-def plain(messages: list[Message]) -> list[dict]:
-    return [message.to_json() for message in messages]
 
 
 def call(id: str = "T1", tool: str = "Bash", given: dict | None = None, text: str = "ok") -> list[Message]:
@@ -124,8 +121,9 @@ def test_what_is_written_whole_has_replaced_nothing_that_it_holds(tool: str):
 
 
 @CALL
-@given(HANDLES, st.lists(st.from_regex(r"[a-z][a-z0-9_./:@-]{10,40}[a-z]", fullmatch=True), min_size=1, max_size=60))
-def test_a_stub_with_names_behind_it_is_known_and_comes_back(tool: str, handle: str, names: list[str]):
+@given(HANDLES, st.lists(st.from_regex(r"[a-z][a-z0-9_./:@-]{10,40}[a-z]", fullmatch=True), min_size=1, max_size=5), st.integers(1, 12))
+def test_a_stub_with_names_behind_it_is_known_and_comes_back(tool: str, handle: str, names: list[str], times: int):
+    names = names * times
     whole = Use("T1", TOOLS.of(tool), CALLS[tool])
     short = Use("T1", TOOLS.of(tool), stub_with_names(Use("T1", TOOLS.of(tool), stub(whole, handle)), names))
     assert is_valid(tool, short.input)

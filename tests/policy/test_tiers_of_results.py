@@ -33,6 +33,10 @@ COMMANDS = [
     ("git status", "session"),
     # Of a line that does several things, the longest-lived tier.
     ("mkdir x && cat a.py", "medium"),
+    ("rg x && cat a.py", "medium"),
+    ("mkdir a; rm b", "ephemeral"),
+    ("cd a && echo x", "session"),
+    ("", "session"),
     ("cat a.py && npm test", "session"),
     ("cd src && rg x", "short"),
     ("bash -lc 'cat a.py'", "medium"),

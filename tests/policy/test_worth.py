@@ -68,21 +68,6 @@ def test_more_caution_asks_for_a_smaller_chance_of_need():
     assert value(candidate(need=0.15), situation(tuned=Tuned(40, 1.0))) > 0 > value(candidate(need=0.15), situation(tuned=Tuned(40, 20.0)))
 
 
-def test_where_thinking_is_free_whatever_has_a_value_goes():
-    valued = [(candidate(thinking=90_000), 5.0), (candidate(thinking=1), 1_000.0)]
-    assert choose(valued, situation()) == [valued[0][0], valued[1][0]]
-    assert choose([], situation()) == choose([], situation(bound=True)) == []
-
-
-@pytest.mark.parametrize(("behind_first", "going"), [(2_000, 2), (2_600, 2), (2_700, 1), (90_000, 1)])
-def test_where_it_is_bound_what_was_thought_behind_the_first_that_goes_is_thought_again(behind_first: int, going: int):
-    # From the second on: 20,000 - 7.5 x 1,000 = 12,500. From the first on: 40,000 - 7.5 x what was thought behind it: more where
-    # that is less than 3,666.
-    valued = [(candidate(thinking=behind_first + 1_000), 20_000.0), (candidate(thinking=1_000), 20_000.0)]
-    assert len(choose(valued, situation(bound=True))) == going
-    assert choose(valued, situation(bound=True))[-1] is valued[1][0]
-
-
 def test_where_more_was_thought_than_anything_is_worth_nothing_goes():
     # Output costs five units, and what is thought again counts one and a half times.
     assert choose([(candidate(thinking=6_000), 44_000.0)], situation(bound=True)) == []

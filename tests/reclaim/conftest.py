@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.forks import Forks
+from tests.reclaim import transcripts
 from tests.reclaim.looks import looked
 from tests.reclaim.shops import Shop, worked
 
@@ -17,7 +18,7 @@ _MEMORY = Path("/dev/shm")  # noqa: S108  files that are in no need of a disk
 
 @pytest.fixture
 def profile() -> str:
-    """The profile that the shop's user has configured. A module about another one has a fixture of its own."""
+    """The profile that the shop's user has configured; a module about another one sets it for its tests."""
     return "spec"
 
 
@@ -34,12 +35,18 @@ def cold(shop: Shop) -> Shop:
 
 
 @pytest.fixture
-def cleared(shop: Shop) -> Shop:
-    """A session after a clear."""
+def working(shop: Shop) -> Shop:
+    """A session with a result of every fate."""
     shop.write(worked(str(shop.project)))
-    shop.clear()
-    shop.at += 60
     return shop
+
+
+@pytest.fixture
+def cleared(working: Shop) -> Shop:
+    """A session after a clear."""
+    working.clear()
+    working.at += 60
+    return working
 
 
 @pytest.fixture
@@ -48,3 +55,11 @@ def memory():
     folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    """A transcript of thirty lines, which nothing but a rewrite looks at."""
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(transcripts.lines(30))
+    return path

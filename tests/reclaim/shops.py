@@ -228,6 +228,13 @@ class Shop:
         environ = self.environ(**how.pop("environ", {}))
         return self.forks.run(Command([*words], how.pop("payload", b"")), environ, cwd=str(self.project), **how)
 
+    def goes_on(self, talk: Talk, there: int) -> bytes:
+        """The client appends what a talk has behind its first so many entries; returns these lines."""
+        more = b"".join(json.dumps(entry).encode() + b"\n" for entry in talk.entries[there:])
+        with self.transcript.open("ab") as file:
+            file.write(more)
+        return more
+
     def context(self, *words: str, **how) -> Done:
         """`popkit context WORDS` for this transcript."""
         return self.popkit("context", *words, "--transcript", str(self.transcript), **how)

@@ -14,17 +14,12 @@ from tests.reclaim.shops import EXPIRED, Shop, assert_only_contents_changed, cod
 def _use(shop: Shop) -> bytes:
     """A session that the hooks have followed to its end."""
     before = shop.write(worked(str(shop.project)))
-    assert _run(shop, "session-start", source="resume", hook_event_name="SessionStart").silent
+    assert shop.hook("session-start", source="resume", hook_event_name="SessionStart").silent
     return before
 
 
-def _run(shop: Shop, hook: str, **payload: object) -> processes.Done:
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    return processes.run(hook, {**common, **payload}, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
-
-
 def _exit(shop: Shop, reason: str = "prompt_input_exit") -> None:
-    ran = _run(shop, "session-end", hook_event_name="SessionEnd", reason=reason)
+    ran = shop.hook("session-end", hook_event_name="SessionEnd", reason=reason)
     assert ran.silent, ran
     assert processes.Home(shop.folder).failures() == []
 
@@ -74,7 +69,7 @@ def test_it_clears_while_the_cache_is_warm_too(shop: Shop):
     talk = worked(str(shop.project), tokens=150_000)
     shop.write(talk)
     shop.at = talk.now + 20
-    assert _run(shop, "session-start", source="resume", hook_event_name="SessionStart").silent
+    assert shop.hook("session-start", source="resume", hook_event_name="SessionStart").silent
     shop.configure(clear_at_exit=True)
     _exit(shop)
     assert set(shop.cleared()) >= {"read-old", "old-test"}
@@ -105,7 +100,7 @@ def test_5_megabytes_are_cleared_within_what_the_host_gives(shop: Shop):
     talk.idle(22)
     before = shop.write(talk)
     assert len(before) > 5_000_000
-    assert _run(shop, "session-start", source="resume", hook_event_name="SessionStart").silent
+    assert shop.hook("session-start", source="resume", hook_event_name="SessionStart").silent
     shop.configure(clear_at_exit=True)
     began = time.perf_counter()
     _exit(shop)

@@ -12,11 +12,7 @@ from tests.hooks import processes
 from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, ids, looked
 from tests.reclaim.shops import Shop, assert_only_contents_changed, contents_of, numbered
 
-
-@pytest.fixture
-def profile() -> str:
-    """None is configured: what is shipped."""
-    return ""
+pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
 
 
 # --- what goes --------------------------------------------------------------------------------------------------------------------
@@ -46,11 +42,6 @@ def test_now_takes_what_has_expired_lately_too_and_nothing_else_that_lives(cold:
     assert set(cold.clear(now=True)[1].handles) == LONG_UNUSED | {"read-app"}
     assert_only_contents_changed(before, cold.transcript.read_bytes(), LONG_UNUSED | {"read-app"})
     cold.assert_state_follows()
-
-
-def test_what_is_pinned_never_goes(cold: Shop):
-    assert cold.context("pin", "src/checkout.ts", "found").code == 0
-    assert set(cold.clear(now=True)[1].handles) == LONG_UNUSED - LARGE | {"read-app"}
 
 
 @pytest.mark.parametrize(
@@ -232,22 +223,16 @@ def test_at_the_end_of_a_session_no_cache_is_reckoned_with(shop: Shop):
 # --- clear_at_exit ----------------------------------------------------------------------------------------------------------------
 
 
-def _run(shop: Shop, hook: str, **payload: object) -> None:
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    ran = processes.run(hook, {**common, **payload}, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
-    assert ran.silent, ran
-    assert processes.Home(shop.folder).failures() == []
-
-
 @pytest.mark.parametrize("warm", [True, False])
 def test_at_the_exit_of_a_session_what_is_worth_it_with_no_cache_leaves(shop: Shop, warm: bool):
     talk = looked(str(shop.project), tokens=150_000)
     before = shop.write(talk)
     shop.at = talk.now + 30 if warm else shop.at
-    _run(shop, "session-start", source="resume", hook_event_name="SessionStart")
+    assert shop.hook("session-start", source="resume", hook_event_name="SessionStart").silent
     shop.configure(clear_at_exit=True)
     expected = ids(shop.clear(dry_run=True, at_end=True)[0].plan.going)
-    _run(shop, "session-end", hook_event_name="SessionEnd", reason="prompt_input_exit")
+    assert shop.hook("session-end", hook_event_name="SessionEnd", reason="prompt_input_exit").silent
+    assert processes.Home(shop.folder).failures() == []
     assert set(shop.cleared()) == expected >= LONG_UNUSED
     assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
     shop.assert_state_follows()

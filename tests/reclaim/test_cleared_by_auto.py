@@ -13,11 +13,7 @@ from hooks.utils.reclaim import clearing
 from tests.reclaim.looks import LONG_UNUSED, NAMED, Sized, ids, looked
 from tests.reclaim.shops import SESSION, Shop, assert_only_contents_changed, numbered
 
-
-@pytest.fixture
-def profile() -> str:
-    """None is configured: what is shipped."""
-    return ""
+pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
 
 
 # --- back -------------------------------------------------------------------------------------------------------------------------
@@ -82,8 +78,7 @@ def _goes_on(shop: Shop, talk: Sized, there: int) -> None:
     at = shop.at + 10
     for number, entry in enumerate(talk.entries[there:]):
         entry["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(at + 10 * number))
-    with shop.transcript.open("a") as file:
-        file.writelines(json.dumps(entry) + "\n" for entry in talk.entries[there:])
+    shop.goes_on(talk, there)
     shop.at = at + 10 * len(talk.entries[there:])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -18,27 +17,22 @@ from hooks.utils.reclaim import access, compaction_advice
 from hooks.utils.reclaim.compaction_advice import ADVICE_TOKENS, INDEX_TOKENS, advice_text, index_text
 from hooks.utils.state import reconciling, store
 from hooks.utils.state.archived import Originals
-from tests.hooks import processes
 from tests.kit.crowds import held
 from tests.reclaim.shops import STEP_S, Shop, Talk, code, worked
 
 
 def _before(shop: Shop, trigger: str = "auto") -> str:
     """What PreCompact prints."""
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    payload = {**common, "hook_event_name": "PreCompact", "trigger": trigger, "custom_instructions": ""}
-    ran = processes.run("pre-compact", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
-    assert (ran.code, ran.stderr) == (0, b"")
-    return ran.stdout.decode()
+    ran = shop.hook("pre-compact", hook_event_name="PreCompact", trigger=trigger, custom_instructions="")
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out
 
 
 def _after(shop: Shop, source: str = "compact") -> str:
     """What SessionStart adds to the conversation."""
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    payload = {**common, "hook_event_name": "SessionStart", "source": source, "model": "claude-opus-5"}
-    ran = processes.run("session-start", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
-    assert (ran.code, ran.stderr) == (0, b"")
-    return json.loads(ran.stdout)["hookSpecificOutput"]["additionalContext"] if ran.stdout else ""
+    ran = shop.hook("session-start", hook_event_name="SessionStart", source=source, model="claude-opus-5")
+    assert (ran.code, ran.err) == (0, "")
+    return ran.json["hookSpecificOutput"]["additionalContext"] if ran.stdout else ""
 
 
 def _advised(shop: Shop) -> list[dict]:
@@ -50,10 +44,9 @@ def _compact(shop: Shop, talk: Talk) -> None:
     talk.write(shop.transcript)
 
 
-def test_the_summariser_is_told_what_is_dead_and_what_must_survive(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    assert shop.context("pin", "lib.ts").code == 0
-    told = _before(shop)
+def test_the_summariser_is_told_what_is_dead_and_what_must_survive(working: Shop):
+    assert working.context("pin", "lib.ts").code == 0
+    told = _before(working)
     assert not told.startswith("{"), "JSON would be pasted as it stands"
     assert estimate_tokens(told) <= 600
     keep, _, dead = told.partition("Outdated:")
@@ -86,40 +79,36 @@ def test_what_was_cleared_before_is_in_the_index_too(shop: Shop):
     assert handles["read-old"] in _after(shop)
 
 
-def test_what_is_said_is_booked(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    told = _before(shop)
-    assert [entry["tokens"] for entry in _advised(shop)] == [estimate_tokens(told)]
-    index = _after(shop)
-    assert [entry["tokens"] for entry in _advised(shop)] == [estimate_tokens(told), estimate_tokens(index)]
-    assert shop.ledger()["advice_tokens"] == estimate_tokens(told) + estimate_tokens(index)
-    assert shop.ledger()["net"] <= 0
+def test_what_is_said_is_booked(working: Shop):
+    told = _before(working)
+    assert [entry["tokens"] for entry in _advised(working)] == [estimate_tokens(told)]
+    index = _after(working)
+    assert [entry["tokens"] for entry in _advised(working)] == [estimate_tokens(told), estimate_tokens(index)]
+    assert working.ledger()["advice_tokens"] == estimate_tokens(told) + estimate_tokens(index)
+    assert working.ledger()["net"] <= 0
 
 
-def test_after_a_compaction_by_hand_the_host_repeats_it_and_that_is_booked_too(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    told = _before(shop, "manual")
-    index = _after(shop)
-    assert _advised(shop)[-1]["tokens"] > estimate_tokens(told) + estimate_tokens(index)
+def test_after_a_compaction_by_hand_the_host_repeats_it_and_that_is_booked_too(working: Shop):
+    told = _before(working, "manual")
+    index = _after(working)
+    assert _advised(working)[-1]["tokens"] > estimate_tokens(told) + estimate_tokens(index)
 
 
 @pytest.mark.parametrize("where", ["user", "project"])
-def test_either_can_be_switched_off(shop: Shop, where: str):
-    shop.write(worked(str(shop.project)))
-    shop.configure(where, compaction={"advise": False, "index": True})
-    assert _before(shop) == ""
-    assert "popkit restore" in _after(shop)
-    shop.configure(where, compaction={"advise": True, "index": False})
-    assert "Outdated" in _before(shop)
-    assert _after(shop) == ""
+def test_either_can_be_switched_off(working: Shop, where: str):
+    working.configure(where, compaction={"advise": False, "index": True})
+    assert _before(working) == ""
+    assert "popkit restore" in _after(working)
+    working.configure(where, compaction={"advise": True, "index": False})
+    assert "Outdated" in _before(working)
+    assert _after(working) == ""
 
 
-def test_with_both_switched_off_nothing_is_archived_or_booked(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    shop.configure(compaction={"advise": False, "index": False})
-    assert (_before(shop), _after(shop)) == ("", "")
-    assert not (shop.home / "archive.sqlite").exists()
-    assert _advised(shop) == []
+def test_with_both_switched_off_nothing_is_archived_or_booked(working: Shop):
+    working.configure(compaction={"advise": False, "index": False})
+    assert (_before(working), _after(working)) == ("", "")
+    assert not (working.home / "archive.sqlite").exists()
+    assert _advised(working) == []
 
 
 def test_nothing_is_said_in_a_session_in_which_nothing_was_done(shop: Shop):
@@ -135,10 +124,9 @@ def test_nothing_is_said_in_a_session_in_which_nothing_was_done(shop: Shop):
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear"])
-def test_a_session_that_starts_otherwise_is_told_nothing(shop: Shop, source: str):
-    shop.write(worked(str(shop.project)))
-    _before(shop)
-    assert _after(shop, source) == ""
+def test_a_session_that_starts_otherwise_is_told_nothing(working: Shop, source: str):
+    _before(working)
+    assert _after(working, source) == ""
 
 
 def test_a_transcript_that_changes_nothing_for_it(shop: Shop):
@@ -163,12 +151,11 @@ def test_however_much_there_is_it_keeps_within_its_tokens(shop: Shop):
     assert 150 < estimate_tokens(_after(shop)) <= 250
 
 
-def test_an_archive_that_cannot_be_used_costs_the_index_alone(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    shop.home.mkdir(exist_ok=True)
-    (shop.home / "archive.sqlite").write_bytes(b"no database " * 100)
-    assert "Outdated" in _before(shop)
-    assert _after(shop) == ""
+def test_an_archive_that_cannot_be_used_costs_the_index_alone(working: Shop):
+    working.home.mkdir(exist_ok=True)
+    (working.home / "archive.sqlite").write_bytes(b"no database " * 100)
+    assert "Outdated" in _before(working)
+    assert _after(working) == ""
 
 
 @pytest.fixture
@@ -203,9 +190,7 @@ def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_pr
     _compact(shop, talk)
     assert _after(shop) == ""
     _end(locked_archive)
-    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
-    payload = {**common, "hook_event_name": "UserPromptSubmit", "prompt": "go on"}
-    assert processes.run("context-monitor", payload, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project))).silent
+    assert shop.hook("context-monitor", hook_event_name="UserPromptSubmit", prompt="go on").silent
     assert "lib.ts" in shop.popkit("archive", "list").out
     assert not Path(shop.site().paths().unarchived).exists()
 
@@ -227,12 +212,11 @@ def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience
     assert hook_patience.left_s == 0
 
 
-def test_an_archive_that_is_locked_between_two_questions_is_waited_for_once(shop: Shop, hook_patience):
-    shop.write(worked(str(shop.project)))
-    first, second, third = list(shop.clear()[1].handles.values())[:3]
-    originals = Originals(shop.site().home)
+def test_an_archive_that_is_locked_between_two_questions_is_waited_for_once(working: Shop, hook_patience):
+    first, second, third = list(working.clear()[1].handles.values())[:3]
+    originals = Originals(working.site().home)
     assert originals(first)
-    with closing(sqlite3.connect(home.archive_path(shop.site().home), isolation_level=None)) as other:
+    with closing(sqlite3.connect(home.archive_path(working.site().home), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert originals(second) is None
         assert int(hook_patience.left_s * 1000) == 0, "SQLite waits for whole milliseconds"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reclaim.shops import SESSION, Shop, worked
+from tests.reclaim.shops import SESSION, Shop
 
 BYTES = b"\xff\x00\x1b]0;title\x07"
 MOST_ASKED = ("chains", "thought_records")
@@ -32,13 +32,12 @@ def _spoils(table: str, columns: list[str]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("how", ["gone", "another", "bytes"])
-def test_every_command_ends_with_words(shop: Shop, how: str, request: pytest.FixtureRequest):
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    path, handle = shop.home / "archive.sqlite", min(shop.cleared().values())
+def test_every_command_ends_with_words(working: Shop, how: str, request: pytest.FixtureRequest):
+    working.clear()
+    path, handle = working.home / "archive.sqlite", min(working.cleared().values())
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    whole, transcript = path.read_bytes(), shop.transcript.read_bytes()
+    whole, transcript = path.read_bytes(), working.transcript.read_bytes()
     asked = [("restore", handle), ("archive", "show", handle), ("archive", "search", "total"), ("uninstall", "--dry-run"), ("doctor",)]
     asked += [("archive", word) for word in ("list", "verify", "stats")]
     asked += [("context", *words, "--session", SESSION) for words in (["retention"], ["why", "1"], ["undo", "--dry-run"])]
@@ -52,9 +51,9 @@ def test_every_command_ends_with_words(shop: Shop, how: str, request: pytest.Fix
             db.commit()
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         for words in asked:
-            done = shop.popkit(*words)
+            done = working.popkit(*words)
             assert done.out + done.err, (table, words)
             assert "Traceback" not in done.err, (table, words, done.err)
             assert "\x1b" not in done.out + done.err, (table, words)
-    assert shop.transcript.read_bytes() == transcript
-    assert not (shop.home / "hooks.log").exists()
+    assert working.transcript.read_bytes() == transcript
+    assert not (working.home / "hooks.log").exists()

@@ -75,6 +75,15 @@ NO_TRANSCRIPT = {
 }
 
 
+def _ready(shop: Shop, operation: str) -> bytes:
+    """The transcript of a session in which the operation has something to do."""
+    before = shop.write(worked(str(shop.project)))
+    if operation == "clear":
+        return before
+    shop.clear()
+    return shop.transcript.read_bytes()
+
+
 def _assert_untouched(shop: Shop, words: list, data: bytes, expected: str = "") -> None:
     """The words end in an error that says something, and change nothing."""
     stat = shop.transcript.lstat()
@@ -93,10 +102,7 @@ def _assert_untouched(shop: Shop, words: list, data: bytes, expected: str = "") 
 @pytest.mark.parametrize("operation", WORDS)
 @pytest.mark.parametrize("wrong", NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
 def test_a_transcript_that_is_not_understood_is_refused(shop: Shop, wrong, operation: str):
-    before = shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
-        before = shop.transcript.read_bytes()
+    before = _ready(shop, operation)
     data = wrong(before)
     assert data != before
     shop.transcript.write_bytes(data)
@@ -105,10 +111,7 @@ def test_a_transcript_that_is_not_understood_is_refused(shop: Shop, wrong, opera
 
 @pytest.mark.parametrize("operation", WORDS)
 def test_a_client_that_was_killed_before_the_end_of_its_last_line_is_no_reason_to_refuse(shop: Shop, operation: str):
-    before = shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
-        before = shop.transcript.read_bytes()
+    before = _ready(shop, operation)
     shop.transcript.write_bytes(before[:-1])
     assert shop.context(*WORDS[operation]).code == 0
     lines = shop.transcript.read_bytes().split(b"\n")
@@ -120,9 +123,7 @@ def test_a_client_that_was_killed_before_the_end_of_its_last_line_is_no_reason_t
 @pytest.mark.parametrize("operation", WORDS)
 @pytest.mark.parametrize("wrong", NO_TRANSCRIPT.values(), ids=NO_TRANSCRIPT)
 def test_what_is_no_transcript_is_refused(shop: Shop, wrong, operation: str):
-    before = shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
+    before = _ready(shop, operation)
     data = wrong(before)
     shop.transcript.write_bytes(data)
     _assert_untouched(shop, WORDS[operation], data)
@@ -195,9 +196,7 @@ def _as_folder(path: Path) -> None:
 
 @pytest.mark.parametrize("operation", WORDS)
 def test_a_link_is_refused(shop: Shop, operation: str):
-    shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
+    _ready(shop, operation)
     _as_link(shop.transcript)
     _assert_untouched(shop, WORDS[operation], shop.transcript.read_bytes(), "symbolic link")
     assert shop.transcript.is_symlink()
@@ -206,9 +205,7 @@ def test_a_link_is_refused(shop: Shop, operation: str):
 @pytest.mark.parametrize("make", [_as_fifo, _as_folder, Path.unlink])
 @pytest.mark.parametrize("operation", WORDS)
 def test_what_is_no_file_is_refused(shop: Shop, make, operation: str):
-    shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
+    _ready(shop, operation)
     make(shop.transcript)
     done = shop.context(*WORDS[operation])
     assert (done.code, done.out) == (1, ""), done
@@ -221,11 +218,7 @@ def test_what_is_no_file_is_refused(shop: Shop, make, operation: str):
 @pytest.mark.parametrize("operation", WORDS)
 def test_a_full_disk_leaves_everything_as_it_was(memory: Path, forks: Forks, operation: str, count):
     shop = Shop(memory / "now", forks)
-    talk = worked(str(shop.project))
-    shop.write(talk)
-    if operation != "clear":
-        shop.clear()
-    before, known = shop.transcript.read_bytes(), shop.archive_report()
+    before, known = _ready(shop, operation), shop.archive_report()
     shutil.copytree(shop.folder, memory / "template")
     failed = 0
     for limit in range(3_000, len(before) + 8_000, count(4_000, 500)):
@@ -248,10 +241,7 @@ def test_a_full_disk_leaves_everything_as_it_was(memory: Path, forks: Forks, ope
 @pytest.mark.parametrize("where", ["the transcript's folder", "our home"])
 @pytest.mark.parametrize("operation", WORDS)
 def test_a_read_only_folder_leaves_everything_as_it_was(shop: Shop, operation: str, where: str):
-    shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
-    before = shop.transcript.read_bytes()
+    before = _ready(shop, operation)
     known = shop.archive_report()
     shop.home.mkdir(exist_ok=True)
     with read_only(shop.home if where == "our home" else shop.transcript.parent):
@@ -284,10 +274,7 @@ def _sql(path: Path, statement: str) -> None:
 @pytest.mark.parametrize("operation", WORDS)
 @pytest.mark.parametrize("wrong", WRONG_ARCHIVES.values(), ids=WRONG_ARCHIVES)
 def test_an_archive_that_cannot_be_used_leaves_everything_as_it_was(shop: Shop, wrong, operation: str):
-    shop.write(worked(str(shop.project)))
-    if operation != "clear":
-        shop.clear()
-    before = shop.transcript.read_bytes()
+    before = _ready(shop, operation)
     shop.home.mkdir(exist_ok=True, mode=0o700)
     wrong(shop.home / "archive.sqlite")
     done = shop.context(*WORDS[operation])
@@ -347,17 +334,6 @@ def outside(shop: Shop, tmp_path: Path) -> Path:
     return real
 
 
-@pytest.mark.parametrize("words", [["clear"], ["clear", "--now"], ["undo"], ["restore", "T1", "--in-place"]], ids=" ".join)
-def test_no_change_is_written_through_a_link(shop: Shop, outside: Path, words: list[str]):
-    before = outside.read_bytes()
-    done = shop.popkit("context", *words, "--transcript", str(shop.transcript))
-    assert done.code == 1
-    assert done.out + done.err
-    assert "Traceback" not in done.err
-    assert outside.read_bytes() == before
-    assert shop.transcript.is_symlink()
-
-
 @pytest.mark.parametrize("words", [["retention"], ["timeline"], ["stats"], ["why", "1"]], ids=" ".join)
 def test_what_a_link_leads_to_is_told_of(shop: Shop, outside: Path, words: list[str]):
     done = shop.popkit("context", *words, "--session", SESSION)
@@ -378,13 +354,12 @@ def test_a_link_that_leads_to_no_file_is_told_and_keeps_nobody(shop: Shop, tmp_p
         assert done.code == (0 if words[0] == "uninstall" else 1), (words, done)
 
 
-def test_a_sessions_folder_that_is_a_link_is_not_written_through(shop: Shop, tmp_path: Path):
-    shop.write(worked(str(shop.project)))
+def test_a_sessions_folder_that_is_a_link_is_not_written_through(working: Shop, tmp_path: Path):
     elsewhere = tmp_path / "theirs"
     elsewhere.mkdir()
-    shop.home.mkdir(parents=True, exist_ok=True)
-    (shop.home / "sessions").mkdir(exist_ok=True)
-    (shop.home / "sessions" / SESSION).symlink_to(elsewhere)
-    done = shop.popkit("context", "clear", "--transcript", str(shop.transcript))
+    working.home.mkdir(parents=True, exist_ok=True)
+    (working.home / "sessions").mkdir(exist_ok=True)
+    (working.home / "sessions" / SESSION).symlink_to(elsewhere)
+    done = working.popkit("context", "clear", "--transcript", str(working.transcript))
     assert "Traceback" not in done.err
     assert list(elsewhere.iterdir()) == []

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.hooks import payloads, processes
+from tests.kit.forks import Done, Hook
 from tests.reclaim.shops import Shop, Talk, code
 
 NEW, OLD = "2.1.330", "2.1.100"
@@ -32,7 +33,7 @@ class Reading:
                 entry.update(isSidechain=True, agentId=self.agent)
         self.talk.write(self.file)
 
-    def again(self, agent: str = "", **asked: int) -> processes.Done:
+    def again(self, agent: str = "", **asked: int) -> Done:
         """The Read that answers "file unchanged"."""
         self.shop.at = max(self.shop.at, time.time())
         more = {"agent_id": agent, "agent_type": "general-purpose"} if agent else {}
@@ -45,7 +46,7 @@ class Reading:
             cwd=str(self.shop.project),
             **more,
         )
-        return processes.run("post-tool-use", payload, self.shop.environ())
+        return self.shop.forks.run(Hook("post-tool-use", payload), self.shop.environ())
 
 
 def _compacted(reading: Reading) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -80,9 +79,8 @@ def test_what_is_not_there_is_an_error(cleared: Shop, word: str):
     cleared.archive_report()
 
 
-def test_before_anything_was_archived_it_says_so(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    done = shop.popkit("restore", "abcdabcd")
+def test_before_anything_was_archived_it_says_so(working: Shop):
+    done = working.popkit("restore", "abcdabcd")
     assert done.code == 1
     assert "nothing has been archived yet" in done.err
 
@@ -279,8 +277,7 @@ def _continue(shop: Shop, talk, there: int) -> None:
     shop.at = talk.now + 8_000
     for entry in talk.entries[there:]:
         entry["timestamp"] = "2026-10-30T10:00:00.000Z"  # after the restore
-    with shop.transcript.open("a") as file:
-        file.writelines(json.dumps(entry) + "\n" for entry in talk.entries[there:])
+    shop.goes_on(talk, there)
 
 
 def _take_back(shop: Shop, talk, there: int) -> None:

@@ -22,13 +22,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def transcript(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(transcripts.lines(30))
-    return path
-
-
-@pytest.fixture
 def cleared(transcript: Path) -> bytes:
     """What it becomes."""
     data = transcript.read_bytes()

@@ -21,13 +21,6 @@ from tests.reclaim import transcripts
 WRITER = Path(__file__).with_name("writer.py")
 
 
-@pytest.fixture
-def transcript(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(transcripts.lines(30))
-    return path
-
-
 class Writers:
     """Processes that append until they are told to stop."""
 

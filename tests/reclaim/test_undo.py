@@ -23,33 +23,30 @@ def test_without_a_clear_there_is_nothing_to_undo(shop: Shop):
     assert shop.transcript.read_bytes() == before
 
 
-def test_an_undo_says_what_came_back_and_how_the_client_gets_it(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    handles = shop.clear()[1].handles
-    done = shop.context("undo")
+def test_an_undo_says_what_came_back_and_how_the_client_gets_it(working: Shop):
+    handles = working.clear()[1].handles
+    done = working.context("undo")
     assert done.code == 0
     assert all(handle in done.out for handle in handles.values())
     assert f"/resume {SESSION}" in done.out
 
 
-def test_as_data_it_tells_the_same(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    prospect = shop.clear()[0]
-    found = shop.context("undo", "--json").json
+def test_as_data_it_tells_the_same(working: Shop):
+    prospect = working.clear()[0]
+    found = working.context("undo", "--json").json
     assert {row["id"] for row in found["restored"]} == EXPIRED
     assert (found["gone"], found["trouble"]) == ([], "")
     assert found["tokens"] == prospect.plan.sum.leaves
 
 
-def test_the_clear_of_another_session_stays_undone(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    shop.clear()
-    other = Shop(shop.folder, shop.forks, "5e551019-0000-4000-8000-000000000002")
-    before = other.write(worked(str(shop.project), session_id=other.session_id))
+def test_the_clear_of_another_session_stays_undone(working: Shop):
+    working.clear()
+    other = Shop(working.folder, working.forks, "5e551019-0000-4000-8000-000000000002")
+    before = other.write(worked(str(working.project), session_id=other.session_id))
     with pytest.raises(Refused, match="nothing to undo"):
         other.undo()
     assert other.transcript.read_bytes() == before
-    assert set(shop.cleared()) == EXPIRED
+    assert set(working.cleared()) == EXPIRED
 
 
 def test_a_placeholder_that_the_model_repeats_is_no_placeholder(shop: Shop):
@@ -57,36 +54,22 @@ def test_a_placeholder_that_the_model_repeats_is_no_placeholder(shop: Shop):
     shop.write(talk)
     shop.clear()
     told = shop.contents()["read-old"]
-    more = worked(str(shop.project))
-    more.use("echo", "Bash", {"command": "echo it"})
-    more.result("echo", told)
-    before = more.write(shop.folder / "more")
-    # As the client goes on after the clear: the placeholders, then a result that looks like one of them.
-    lines = (shop.folder / "more").read_bytes().splitlines(keepends=True)[len(talk.entries) :]
-    assert before
-    with shop.transcript.open("ab") as file:
-        file.writelines(lines)
+    there = len(talk.entries)
+    talk.use("echo", "Bash", {"command": "echo it"})
+    talk.result("echo", told)
+    shop.goes_on(talk, there)
     shop.undo()
     assert shop.contents()["echo"] == told
     assert shop.cleared().keys() == {"echo"}
 
 
-def test_what_was_pruned_meanwhile_is_told_and_the_rest_comes_back(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    handles = shop.clear()[1].handles
-    _forget(shop, handles["found"])
-    done = shop.context("undo")
+def test_what_was_pruned_meanwhile_is_told_and_the_rest_comes_back(working: Shop):
+    handles = working.clear()[1].handles
+    forget(working, handles["found"])
+    done = working.context("undo")
     assert "Gone for good" in done.out
-    assert set(shop.cleared()) == {"found"}
-    shop.assert_state_follows()
-
-
-def _forget(shop: Shop, handle: str) -> None:
-    """The content of one record is gone for good, as a prune leaves it."""
-    db = sqlite3.connect(shop.home / "archive.sqlite")
-    db.execute("UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?", (handle,))
-    db.commit()
-    db.close()
+    assert set(working.cleared()) == {"found"}
+    working.assert_state_follows()
 
 
 def test_an_undo_is_booked(shop: Shop):
@@ -99,12 +82,11 @@ def test_an_undo_is_booked(shop: Shop):
     assert (ledger["clears"], ledger["undone"], ledger["reclaimed_tokens"]) == (1, 1, 0)
 
 
-def test_results_that_had_expired_are_expired_again(shop: Shop):
-    shop.write(worked(str(shop.project)))
-    before = shop.state()
-    shop.clear(now=True)
-    shop.undo()
-    after = shop.state()
+def test_results_that_had_expired_are_expired_again(working: Shop):
+    before = working.state()
+    working.clear(now=True)
+    working.undo()
+    after = working.state()
     assert after.expired.keys() == before.expired.keys()
     for id in EXPIRED | LATELY:
         assert after.expired[id].ended == before.expired[id].ended
@@ -119,12 +101,9 @@ def test_hooks_that_run_after_an_undo_know_of_it(shop: Shop):
     shop.undo()
     ran = shop.hook("session-start", hook_event_name="SessionStart", source="resume")
     assert (ran.code, ran.err) == (0, "")
-    assert shop.known()[0]["live"] == _live_rows(shop)
-
-
-def _live_rows(shop: Shop) -> list:
+    known = shop.known()[0]["live"]
     shop.state()
-    return shop.known()[0]["live"]
+    assert known == shop.known()[0]["live"]
 
 
 def test_an_undo_of_a_larger_clear_is_whole(shop: Shop):
@@ -147,7 +126,8 @@ def forget(shop: Shop, *handles: str) -> None:
     """These contents are gone for good, as a prune leaves them."""
     with closing(sqlite3.connect(shop.home / "archive.sqlite")) as db, db:
         for handle in handles:
-            db.execute("UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL WHERE id = ?", (handle,))
+            gone = "zone = 'cold', content = NULL, content_compressed = NULL, source = NULL"
+            db.execute(f"UPDATE thought_records SET {gone} WHERE id = ?", (handle,))  # noqa: S608  our own columns
 
 
 @pytest.fixture

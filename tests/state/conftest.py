@@ -1,15 +1,4 @@
-"""What the tests of state share."""
+"""What the tests of state share with those of the hooks."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-
-from tests.hooks.processes import Home
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """Our folder, below one where nothing else may appear."""
-    return Home(tmp_path)
+from tests.hooks.conftest import home  # noqa: F401  a fixture
+from tests.hooks.remembering import blocking_hooks  # noqa: F401  a fixture

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from tests.hooks import payloads, processes, sessions
-from tests.patience import HANG_S
+from tests.kit.forks import Command, Forks, Hook
 
 SESSION = payloads.SESSION
 
@@ -202,7 +201,7 @@ def test_a_state_that_a_hook_cannot_rebuild_from_a_transcript_begins_anew(home: 
 
 
 @pytest.mark.parametrize("name", ["state", "lock", "journal", "expired"])
-def test_a_link_planted_in_place_of_a_file_leads_nowhere(home: processes.Home, tmp_path: Path, name: str):
+def test_a_link_planted_in_place_of_a_file_leads_nowhere(forks: Forks, home: processes.Home, tmp_path: Path, name: str):
     target = tmp_path / "precious.txt"
     target.write_text("precious\n")
     paths = home.paths(SESSION)
@@ -210,7 +209,7 @@ def test_a_link_planted_in_place_of_a_file_leads_nowhere(home: processes.Home, t
     Path(getattr(paths, name)).symlink_to(target)
     for number in range(3):
         for payload in (payloads.bash(f"mkdir {number}"), payloads.bash("git commit -m x"), payloads.session_end()):
-            assert processes.run_event(payload, home.env()).silent
+            assert forks.run(Hook(processes.SCRIPTS[payload["hook_event_name"]], payload), home.env()).silent
     assert target.read_text() == "precious\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["popkit", "precious.txt"]
 
@@ -252,26 +251,17 @@ PIPES = ["main.state.json", "main.journal.jsonl", "main.expired.jsonl", "main.lo
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 @pytest.mark.parametrize("name", PIPES)
-def test_a_pipe_in_place_of_a_file_of_the_session_holds_up_no_hook_and_no_command(session: Session, name: str):
+def test_a_pipe_in_place_of_a_file_of_the_session_holds_up_no_hook_and_no_command(forks: Forks, session: Session, name: str):
     home, session_id = session.home, session.day.session_id
     path = Path(session.paths.folder) / name
     path.unlink(missing_ok=True)
     os.mkfifo(path)
     common = {"session_id": session_id, "transcript_path": str(session.day.transcript)}
-    last = session.day.steps[-1].payload
-    given = [
-        last,
-        payloads.prompt("go", **common),
-        payloads.stop(**common),
-        payloads.session_start(**common),
-        payloads.session_end(**common),
-    ]
-    for payload in given:
-        assert processes.run_event(payload, home.env()).silent
+    events = (payloads.prompt("go", **common), payloads.stop(**common), payloads.session_start(**common), payloads.session_end(**common))
+    for payload in (session.day.steps[-1].payload, *events):
+        assert forks.run(Hook(processes.SCRIPTS[payload["hook_event_name"]], payload), home.env()).silent
     asked = ["context", "--session", session_id, "--transcript", str(session.day.transcript)]
     for command in (asked, ["doctor"]):
-        done = subprocess.run(
-            [str(processes.ROOT / "bin/popkit"), *command], env=home.env(), capture_output=True, text=True, timeout=HANG_S, check=False
-        )
-        assert "Traceback" not in done.stderr
-        assert done.stdout or done.stderr
+        done = forks.run(Command(command), home.env())
+        assert "Traceback" not in done.err
+        assert done.out or done.err

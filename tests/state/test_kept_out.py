@@ -33,8 +33,10 @@ class Door(Written):
         self.journal.append(journal.entered(id, [], "abcd2345", 900 + LEFT_OUT, 900, TOKENS, ["noise"], self.now - STEP_S / 4))
         return id
 
-    def ledger(self, home: Path) -> dict:
-        site = self.site(home)
+    def ledger(self) -> dict:
+        """What is known of the session once it has ended."""
+        self.ends()
+        site = self.site(self.path.parent / "home")
         for entry in self.journal:
             store.journal(site.paths(), entry)
         return reconciling.reconcile(site, str(self.path)).state.counts.ledger
@@ -47,30 +49,27 @@ def door(tmp_path: Path) -> Door:
     return made
 
 
-def test_six_requests_by_hand(door: Door, tmp_path: Path) -> None:
+def test_six_requests_by_hand(door: Door) -> None:
     door.grep("one")  # the first request
     door.enters_short()  # the second calls for it
     for word in ("two", "three", "four"):
         door.grep(word)  # the third would have written it, the others read it
-    door.ends()
-    found = door.ledger(tmp_path / "home")
+    found = door.ledger()
     assert (found["kept_out"], found["kept_out_tokens"]) == (1, KEPT)
     assert found["saved_kept_out"] == pytest.approx(KEPT * (1.25 + 3 * 0.1), abs=0.1)
     assert found["usd_kept_out"] == pytest.approx(KEPT * (1.25 + 3 * 0.1) * 5 / 1e6, abs=1e-6)
     assert (found["net"], found["unpriced"], found["refetched"]) == (found["saved_kept_out"], 0, 0)
 
 
-def test_an_answer_of_the_door_that_came_too_late_saved_nothing(door: Door, tmp_path: Path) -> None:
+def test_an_answer_of_the_door_that_came_too_late_saved_nothing(door: Door) -> None:
     door.journal.append(journal.entered_whole(door.enters_short(), door.now))
-    door.ends()
-    assert door.ledger(tmp_path / "home") == {}
+    assert door.ledger() == {}
 
 
-def test_what_was_printed_again_is_charged(door: Door, tmp_path: Path) -> None:
+def test_what_was_printed_again_is_charged(door: Door) -> None:
     door.enters_short()
     door.bash("popkit restore abcd2345", SHORT * 5)
-    door.ends()
-    found = door.ledger(tmp_path / "home")
+    found = door.ledger()
     assert found["restored"] == 1
     assert found["charged_restores"] > found["saved_kept_out"], "all of it was written, at once"
 
@@ -83,53 +82,48 @@ def test_what_was_printed_again_is_charged(door: Door, tmp_path: Path) -> None:
         ({"offset": 900, "limit": 30}, 1),  # nobody knows how long the first was
     ],
 )
-def test_what_is_read_again_and_enters_whole_is_charged(door: Door, tmp_path: Path, again: dict, count: int) -> None:
+def test_what_is_read_again_and_enters_whole_is_charged(door: Door, again: dict, count: int) -> None:
     door.enters_short()
     door.call("Read", {**READ, **again}, SHORT * 2)
     door.call("Read", {**READ, **again}, SHORT * 2)
-    door.ends()
-    found = door.ledger(tmp_path / "home")
+    found = door.ledger()
     assert found["refetched"] == count, "once"
     assert found["charged_refetches"] > 0
 
 
-def test_other_lines_or_files_are_not_what_was_left_out(door: Door, tmp_path: Path) -> None:
+def test_other_lines_or_files_are_not_what_was_left_out(door: Door) -> None:
     door.enters_short({**READ, "offset": 10, "limit": 60})
     door.call("Read", {**READ, "offset": 300, "limit": 5}, "others\n" * 5)
     door.call("Read", {"file_path": "/home/dev/shop/b.py"}, "b\n" * 5)
-    door.ends()
-    assert door.ledger(tmp_path / "home")["refetched"] == 0
+    assert door.ledger()["refetched"] == 0
 
 
-def test_a_file_that_was_edited_since_has_to_be_read_again_anyway(door: Door, tmp_path: Path) -> None:
+def test_a_file_that_was_edited_since_has_to_be_read_again_anyway(door: Door) -> None:
     door.enters_short()
     door.edit("a.py")
     door.call("Read", READ, "changed\n" * 60)
-    door.ends()
-    assert door.ledger(tmp_path / "home")["refetched"] == 0
+    assert door.ledger()["refetched"] == 0
 
 
-def test_what_is_fetched_after_a_compaction_was_gone_anyway(door: Door, tmp_path: Path) -> None:
+def test_what_is_fetched_after_a_compaction_was_gone_anyway(door: Door) -> None:
     door.enters_short()
     door.grep("more")
     door.compact()
     door.say("go on")
     door.call("Read", READ, SHORT * 2)
-    door.ends()
-    found = door.ledger(tmp_path / "home")
+    found = door.ledger()
     assert (found["refetched"], found["kept_out"]) == (0, 1)
     assert found["saved_kept_out"] == pytest.approx(KEPT * 1.25, abs=0.1), "the one request before it"
 
 
-def test_what_enters_shorter_again_is_not_fetched_again(door: Door, tmp_path: Path) -> None:
+def test_what_enters_shorter_again_is_not_fetched_again(door: Door) -> None:
     door.enters_short()
     door.enters_short()
-    door.ends()
-    found = door.ledger(tmp_path / "home")
+    found = door.ledger()
     assert (found["kept_out"], found["refetched"]) == (2, 0)
 
 
-def test_a_request_that_kept_the_cache_warm_pays_where_the_user_came_late(door: Door, tmp_path: Path) -> None:
+def test_a_request_that_kept_the_cache_warm_pays_where_the_user_came_late(door: Door) -> None:
     door.grep("one")
     door.ends()
     prompt = door.tokens + 10 + door.created
@@ -137,8 +131,7 @@ def test_a_request_that_kept_the_cache_warm_pays_where_the_user_came_late(door: 
         door.now += 280
         door.journal.append(journal.warmed(prompt + 20, prompt, 20, 8, door.now))
     door.say("go on")
-    door.ends()
-    found = door.ledger(tmp_path / "home")
+    found = door.ledger()
     each = prompt * 0.1 + 20 * 1.25 + 8 * 5
     assert found["charged_warming"] == pytest.approx(2 * each, abs=0.1)
     assert (found["warmings"], found["kept_warm"]) == (2, 1)

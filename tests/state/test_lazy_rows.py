@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -92,15 +93,20 @@ def _call(kind: str, n: int) -> events.Call:
     return events.Call(f"T{n}", TOOLS.of(tool), tool_input, events.Outcome(100, content_hash=f"{n:08x}", error=kind == "error"), n, "/p")
 
 
-def _with(folder: Path, count: int, kind: str) -> Kept:
-    """A context in which so many results of a kind live."""
-    kept = Kept(folder, 1)
+@functools.cache
+def _walked(count: int, kind: str) -> Walk:
+    """A walk after which so many results of a kind live."""
     walk = Walk()
     for n in range(count):
         walk.observe(_call(kind, n))
-    kept.walk.state = walk.state
+    return walk
+
+
+def _with(folder: Path, count: int, kind: str) -> Kept:
+    """A context in which so many results of a kind live."""
+    kept = Kept(folder, 1)
     with kept.paths.locked():
-        kept.save(store.Stored(walk.state))
+        kept.save(store.Stored(_walked(count, kind).state))
     return kept
 
 

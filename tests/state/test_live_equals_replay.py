@@ -82,8 +82,8 @@ def _as_it_may(payload: dict, ran: processes.Done) -> bool:
 
 @pytest.mark.parametrize("prompt_ids", [True, False], ids=["with prompt ids", "without prompt ids"])
 def test_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path: Path, prompt_ids: bool, count):
-    """A hundred and forty calls, three hundred with --slow."""
-    calls = count(140, 300) if prompt_ids else 60
+    """A hundred calls, three hundred with --slow."""
+    calls = count(100, 300) if prompt_ids else 60
     day = sessions.day(tmp_path, random.Random(300 + prompt_ids), calls, prompt_ids=prompt_ids)
     home = processes.Home(tmp_path)
     told: list[str] = []
@@ -115,12 +115,22 @@ def _run_inside(home: processes.Home, day: sessions.Day):
     return run
 
 
+def _begun(folder: Path, seed: int) -> sessions.Day:
+    day = sessions.Day(folder, random.Random(seed))
+    day.begin()
+    return day
+
+
+def _assert_lives_as_it_is_replayed(day: sessions.Day, folder: Path, agents: tuple = ("",), late: random.Random | None = None) -> None:
+    home = processes.Home(folder)
+    sessions.play(day.steps, _run_inside(home, day), late=late)
+    _assert_equal(Kept(home, day), agents)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_long_sessions_whose_lines_come_late_give_the_state_that_replay_gives(tmp_path: Path, seed: int):
     day = sessions.day(tmp_path, random.Random(seed), 200, prompt_ids=seed % 2 == 0)
-    home = processes.Home(tmp_path)
-    sessions.play(day.steps, _run_inside(home, day), late=random.Random(seed))
-    _assert_equal(Kept(home, day), _agents(day))
+    _assert_lives_as_it_is_replayed(day, tmp_path, _agents(day), random.Random(seed))
 
 
 ACTIONS = {
@@ -160,41 +170,32 @@ def test_small_sessions_give_the_state_that_replay_gives(tmp_path_factory: pytes
     day.begin()
     for act in acts:
         ACTIONS[act](day)
-    home = processes.Home(folder)
-    sessions.play(day.steps, _run_inside(home, day), late=random.Random(seed) if late else None)
     profiled = {"aggressive", "conservative"} & set(acts)
     # Subagents do not hear of a profile that is chosen while they work.
-    _assert_equal(Kept(home, day), ("",) if profiled else _agents(day))
+    _assert_lives_as_it_is_replayed(day, folder, ("",) if profiled else _agents(day), random.Random(seed) if late else None)
 
 
 def test_a_profile_that_is_chosen_after_another_ends_at_once_what_it_lets_live_no_longer(tmp_path: Path):
-    day = sessions.Day(tmp_path, random.Random(0))
-    day.begin()
+    day = _begun(tmp_path, 0)
     for act in ("commit", "conservative", "agent", "aggressive"):
         ACTIONS[act](day)
-    home = processes.Home(tmp_path)
-    sessions.play(day.steps, _run_inside(home, day))
-    _assert_equal(Kept(home, day))
+    _assert_lives_as_it_is_replayed(day, tmp_path)
 
 
 @pytest.mark.parametrize("catch_up", ["compact", "resume"])
 def test_calls_that_fired_no_hook_are_caught_up_with(tmp_path: Path, catch_up: str):
-    day = sessions.Day(tmp_path, random.Random(11))
-    day.begin()
+    day = _begun(tmp_path, 11)
     for act in ("read", "edit", "test", "read"):
         ACTIONS[act](day)
         day.reject()
     ACTIONS[catch_up](day)
     for act in ("read", "test"):
         ACTIONS[act](day)
-    home = processes.Home(tmp_path)
-    sessions.play(day.steps, _run_inside(home, day))
-    _assert_equal(Kept(home, day))
+    _assert_lives_as_it_is_replayed(day, tmp_path)
 
 
 def test_a_prompt_that_comes_before_the_line_of_a_compaction_revives_nothing(tmp_path: Path):
-    day = sessions.Day(tmp_path, random.Random(12))
-    day.begin()
+    day = _begun(tmp_path, 12)
     for act in ("read", "test"):
         ACTIONS[act](day)
     day.compact(keeps=False)  # the last two steps: the compaction and the prompt, which waited in the queue
@@ -203,30 +204,22 @@ def test_a_prompt_that_comes_before_the_line_of_a_compaction_revives_nothing(tmp
     compaction.after, prompt.after = [], compaction.after + prompt.after
     day.now += 60.0
     ACTIONS["read"](day)
-    home = processes.Home(tmp_path)
-    sessions.play(day.steps, _run_inside(home, day))
-    _assert_equal(Kept(home, day))
+    _assert_lives_as_it_is_replayed(day, tmp_path)
 
 
 def test_a_search_of_a_subagent_that_finds_nothing_is_the_same_to_both(tmp_path: Path):
-    day = sessions.Day(tmp_path, random.Random(13))
-    day.begin()
+    day = _begun(tmp_path, 13)
     response = {"mode": "content", "numFiles": 0, "filenames": [], "content": "", "numLines": 0}
     day.chains["a1"] = None
     day.call("Grep", {"pattern": "x", "output_mode": "content"}, {"response": response, "text": "No matches found"}, "a1")
-    home = processes.Home(tmp_path)
-    sessions.play(day.steps, _run_inside(home, day))
-    _assert_equal(Kept(home, day), ("a1",))
+    _assert_lives_as_it_is_replayed(day, tmp_path, ("a1",))
 
 
 def test_a_profile_chosen_while_a_subagent_works_means_the_same_to_both(tmp_path: Path):
-    day = sessions.Day(tmp_path, random.Random(14))
-    day.begin()
+    day = _begun(tmp_path, 14)
     day.chains["a1"] = None
     day.shell("rg -n add src", "src/app.js:1:add", "a1")
     day.command("retention --aggressive")
     for word in ("one", "two", "three", "four"):
         day.shell(f"cat {word}", word, "a1")
-    home = processes.Home(tmp_path)
-    sessions.play(day.steps, _run_inside(home, day))
-    _assert_equal(Kept(home, day), ("a1",))
+    _assert_lives_as_it_is_replayed(day, tmp_path, ("a1",))

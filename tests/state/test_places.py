@@ -28,9 +28,10 @@ class Measured(Lines):
         """The time of the last line."""
         return AT + len(self.entries) - 1
 
-    def call(self, id: str) -> None:
-        self.request(id)
-        self.result(id, text_of(id))
+    def call(self, *ids: str) -> None:
+        for id in ids:
+            self.request(id)
+            self.result(id, text_of(id))
 
     def request(self, id: str, message: str = "") -> None:
         usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens - 10, "cache_creation_input_tokens": 0}
@@ -80,8 +81,7 @@ def left(made: rebuild.Rebuilt, *ids: str) -> int:
 
 
 def test_a_result_stands_behind_the_prompt_of_the_request_that_called_it(lines, tmp_path):
-    for id in "abc":
-        lines.call(id)
+    lines.call(*"abc")
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
 
@@ -102,8 +102,7 @@ def test_where_no_request_tells_they_stand_at_the_beginning(tmp_path):
 
 
 def test_what_stands_behind_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
-    for id in "abcd":
-        lines.call(id)
+    lines.call(*"abcd")
     before = prefixes(rebuilt(lines, tmp_path))
     made = rebuilt(lines, tmp_path, lines.clear("b"))
     gone = left(made, "b")
@@ -112,8 +111,7 @@ def test_what_stands_behind_a_cleared_result_moves_forward_by_what_left_with_it(
 
 
 def test_a_clear_of_several_moves_each_by_those_before_it(lines, tmp_path):
-    for id in "abcde":
-        lines.call(id)
+    lines.call(*"abcde")
     before = prefixes(rebuilt(lines, tmp_path))
     made = rebuilt(lines, tmp_path, lines.clear("a", "c"))
     one, both = left(made, "a"), left(made, "a", "c")
@@ -121,8 +119,7 @@ def test_a_clear_of_several_moves_each_by_those_before_it(lines, tmp_path):
 
 
 def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_path):
-    for id in "abc":
-        lines.call(id)
+    lines.call(*"abc")
     entry = lines.clear("a")
     lines.tokens = 33_000
     lines.call("d")
@@ -132,12 +129,10 @@ def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_pat
 
 
 def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, tmp_path):
-    for id in "abc":
-        lines.call(id)
+    lines.call(*"abc")
     first = lines.clear("a")
     lines.tokens = 33_000
-    for id in "de":
-        lines.call(id)
+    lines.call(*"de")
     second = lines.clear("b", "d")
     made = rebuilt(lines, tmp_path, first, second)
     assert prefixes(made) == {
@@ -151,8 +146,7 @@ def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, 
 
 @pytest.mark.parametrize("came_back", ["an undo", "nothing that the journal tells"])
 def test_what_came_back_stands_where_it_stood(lines, tmp_path, came_back):
-    for id in "abc":
-        lines.call(id)
+    lines.call(*"abc")
     before = prefixes(rebuilt(lines, tmp_path))
     entry = {"event": "clear", "at": lines.now + 0.5, "ids": ["a"], "tokens": 900}
     undone = [{"event": "undo", "at": lines.now + 0.7, "ids": ["a"], "tokens": 900}] if came_back == "an undo" else []
@@ -161,8 +155,7 @@ def test_what_came_back_stands_where_it_stood(lines, tmp_path, came_back):
 
 def test_of_a_clear_that_the_journal_does_not_tell_nothing_moves(lines, tmp_path):
     """A kill came between the transcript and the journal: since when it has been gone, nobody knows."""
-    for id in "abc":
-        lines.call(id)
+    lines.call(*"abc")
     lines.clear("a")
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 

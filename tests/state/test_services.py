@@ -1,4 +1,4 @@
-"""TODO."""
+"""At a session's end the collection of retention policies is started, where one wants it, and nobody waits for it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ COLLECTS = ["retention", "gc", "--auto", "--quiet"]
 
 
 @pytest.fixture
-def ending(tmp_path: Path) -> Blocking:
+def ending(tmp_path: Path, blocking_hooks: Path) -> Blocking:
     """Hooks of a session that was tracked, in a project without memory."""
     shop = Remembering(tmp_path)
     shop.begin()
-    blocking = Blocking(shop, tmp_path)
+    blocking = Blocking(shop, tmp_path, blocking_hooks)
     blocking.env["POPKIT_CLOCK"] = str(NOW)
     return blocking
 
