@@ -252,7 +252,7 @@ def cleared(house: Governed) -> Governed:
     house.start()
     for number in range(6):
         house.bash(f"cat {number}", f"line {number}\n" * 400)
-    assert house.popkit("context", "clear", "--now", "--id", "T1,T2", "--transcript", str(house.transcript)).returncode == 0
+    assert house.run("context", "clear", "--now", "--id", "T1,T2", "--transcript", str(house.transcript)).returncode == 0
     house.now += 365 * DAY_S
     return house
 
@@ -270,19 +270,19 @@ def test_what_a_placeholder_stands_for_stays_unless_the_user_insists_and_is_told
     assert "Deleted    2 results for good" in shown
     assert "Now placeholders in these sessions can no longer be restored:" in shown
     assert cleared.told("show")["domains"][1]["counts"]["total"] == 0
-    assert cleared.popkit("archive", "verify").returncode == 0
+    assert cleared.run("archive", "verify").returncode == 0
 
 
 def test_a_result_that_was_archived_comes_back_byte_for_byte_after_it_was_deleted(cleared: Governed) -> None:
     (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
-    before = cleared.popkit("restore", id).stdout
+    before = cleared.run("restore", id).stdout
     (archive,) = cleared.told("archive", id[:6])["archives"]
     cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
     cleared.now += 2 * DAY_S
     cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
-    assert cleared.popkit("restore", id).returncode == 1
+    assert cleared.run("restore", id).returncode == 1
     assert cleared.retention("restore", archive["archive_id"]) == "Brought back 1 result.\n"
-    assert cleared.popkit("restore", id).stdout == before
+    assert cleared.run("restore", id).stdout == before
 
 
 def test_explain_names_the_transcript_and_what_it_would_take(cleared: Governed) -> None:
