@@ -98,13 +98,6 @@ def test_json_has_all_that_a_program_needs(shell: Shell) -> None:
     assert json.loads(shell("user", "--limit", "2", "--json")[1])["more"]
 
 
-def test_a_number_that_is_none_is_refused(shell: Shell) -> None:
-    shell.fill()
-    code, shown, error = shell("word", "--limit", "0")
-    assert (code, shown) == (1, "")
-    assert '--limit takes a whole number from 1 to 999,999,999, not "0"' in " ".join(error.split())
-
-
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:
     ids = shell.fill(indexed=False)
     env = {**os.environ, **shell.environ, "TERM": "xterm"}

@@ -207,16 +207,6 @@ def test_a_day_after_forgetting_no_file_of_ours_holds_a_word_of_it(learnt: Remem
     assert learnt.json("verify")["ok"]
 
 
-def test_within_the_day_undo_brings_all_of_it_back(learnt: Remembered) -> None:
-    before = learnt.items().keys()
-    learnt.memory("forget", "--all")
-    learnt.now += DAY_S - 2 * 3_600
-    learnt.memory("run", "--force")
-    learnt.memory("undo")
-    assert learnt.items().keys() == before
-    assert any(item["text"] == NOTE for item in learnt.items().values())
-
-
 def test_forget_names_the_archives_that_it_does_not_reach(learnt: Remembered) -> None:
     first, second = secret_ids(learnt)[:2]
     assert "Archives" not in learnt.memory("forget", first)

@@ -11,7 +11,6 @@ import pytest
 from hooks.utils.state import services
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
-from tests.kit.forks import Forks
 
 OLD = ("run the tests with make check", "deploy with make ship", "never push on a Friday")
 
@@ -132,16 +131,13 @@ def test_the_limit_takes_the_oldest_first_and_tells_what_is_left(aged: Governed)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["gc", "now"], "gc takes no arguments"),
         (["gc", "--quiet"], "--quiet works only with --auto"),
         (["gc", "--auto", "--yes"], "it does not work with --yes"),
-        (["gc", "--domain", "audio"], "--domain takes memory or rag"),
         (["undo", "mnone"], "there is no"),
         (["archive", "mnone"], "there is no"),
         (["archive", "--note", "a\x1b[31mb"], "a note is one line"),
         (["archive", "--note", "x" * 1_001], "a note is one line"),
         (["archive", "--domain", "rag"], "nothing may be deleted"),
-        (["restore"], "restore needs ARCHIVE_ID"),
         (["restore", "../../etc"], "is not the id of an archive"),
         (["restore", "memory-20261122T233000Z-k3f9a2"], "there is no archive"),
     ],
@@ -233,14 +229,6 @@ def test_a_flipped_bit_is_found_and_the_rest_comes_back_when_asked_for(aged: Gov
 
 
 # --- with others -----------------------------------------------------------------------------------------------------------------------
-
-
-def test_several_collections_at_once_mark_each_thing_once(forks: Forks, aged: Governed) -> None:
-    ended = aged.together(forks, [["retention", "gc", "--yes", "--json"]] * 4)
-    assert sum(len(done.json["domains"][0]["marks"]) for done in ended) == 3
-    ids = [id for entry in aged.told("log", "--action", "marked")["entries"] for id in entry["ids"]]
-    assert len(ids) == len(set(ids)) == 3
-    assert aged.told("verify")["ok"] is True
 
 
 # --- results that left a context -------------------------------------------------------------------------------------------------------

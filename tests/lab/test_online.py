@@ -15,7 +15,7 @@ from popkit_retention.cli.lab_command import replay
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policies import POLICIES
 from popkit_retention.lab.policy import Session
-from tests.lab.tales import Tale, tales
+from tests.lab.tales import Tale, begun, tales
 from tests.lab.transcripts import Transcript
 from tests.policy.priced import prices
 
@@ -28,7 +28,11 @@ def decided(session: Session, name: str, ttl_s: float) -> list[dict]:
     """The decisions of a policy, as they are written."""
     written = io.StringIO()
     replay(session, POLICIES[name][0](session, prices(ttl_s)), prices(ttl_s), written)
-    return [line for line in map(json.loads, written.getvalue().splitlines()) if line["clear"] or "once" in line]
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    for one in (one for line in lines for one in line["clear"]):
+        assert list(one) == ["id", "placeholder", "reasons"]
+        assert all(isinstance(text, str) for text in (one["placeholder"], *one["reasons"]))
+    return [line for line in lines if line["clear"] or "once" in line]
 
 
 def check_prefix(lines: list[bytes], cut: int, folder: Path, names: list[str], ttl_s: float, changed: bytes | None = None) -> int:
@@ -60,9 +64,7 @@ def long_tale(seed: int, length: int = 90, prompts: float = 0.1) -> Tale:
     """A conversation that is large enough for every rule: reads of many tokens, of which something is needed later, edits of what was
     read, pauses, rewinds, compactions."""
     chance = random.Random(seed)
-    transcript = Tale([])
-    transcript.entries.pop()
-    transcript.last = transcript.entries[-1]["uuid"]
+    transcript = begun()
     for number in range(length):
         name = f"src/module_{chance.randrange(8)}/handler.ts"
         transcript.wait(chance.choice([1, 5, 20, 20, 60, 310, 3_700] if number % 9 == 0 else [1, 5, 20]))

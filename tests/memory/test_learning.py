@@ -32,7 +32,6 @@ from popkit_retention.memory.items import (
 )
 from popkit_retention.memory.learning import followed_ids
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores import Change
 from popkit_retention.memory.stores.reference import InMemoryStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
@@ -108,13 +107,6 @@ def test_what_the_user_has_taken_back_is_learnt_on(remembering: Remembering):
     remembering.memory.undo()
     remembering.memory.learn(lesson("s2", wrote("src/cart.ts")))
     assert remembering.item(CART).sessions == 2
-
-
-def test_what_the_job_has_marked_stays_when_it_is_of_use_again(remembering: Remembering):
-    remembering.memory.learn(lesson("s1", wrote("src/cart.ts")))
-    remembering.store.change([Change(CART, {"marked_at": NOW, "marked_by": "job"})])
-    remembering.memory.learn(lesson("s2", wrote("src/cart.ts")))
-    assert remembering.item(CART).marked_at is None
 
 
 def test_projects_are_kept_apart(remembering: Remembering):
