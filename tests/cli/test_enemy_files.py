@@ -175,11 +175,7 @@ def test_an_import_is_read_up_to_a_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
-    [
-        "CREATE TRIGGER grab AFTER INSERT ON items BEGIN DELETE FROM log; END",
-        'CREATE VIEW "\'; --" AS SELECT * FROM items',
-    ],
+    "made", ["CREATE TRIGGER grab AFTER INSERT ON items BEGIN DELETE FROM log; END", 'CREATE VIEW "\'; --" AS SELECT * FROM items']
 )
 def test_a_store_that_holds_programs_is_not_used(shop: Remembered, made: str) -> None:
     shop.add("run the tests with make check")

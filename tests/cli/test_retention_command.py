@@ -45,16 +45,7 @@ def test_no_word_at_all_shows_how_things_stand(house: Governed) -> None:
 
 
 def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
-    for words in (
-        ["show"],
-        ["history"],
-        ["apply", "--dry-run"],
-        ["archives"],
-        ["hold", "list"],
-        ["verify"],
-        ["log"],
-        ["gc", "--dry-run"],
-    ):
+    for words in (["show"], ["history"], ["apply", "--dry-run"], ["archives"], ["hold", "list"], ["verify"], ["log"], ["gc", "--dry-run"]):
         house.retention(*words)
     assert not (house.home / "data").exists()
     assert not list(house.home.rglob("*.sqlite"))

@@ -63,12 +63,7 @@ ONE_EACH = [
     ),
     (
         {"tool_overrides": {"Read": {"patterns": {"*.md": "shrot"}}}},
-        (
-            'tool_overrides.Read.patterns["*.md"]',
-            '"shrot"',
-            TIERS + ", or null for no such pattern",
-            'Did you mean "short"?',
-        ),
+        ('tool_overrides.Read.patterns["*.md"]', '"shrot"', TIERS + ", or null for no such pattern", 'Did you mean "short"?'),
     ),
     (
         {"tool_overrides": {"Read": 5}},
@@ -83,17 +78,9 @@ ONE_EACH = [
     ({"thresholds": {"notice": 60}}, ("thresholds.notice", "60", SHARE, "")),
     (
         {"thresholds": {"notice": 0.9, "warning": 0.8}},
-        (
-            "thresholds",
-            '{"notice": 0.9, "warning": 0.8}',
-            "rising shares: notice < warning < critical < emergency",
-            "",
-        ),
+        ("thresholds", '{"notice": 0.9, "warning": 0.8}', "rising shares: notice < warning < critical < emergency", ""),
     ),
-    (
-        {"window_tokens": 200},
-        ("window_tokens", "200", "a whole number from 1000 to 100000000, or null for the window of the model", ""),
-    ),
+    ({"window_tokens": 200}, ("window_tokens", "200", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
     ('{"window_tokens": NaN}', ("window_tokens", "NaN", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
     ({"pins": ["p"] * 201}, ("pins", '["p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p"…', "at most 200 entries", "")),
     ({"grace_calls": {"read": -1}}, ("grace_calls.read", "-1", GRACE, "")),
@@ -217,9 +204,7 @@ def test_what_only_the_layers_together_make_a_problem_is_reported_at_the_upper_o
     write(tmp_path / "retention-config.json", {"enabled": False})
     project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"enabled": True})
     _, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
-    assert [(problem.file, problem.key, problem.value) for problem in found] == [
-        (project, "enabled", "true"),
-    ]
+    assert [(problem.file, problem.key, problem.value) for problem in found] == [(project, "enabled", "true")]
 
 
 def test_thresholds_that_do_not_rise_with_those_of_the_layers_below_are_reported(tmp_path):

@@ -135,7 +135,7 @@ def kill(forks: Forks, case: Case, count: Callable[[int, int], int]) -> Callable
             kills = kill_at_each_call(forks, work, case.world, check, step=count(17, 1))
             assert kills > count(2, 30), "there were moments to be killed at"
         else:
-            kills = kill_at_random_moments(forks, work, case.world, check, count(5, 500))
+            kills = kill_at_random_moments(forks, work, case.world, check, count(3, 500))
         print(f"{case.kind}, {work.function.rpartition(':')[2]} of {len(case.ids)}: {kills} kills")
 
     return kill
