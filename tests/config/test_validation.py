@@ -157,12 +157,6 @@ def test_a_number_with_too_many_digits_is_said_with_its_line(before):
     ]
 
 
-@pytest.mark.parametrize("document", [{"gateway": {}}, {"retention": {"clear_at_exit": True}}])
-def test_a_key_of_the_user_alone_is_a_problem_in_a_project_file(document):
-    [(_, _, allowed, _)] = problems(document, "project")
-    assert allowed == "nothing here; only your own configuration may hold this key"
-
-
 def test_of_the_power_mode_file_only_the_retention_object_is_checked():
     assert problems('{"agents": 3, "agents": 4, "retention": {}}', "power-mode") == []
     assert [key for key, *_ in problems({"agents": 3, "retention": {"pin": []}}, "power-mode")] == ["retention.pin"]
@@ -190,21 +184,6 @@ def write(path, document):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
     return str(path)
-
-
-def test_all_layers_are_checked_and_those_that_are_there_are_named(tmp_path):
-    user = write(tmp_path / "retention-config.json", {"pins": 1})
-    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"profil": "spec"})
-    files, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
-    assert files[-2:] == [user, project]
-    assert [(problem.file, problem.key) for problem in found] == [(user, "pins"), (project, "profil")]
-
-
-def test_what_only_the_layers_together_make_a_problem_is_reported_at_the_upper_one(tmp_path):
-    write(tmp_path / "retention-config.json", {"enabled": False})
-    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"enabled": True})
-    _, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
-    assert [(problem.file, problem.key, problem.value) for problem in found] == [(project, "enabled", "true")]
 
 
 def test_thresholds_that_do_not_rise_with_those_of_the_layers_below_are_reported(tmp_path):

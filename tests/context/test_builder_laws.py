@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.context import ContextBuildOptions, ContextResult, ContextTier, Provider, Sources, build_context
+from popkit_retention.context import ContextBuildOptions, ContextResult, Provider, Sources, build_context
 from popkit_retention.context.service import Caller, ContextService, Request
 from tests.client.provider import faults, left_out
 from tests.context.clients.callers import Ledger
@@ -197,11 +196,3 @@ def test_a_state_that_was_damaged_is_passed_over(exchanges, data):
     name = data.draw(st.sampled_from(sorted(state)))
     talk.state = {**json.loads(json.dumps(state)), name: data.draw(JSON)}
     assert faults(talk.build(50.0).messages) == []
-
-
-@pytest.mark.parametrize("tier", [ContextTier.HISTORY])
-def test_a_layer_that_is_forced_enters_as_with_the_fullest_budget(tier):
-    talk = Talk()
-    talk.work("read it", ("Read", {"file_path": "/p/a.py"}, "text of the file"))
-    talk.ask("And now?")
-    assert talk.build(90.0, force_include_tiers=[tier]).tier_breakdown.tier4.tokens > 0
