@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hooks.utils import text
 from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
 from popkit_retention.views import memory_items
-from tests.views.test_width import HOSTILE, lawful
+from tests.views.test_width import HOSTILE
 
 NOW = 1_800_000_000.0
 TIMES = st.floats(0, NOW)
@@ -20,6 +20,12 @@ ITEMS = st.builds(
     tier_since=TIMES, level=st.sampled_from(LEVELS), original=st.booleans(), score=st.floats(0, 1), held=st.booleans(), key=st.booleans(),
     marked_at=st.none() | TIMES, marked_by=st.sampled_from(("", *MARKERS)), details=st.dictionaries(HOSTILE, HOSTILE, max_size=3),
 )  # fmt: skip
+
+
+def lawful(lines: list[text.Line]) -> None:
+    for line in text.laid_out(lines):
+        assert text.clean(line) == line
+        assert text.width(line) <= text.WIDTH
 
 
 @given(st.lists(ITEMS, max_size=5))

@@ -36,8 +36,7 @@ HOSTILE = st.one_of(
 CALLS = st.tuples(st.sampled_from(["Read", "Grep", "Edit", "Bash", "fails", "run", "mcp", "ask", "todo", "turn", "pin", "wait"]), HOSTILE)
 
 
-def lawful(lines: list) -> None:
-    """Lines that fit, and move no cursor."""
+def _lawful(lines: list) -> None:
     for line in text.laid_out(lines, 70):
         assert text.width(line) <= 70, line
         assert line == line.rstrip(), line
@@ -87,18 +86,18 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
     for kind, wait_s in [(kind, wait_s) for kind in KINDS for wait_s in (None, tokens % 10_000)]:
         if kind != "wait" or wait_s is not None:
             told = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens, "share": share}
-            lawful(panel({**found, "verdict": told}))
+            _lawful(panel({**found, "verdict": told}))
     for everything in (False, True):
-        lawful(panel(found, True, everything))
-        lawful(timeline_lines(found, None if everything else 3))
+        _lawful(panel(found, True, everything))
+        _lawful(timeline_lines(found, None if everything else 3))
     for asked in (Selection(), Selection(now=True), Selection(pattern=said), *map(Selection, TIERS), Selection(ids=tuple(session.live))):
         for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
-            lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
-    lawful(clear.taken_lines(found))
+            _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
+    _lawful(clear.taken_lines(found))
     for row in found["results"]:
-        lawful(results.why(found, row))
+        _lawful(results.why(found, row))
     for word in (said, "T1", "T99", "zzzz"):
-        lawful(_error_of(found, word))
+        _lawful(_error_of(found, word))
 
 
 def _clears(session: Scenario, profile: str, asked: Selection, found: dict, tokens: int) -> list:
@@ -127,8 +126,8 @@ def test_no_record_that_goes_back_is_wide(records, said):
     back.tokens = [tokens for _, tokens in records]
     back.lost = [Archived(said, 1)]
     back.trouble = text.clean(said).strip()
-    lawful(receipt.undo_lines(back, said))
-    lawful(receipt.in_place_lines(back, said, 20))
+    _lawful(receipt.undo_lines(back, said))
+    _lawful(receipt.in_place_lines(back, said, 20))
 
 
 def _error_of(found: dict, word: str) -> list:
@@ -144,27 +143,27 @@ def test_no_error_is_wide(words, shell):
     try:
         flag_parser.parse(words, CONTEXT, shell=shell)
     except flag_parser.UsageError as error:
-        lawful(_mistake(str(error), "/popkit:context").lines)
+        _lawful(_mistake(str(error), "/popkit:context").lines)
 
 
 def test_no_help_is_wide():
     for shell in (False, True):
         for name in ("", *CONTEXT.by_name):
-            lawful(help_lines(name, "popkit context", CONTEXT, shell))
+            _lawful(help_lines(name, "popkit context", CONTEXT, shell))
 
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
 def test_no_figures_are_wide(numbers, agent, amount):
     signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
-    lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
+    _lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )
     metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
     period = worth(metrics, 1795348800.0)
-    lawful(amounts.ledger_table(period))
-    lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
+    _lawful(amounts.ledger_table(period))
+    _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 
 @given(HOSTILE, st.integers(0, 90))
@@ -214,4 +213,4 @@ def test_what_fits_is_left_as_it_is():
 @given(st.booleans(), st.booleans(), HOSTILE, HOSTILE, HOSTILE, HOSTILE)
 def test_memory_that_is_switched_on_or_off(on, changed, project, folder, store, summariser):
     found = {"on": on, "changed": changed, "project": project, "folder": folder, "store": store, "summariser": summariser, "tokens": 500}
-    lawful(memory.turned_lines(found, "/popkit:context"))
+    _lawful(memory.turned_lines(found, "/popkit:context"))
