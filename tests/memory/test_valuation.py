@@ -89,6 +89,15 @@ def test_forgetting_is_the_specifications_on_whole_days(last: int, reinforcement
     assert ours.should_reinforce("m", at, reinforcements) == theirs.should_reinforce("m", at, reinforcements)
 
 
+@pytest.mark.parametrize(
+    ("reinforcements", "strength", "after_30"), [(0, 7, 0.0138), (1, 10.5, 0.0574), (2, 15.75, 0.1489), (3, 23.625, 0.2809)]
+)
+def test_the_reinforcement_schedule_is_the_specifications(reinforcements: int, strength: float, after_30: float):
+    model = ForgettingCurveModel()
+    assert model.calculate_memory_strength("m", reinforcements) == pytest.approx(strength)
+    assert model.calculate_retention_probability("m", ago(30), reinforcements, NOW) == after_30
+
+
 def test_parts_of_a_day_count_where_they_are_asked_for():
     assert SignalCalculator().calculate_access_recency(ago(0.9), now=NOW) == 1.0
     assert SignalCalculator(fractional=True).calculate_access_recency(ago(0.9), now=NOW) == 0.9139
