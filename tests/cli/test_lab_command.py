@@ -85,11 +85,6 @@ def test_json_is_the_whole_survey(environ, capsys) -> None:
     assert set(found["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
 
 
-def test_files_can_be_named(environ, capsys, tmp_path) -> None:
-    _, shown, _ = lab(environ, capsys, str(tmp_path / "claude" / "projects" / "-shop" / "one.jsonl"), *FEW)
-    assert "1 session, 1 repository, 30 requests" in shown
-
-
 def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
     (tmp_path / "bare").mkdir()
     code, shown, _ = lab(environ, capsys, str(tmp_path / "bare"), *FEW)

@@ -95,11 +95,7 @@ def test_a_mistake_is_json_where_json_is_asked_for(kept: Governed, words: list) 
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (b"", "is not JSON"),
         (b"{", "is not JSON"),
-        (b"\xff\xfe", "is not UTF-8"),
-        (b"[]", "is not an object"),
-        (b"[" * 60_000, "nested too deeply"),
         (b"1" * (33 << 20), "is larger than"),
         (b'{"version": 99}', "was written by a later PopKit"),
     ],
