@@ -43,7 +43,7 @@ class Governed(Remembering):
         return self
 
     def old(self, id: str, **fields: object) -> Item:
-        return self.keep(id, **{**dict.fromkeys(("created_at", "last_accessed", "tier_since"), OLD), **fields})
+        return self.keep(id, OLD, **fields)
 
     def resource(self, id: str) -> Resource:
         (found,) = self.domain.resources(self.now, ids=[id])
