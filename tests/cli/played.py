@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -86,6 +87,15 @@ class Played:
         assert not set("\x1b\x07\u202e\u200b") & set(done.stderr)
         assert done.stderr.startswith((f"popkit {words[0]}:", "popkit:"))
         return " ".join(done.stderr.split())
+
+    def same_alone(self, *words: str, stdin: str = "") -> None:
+        """A command says the same in a process of its own as within this one."""
+        before = shutil.copytree(self.home, self.home.with_name("before"))
+        here = self.run(*words, stdin=stdin)
+        shutil.rmtree(self.home)
+        before.rename(self.home)
+        alone = self.popkit(*words, stdin=stdin)
+        assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
 
     def in_shell(self, line: str) -> subprocess.CompletedProcess:
         """One line of a shell, for which the command is `popkit`; its output as bytes."""

@@ -4,7 +4,6 @@ user's approval."""
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -105,12 +104,7 @@ def test_the_overview_names_every_word(shop: Remembered) -> None:
     ids=str,
 )
 def test_in_a_process_of_its_own_a_word_says_the_same(filled: Remembered, words: list, stdin: str) -> None:
-    before = shutil.copytree(filled.home, filled.home.with_name("before"))
-    here = filled.ask(*words, stdin=stdin)
-    shutil.rmtree(filled.home)
-    before.rename(filled.home)
-    alone = filled.popkit("memory", *words, stdin=stdin)
-    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+    filled.same_alone("memory", *words, stdin=stdin)
 
 
 # --- each word ---------------------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ its own, too."""
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -58,12 +57,7 @@ def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: li
     house.retention("set", "memory.older_than_days=90")
     house.add("run the tests with make check")
     house.now += 365 * DAY_S
-    before = shutil.copytree(house.home, house.home.with_name("before"))
-    here = house.asked(*words)
-    shutil.rmtree(house.home)
-    before.rename(house.home)
-    alone = house.popkit("retention", *words)
-    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+    house.same_alone("retention", *words)
 
 
 # --- policies --------------------------------------------------------------------------------------------------------------------------
