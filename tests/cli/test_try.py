@@ -151,10 +151,11 @@ def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> No
 
 def test_what_is_no_transcript_is_said_to_be_none(tmp_path, capsys) -> None:
     path = tmp_path / "x.jsonl"
+    code, shown, error = _try(tmp_path, capsys, str(path))
+    assert (code, shown, "cannot be read: No such file or directory" in " ".join(error.split())) == (1, "", True)
     path.write_bytes(b"\x00\xff\n" * 9)
     code, shown, error = _try(tmp_path, capsys, str(path))
-    assert (code, shown) == (1, "")
-    assert "is not a Claude Code transcript" in " ".join(error.split())
+    assert (code, shown, "is not a Claude Code transcript" in " ".join(error.split())) == (1, "", True)
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="no sample session yet")

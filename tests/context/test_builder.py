@@ -355,6 +355,13 @@ def test_what_nobody_can_send_is_given_back_too(provider):
         assert [note for note in result.notes if "left as they are" in note]
 
 
+@pytest.mark.parametrize("state", [None, {}, {"schema": 99}, {"schema": 1}, {"schema": 1, "digests": "x", "left": 3}])
+def test_a_state_that_is_none_of_ours_is_passed_over(state):
+    talk = worked()
+    talk.state = state
+    assert faults(talk.build(50.0).messages) == []
+
+
 def test_what_the_caller_has_taken_back_is_built_anew_behind_what_stays():
     talk = worked()
     talk.state = None
