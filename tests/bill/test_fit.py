@@ -19,7 +19,7 @@ WEIGHTS = dict(zip(TOKEN_USES, (4.0, 0.4, 5.0, 8.0, 20.0)))  # percent a million
 FACTORS = {ONE: 1.0, OTHER: 0.2}
 SIZES = dict(zip(TOKEN_USES, (12_000, 1_800_000, 90_000, 75_000, 18_000)))  # tokens in three minutes, at most
 ALL = dict(zip(TOKEN_USES, (100_000, 10_000_000, 500_000, 500_000, 200_000)))
-SEEDS = 24
+HISTORIES = 12, 24  # as many, and with --slow
 _PHASES = 5  # of a window, each with a mixture of kinds of its own
 
 
@@ -58,29 +58,29 @@ def of(tokens: dict[str, float], model: str = ONE):
     return {(model, kind): amount for kind, amount in tokens.items()}
 
 
-def held(tokens: dict[str, float], model: str = ONE, **how) -> float:
-    """The share of histories in which what the tokens are worth lies within the error."""
-    found = [fitted(seed, **how).weights.worth(of(tokens, model)) for seed in range(SEEDS)]
-    return sum(abs(percent - truth(tokens, model)) <= error for percent, error in found) / SEEDS
+def held(seeds: int, tokens: dict[str, float], model: str = ONE, **how) -> float:
+    """The share of so many histories in which what the tokens are worth lies within the error."""
+    found = [fitted(seed, **how).weights.worth(of(tokens, model)) for seed in range(seeds)]
+    return sum(abs(percent - truth(tokens, model)) <= error for percent, error in found) / seeds
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.5])
 @pytest.mark.parametrize("kind", [*TOKEN_USES, "all"])
-def test_known_weights_are_within_the_error_of_nine_histories_in_ten(kind: str, gaps: float):
-    assert held(ALL if kind == "all" else {kind: ALL[kind]}, gaps=gaps) >= 0.9
+def test_known_weights_are_within_the_error_of_nine_histories_in_ten(kind: str, gaps: float, count):
+    assert held(count(*HISTORIES), ALL if kind == "all" else {kind: ALL[kind]}, gaps=gaps) >= 0.9
 
 
 @pytest.mark.parametrize("model", [ONE, OTHER])
-def test_models_are_told_apart(model: str):
-    both = {"windows": 20, "models": (ONE, OTHER)}
-    assert held(ALL, model, **both) >= 0.9
-    claims = [fitted(seed, **both).weights.claimed(of(ALL, model)) for seed in range(SEEDS)]
-    assert sum(claim is not None for claim in claims) >= 0.9 * SEEDS
+def test_models_are_told_apart(model: str, count):
+    both, seeds = {"windows": 20, "models": (ONE, OTHER)}, count(*HISTORIES)
+    assert held(seeds, ALL, model, **both) >= 0.9
+    claims = [fitted(seed, **both).weights.claimed(of(ALL, model)) for seed in range(seeds)]
+    assert sum(claim is not None for claim in claims) >= 0.9 * seeds
 
 
-def test_the_two_lives_of_the_cache_are_told_apart():
+def test_the_two_lives_of_the_cache_are_told_apart(count):
     tokens = [{"write_5m": 500_000.0}, {"write_1h": 500_000.0}]
-    for seed in range(10):
+    for seed in range(count(5, 10)):
         short, long = (fitted(seed, windows=32).weights.claimed(of(each)) for each in tokens)
         assert short
         assert long
@@ -88,8 +88,8 @@ def test_the_two_lives_of_the_cache_are_told_apart():
 
 
 @pytest.mark.parametrize("together", [TOKEN_USES, ("write_5m", "write_1h"), ("read", "output")])
-def test_kinds_that_always_move_together_are_claimed_in_none_but_as_they_move(together):
-    for seed in range(10):
+def test_kinds_that_always_move_together_are_claimed_in_none_but_as_they_move(together, count):
+    for seed in range(count(5, 10)):
         weights = fitted(seed, together=together).weights
         assert all(weights.claimed(of({kind: ALL[kind]})) is None for kind in together)
         as_they_move = of({kind: SIZES[kind] * 100 for kind in TOKEN_USES})
@@ -98,9 +98,9 @@ def test_kinds_that_always_move_together_are_claimed_in_none_but_as_they_move(to
         assert abs(percent - truth({kind: SIZES[kind] * 100 for kind in TOKEN_USES})) <= 1.5 * error
 
 
-def test_with_much_history_the_whole_is_claimed():
-    claims = [fitted(seed).weights.claimed(of(ALL)) for seed in range(SEEDS)]
-    assert sum(claim is not None for claim in claims) >= 0.9 * SEEDS
+def test_with_much_history_the_whole_is_claimed(count):
+    claims = [fitted(seed).weights.claimed(of(ALL)) for seed in range(count(*HISTORIES))]
+    assert sum(claim is not None for claim in claims) >= 0.9 * len(claims)
 
 
 def test_of_a_model_that_was_seldom_seen_or_never_nothing_is_known():

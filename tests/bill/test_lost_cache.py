@@ -27,74 +27,34 @@ def test_a_conversation_that_finds_its_cache_loses_nothing(tmp_path: Path):
     assert conversation.losses(tmp_path) == []
 
 
-def _pause(it: Conversation) -> None:
-    it.wait(4_000)
-
-
-def _compaction(it: Conversation) -> None:
-    it.fold()
-
-
-def _rewind(it: Conversation) -> None:
-    first = it.entries[1]["uuid"]
-    it.prompt("no, differently", parent=first)
-
-
-def _model(it: Conversation) -> None:
-    it.model = "claude-opus-5"
-
-
-def _effort(it: Conversation) -> None:
-    it.command("/effort")
-
-
-def _tools(it: Conversation) -> None:
-    it.attach(type="deferred_tools_delta", addedNames=["mcp__linear__get_issue", "mcp__linear__list"])
-
-
-def _error(it: Conversation) -> None:
-    it.add("system", subtype="api_error")
-
-
-def _date(it: Conversation) -> None:
-    it.wait(3_000)
-
-
-def _command(it: Conversation) -> None:
-    it.command("/context")
-
-
-def _interruption(it: Conversation) -> None:
-    it.prompt("[Request interrupted by user]")
-
-
-def _look_back(it: Conversation) -> None:
+def look_back(it: Conversation) -> None:
     for number in range(12):
         it.use(f"t{number}", "Read", {"file_path": f"{number}.py"}, message=f"m-{it.count}")
         it.result(f"t{number}", "text")
 
 
-def _early(it: Conversation) -> None:
-    it.wait(900)
+# What stands between two requests of a conversation, by the cause that it is of a loss.
+HAPPENS: dict[str, Callable[[Conversation], object]] = {
+    lost_cache.PAUSE: lambda it: it.wait(4_000),
+    lost_cache.COMPACTION: lambda it: it.fold(),
+    lost_cache.REWIND: lambda it: it.prompt("no, differently", parent=it.entries[1]["uuid"]),
+    lost_cache.MODEL: lambda it: setattr(it, "model", "claude-opus-5"),
+    lost_cache.EFFORT: lambda it: it.command("/effort"),
+    lost_cache.TOOLS: lambda it: it.attach(type="deferred_tools_delta", addedNames=["mcp__linear__get_issue", "mcp__linear__list"]),
+    lost_cache.ERROR: lambda it: it.add("system", subtype="api_error"),
+    lost_cache.COMMAND: lambda it: it.command("/context"),
+    lost_cache.INTERRUPTION: lambda it: it.prompt("[Request interrupted by user]"),
+    lost_cache.LOOK_BACK: look_back,
+    lost_cache.EARLY: lambda it: it.wait(900),
+    lost_cache.UNKNOWN: lambda it: it.prompt("go on"),
+}
 
 
-def _nothing(it: Conversation) -> None:
-    it.prompt("go on")
-
-
-@pytest.mark.parametrize(
-    ("happens", "cause"),
-    [
-        (_pause, lost_cache.PAUSE), (_compaction, lost_cache.COMPACTION), (_rewind, lost_cache.REWIND), (_model, lost_cache.MODEL),
-        (_effort, lost_cache.EFFORT), (_tools, lost_cache.TOOLS), (_error, lost_cache.ERROR), (_command, lost_cache.COMMAND),
-        (_interruption, lost_cache.INTERRUPTION), (_look_back, lost_cache.LOOK_BACK), (_early, lost_cache.EARLY),
-        (_nothing, lost_cache.UNKNOWN),
-    ],
-)  # fmt: skip
-def test_each_cause_is_told_by_what_stands_between_the_requests(happens: Callable, cause: str, tmp_path: Path):
+@pytest.mark.parametrize("cause", HAPPENS)
+def test_each_cause_is_told_by_what_stands_between_the_requests(cause: str, tmp_path: Path):
     conversation = Conversation()
     conversation.request()
-    happens(conversation)
+    HAPPENS[cause](conversation)
     conversation.request(reads=BASE - 5_000)
     assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
 
@@ -166,7 +126,7 @@ def test_a_detail_is_no_longer_than_a_few_lines(tmp_path: Path):
 
 def test_servers_are_named_once_however_many_tools_they_bring(tmp_path: Path):
     conversation = Conversation()
-    _tools(conversation)
+    HAPPENS[lost_cache.TOOLS](conversation)
     conversation.request(reads=BASE - 5_000)
     assert [loss["detail"] for loss in conversation.digest(tmp_path)["losses"]] == ["linear"]
 
@@ -176,7 +136,7 @@ def _requested(folder: Path, before: dict, *after: dict) -> list[tuple[str, str]
     conversation = Conversation()
     conversation.sent(**before)
     conversation.request()
-    _tools(conversation)
+    HAPPENS[lost_cache.TOOLS](conversation)
     for noted in after:
         conversation.sent(**noted)
     conversation.request(reads=BASE - 5_000)
@@ -223,12 +183,12 @@ def test_the_notes_of_requests_tell_the_cause(requests: list[dict], cause: str, 
     assert _requested(tmp_path, *requests) == [(cause, detail)]
 
 
-@pytest.mark.parametrize("happens", [_compaction, _rewind, _command, _interruption, _date])
-def test_what_has_left_the_request_as_it_was_is_not_the_cause(happens: Callable, tmp_path: Path):
+@pytest.mark.parametrize("what", [lost_cache.COMPACTION, lost_cache.REWIND, lost_cache.COMMAND, lost_cache.INTERRUPTION, lost_cache.DATE])
+def test_what_has_left_the_request_as_it_was_is_not_the_cause(what: str, tmp_path: Path):
     conversation = Conversation()
     conversation.sent(messages=ONE)
     conversation.request()
-    happens(conversation)
+    HAPPENS.get(what, lambda it: it.wait(3_000))(conversation)
     conversation.sent(messages=TWO)
     conversation.request(reads=BASE - 5_000)
     assert _told(conversation, tmp_path) == [(lost_cache.EARLY, "")]
@@ -313,7 +273,7 @@ def test_the_provider_s_word_stands_before_what_may_have_been(tmp_path: Path):
     conversation = Conversation()
     conversation.request()
     conversation.command("/context")
-    _tools(conversation)
+    HAPPENS[lost_cache.TOOLS](conversation)
     conversation.request(reads=BASE - 5_000, says="messages_changed")
     assert _told(conversation, tmp_path) == [(lost_cache.COMMAND, "/context")]
     conversation.wait(900)

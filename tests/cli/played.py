@@ -1,9 +1,10 @@
-"""A home with one session in it: written as a transcript, and fed call by call to the real hooks."""
+"""A home with one session in it: written as a transcript, and fed call by call to the hooks' handlers."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import pexpect
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from tests.cli import inside
+from tests.hooks.processes import HANDLERS
 from tests.kit.crowds import all_do
 from tests.kit.forks import Command, Done, Forks
 from tests.patience import HANG_S
@@ -86,6 +88,15 @@ class Played:
         assert done.stderr.startswith((f"popkit {words[0]}:", "popkit:"))
         return " ".join(done.stderr.split())
 
+    def same_alone(self, *words: str, stdin: str = "") -> None:
+        """A command says the same in a process of its own as within this one."""
+        before = shutil.copytree(self.home, self.home.with_name("before"))
+        here = self.run(*words, stdin=stdin)
+        shutil.rmtree(self.home)
+        before.rename(self.home)
+        alone = self.popkit(*words, stdin=stdin)
+        assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+
     def in_shell(self, line: str) -> subprocess.CompletedProcess:
         """One line of a shell, for which the command is `popkit`; its output as bytes."""
         env = {**self.env, "PATH": f"{ROOT / 'bin'}:{self.env['PATH']}", "POPKIT_CLOCK": str(self.now)}
@@ -109,23 +120,37 @@ class Played:
 
     def hook(self, name: str, **payload: object) -> None:
         """One hook, as hooks.json starts it."""
-        common = {"session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project)}
+        payload, environ = self._given(payload)
         done = subprocess.run(
             ["/bin/sh", "-c", f'POPKIT_HOOK={name}; . "$CLAUDE_PLUGIN_ROOT/hooks/launch.sh"'],
-            input=json.dumps({**common, **payload}).encode(),
+            input=json.dumps(payload).encode(),
             capture_output=True,
-            env={**self.env, "CLAUDE_PLUGIN_ROOT": str(ROOT), "CLAUDE_PROJECT_DIR": str(self.project), "POPKIT_CLOCK": str(self.now)},
+            env=environ,
             cwd=self.project,
             check=True,
             timeout=HANG_S,
         )
         assert done.stderr == b""
 
+    def started(self) -> None:
+        """The hook that starts a session, as hooks.json starts it."""
+        self.hook("session-start", hook_event_name="SessionStart", source="startup")
+
+    def _hooked(self, name: str, **payload: object) -> None:
+        """What a hook does, within this process."""
+        HANDLERS[name](*self._given(payload))
+
+    def _given(self, payload: dict) -> tuple[dict, dict[str, str]]:
+        """(payload, environment) of a hook."""
+        common = {"session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project)}
+        environ = {"CLAUDE_PLUGIN_ROOT": str(ROOT), "CLAUDE_PROJECT_DIR": str(self.project), "POPKIT_CLOCK": str(self.now)}
+        return {**common, **payload}, {**self.env, **environ}
+
     def start(self) -> None:
         """The session starts and the user says something."""
-        self.hook("session-start", hook_event_name="SessionStart", source="startup")
+        self._hooked("session-start", hook_event_name="SessionStart", source="startup")
         self._line("user", {"role": "user", "content": "please look"})
-        self.hook("context-monitor", hook_event_name="UserPromptSubmit", prompt="please look")
+        self._hooked("context-monitor", hook_event_name="UserPromptSubmit", prompt="please look")
 
     def call(self, tool: str, tool_input: dict, response: dict, *, hooked: bool = True) -> None:
         """One tool call: in the transcript, and at the hook unless that did not fire."""
@@ -136,7 +161,7 @@ class Played:
         self._line("assistant", message)
         if hooked:
             names = {"hook_event_name": "PostToolUse", "tool_name": tool, "tool_use_id": id}
-            self.hook("post-tool-use", **names, tool_input=tool_input, tool_response=response)
+            self._hooked("post-tool-use", **names, tool_input=tool_input, tool_response=response)
         result = {"type": "tool_result", "tool_use_id": id, "content": json.dumps(response)}
         self._line("user", {"role": "user", "content": [result]}, toolUseResult=response)
 

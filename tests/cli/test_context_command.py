@@ -14,13 +14,13 @@ import pytest
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io import home
 from hooks.utils.operations.context import answer
-from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
+COMMAND = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'}"
 
 
 class Shell:
@@ -35,6 +35,16 @@ class Shell:
         written = spec_session(self.claude / "projects" / folder_name(project), session=id, project=project)
         os.utime(written.path, (changed, changed))
         return written
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of a process of its own."""
+        return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **self.environ}
+
+    def alone(self, line: str, **environ: str) -> subprocess.CompletedProcess:
+        """A line of a shell in which the command has a process of its own."""
+        command = ["/bin/sh", "-c", f"{COMMAND} {line}"]
+        return subprocess.run(command, env={**self.env, **environ}, capture_output=True, check=False, timeout=HANG_S)
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
         code = main(list(words), self.environ)
@@ -97,14 +107,11 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
     ("words", "said"),
     [
         (["nonsense"], 'unknown word "nonsense"'),
-        (["retention", "--nonsense"], 'unknown flag "--nonsense"'),
         (["--session", "none"], "no session none under"),
         (["--session", "../../etc"], "no session ../../etc under"),
         (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
         (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
         (["why", "T99", "--session", "one"], "there is no call T99"),
-        (["pin", "--session", "one"], "pin needs ID|PATH"),
-        (["clear", "--tier", "all", "--session", "one"], '--tier takes ephemeral, short, medium, session or preserved, not "all"'),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )
@@ -238,41 +245,11 @@ def test_only_the_called_command_is_imported() -> None:
     loaded = done.stdout.split("\n")[1].split()
     assert "popkit_retention.cli.main" in loaded
     assert not [name for name in loaded if name.endswith("_command")]
-    known = {
-        "context",
-        "restore",
-        "archive",
-        "memory",
-        "retention",
-        "mcp",
-        "lab",
-        "bill",
-        "misses",
-        "limits",
-        "try",
-        "native",
-        "budget",
-        "dashboard",
-        "config",
-        "doctor",
-        "setup",
-        "statusline",
-        "try-out",
-        "serve",
-        "completion",
-        "uninstall",
-    }
-    assert set(main_module.COMMANDS) == known
-
-
-def _run(shell: Shell, *words: str, **environ: str) -> subprocess.CompletedProcess:
-    env = {"PATH": os.environ["PATH"], **shell.environ, **environ}
-    return subprocess.run([sys.executable, ROOT / "hooks" / "popkit.py", *words], env=env, capture_output=True, check=False, timeout=HANG_S)
 
 
 def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> None:
     shell.session("one")
-    done = _run(shell, "context", "timeline", "--session", "one", PYTHONIOENCODING="ascii")
+    done = shell.alone("context timeline --session one", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     drawn = done.stdout.decode("ascii")
     assert "T1   Read src/auth.ts         [###...........] edited at T4" in drawn
@@ -282,9 +259,7 @@ def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> 
 
 def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
     shell.session("one")
-    env = {"PATH": os.environ["PATH"], **shell.environ}
-    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} context retention --json --session one | head -c 10"
-    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=HANG_S)
+    done = shell.alone("context retention --json --session one | head -c 10")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -293,9 +268,7 @@ def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
 @pytest.mark.parametrize("words", ["context retention --session one", "help", "archive list"])
 def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: str, into: str, code: int, said: bytes) -> None:
     shell.session("one")
-    env = {"PATH": os.environ["PATH"], **shell.environ}
-    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} {words} {into}"
-    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=HANG_S)
+    done = shell.alone(f"{words} {into}")
     assert done.returncode == code
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == code
@@ -306,12 +279,9 @@ def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: 
 )
 def test_colour_is_for_terminals_that_want_it(shell: Shell, environ: dict, coloured: bool) -> None:
     shell.session("one")
-    words = ["context", "--session", "one"]
-    env = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **shell.environ, **environ}
-    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} {' '.join(words)}"
-    shown = pexpect.run(command, env=env, encoding="utf-8", timeout=HANG_S)
+    shown = pexpect.run(f"{COMMAND} context --session one", env={**shell.env, **environ}, encoding="utf-8", timeout=HANG_S)
     assert ("\x1b[" in shown) is coloured
-    assert "\x1b[" not in _run(shell, *words).stdout.decode()
+    assert "\x1b[" not in shell.alone("context --session one").stdout.decode()
 
 
 @pytest.mark.parametrize("how", ["session", "transcript"])
@@ -328,19 +298,12 @@ def test_the_commands_that_an_answer_gives_name_the_same_session(shell: Shell, h
     assert (code, json.loads(shown)["session"]) == (0, "one")
 
 
-def test_a_tier_goes_by_the_name_that_the_panel_gives_it(shell: Shell) -> None:
-    shell.session("one")
-    assert shell("context", "clear", "--tier", "Short", "--dry-run", "--session", "one")[0] == 0
-
-
 def test_an_answer_uses_the_width_that_its_terminal_has(shell: Shell) -> None:
     shell.session("one")
     widths = {}
     for columns in (64, 80, 100):
-        child = pexpect.spawn(
-            sys.executable, [str(ROOT / "hooks" / "popkit.py"), "context", "retention", "--details", "--session", "one"],
-            env={"PATH": os.environ["PATH"], **shell.environ, "NO_COLOR": "1"}, encoding="utf-8", dimensions=(24, columns), timeout=HANG_S,
-        )  # fmt: skip
+        line, env = f"{COMMAND} context retention --details --session one", {**shell.env, "NO_COLOR": "1"}
+        child = pexpect.spawn(line, env=env, encoding="utf-8", dimensions=(24, columns), timeout=HANG_S)
         child.expect(pexpect.EOF)
         answers = [line for line in child.before.split("\r\n") if "popkit context" not in line]
         widths[columns] = max(map(len, answers))

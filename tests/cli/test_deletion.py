@@ -36,7 +36,7 @@ def names_of(folder: Path) -> set[str]:
 
 
 def test_what_others_keep_beside_it_stays(played: Played) -> None:
-    played.hook("session-start", hook_event_name="SessionStart", source="startup")
+    played.started()
     assert (played.home / "sessions" / SESSION / "session.json").exists()
     lay(played.home, FOREIGN)
     elsewhere = played.user / "elsewhere"
@@ -55,8 +55,8 @@ def test_the_hosts_own_folder_as_ours_keeps_its_transcripts(played: Played) -> N
     lay(played.claude, ("settings.json", "projects/-shop/a.jsonl", "sessions/7.json"))
     before = names_of(played.claude)
     (played.claude / "settings.json").write_text("{}")
-    played.hook("session-start", hook_event_name="SessionStart", source="startup")
-    assert played.popkit("uninstall", "--yes").returncode == 0
+    played.started()
+    assert played.run("uninstall", "--yes").returncode == 0
     assert names_of(played.claude) == before
 
 
@@ -86,7 +86,7 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
 
 def test_a_dry_run_deletes_nothing_says_so_and_names_a_way_to_keep_what_sessions_taught(played: Played) -> None:
     lay(played.home, ("memory.sqlite",))
-    done = played.popkit("uninstall", "--dry-run")
+    done = played.run("uninstall", "--dry-run")
     assert done.returncode == 0, done
     assert "To keep what sessions taught:\n  popkit memory export --all FILE\n" in done.stdout
     assert done.stdout.endswith("This was a dry run: nothing was deleted.\n")
@@ -99,12 +99,12 @@ def test_it_says_which_archives_and_holds_would_be_lost(tmp_path: Path) -> None:
     (id,) = house.items()
     house.retention("hold", "add", id, "--why", "audit", "--who", "alice")
     house.retention("archive", id)
-    shown = house.popkit("uninstall", "--dry-run").stdout
+    shown = house.run("uninstall", "--dry-run").stdout
     assert "1 hold in force: somebody wants this data to stay" in shown
     assert "alice: audit" in shown
     assert f"  {house.home}/data/archive\n" in shown
     assert "archives of popkit retention " in " ".join(shown.split())
-    assert house.popkit("uninstall", "--yes").returncode == 0
+    assert house.run("uninstall", "--yes").returncode == 0
     assert not house.home.exists()
 
 
@@ -114,7 +114,7 @@ def test_a_folder_that_is_a_link_is_not_followed(played: Played) -> None:
     played.home.mkdir(parents=True)
     for name in ("data", "sessions"):
         (played.home / name).symlink_to(elsewhere)
-    assert played.popkit("uninstall", "--yes").returncode == 0
+    assert played.run("uninstall", "--yes").returncode == 0
     assert len(names_of(elsewhere)) == 3
 
 
@@ -205,16 +205,6 @@ def test_a_day_after_forgetting_no_file_of_ours_holds_a_word_of_it(learnt: Remem
     assert not {id for id in going if id in learnt.memory("list", "--all", "--marked")}
     assert speaking(learnt.home) == {}
     assert learnt.json("verify")["ok"]
-
-
-def test_within_the_day_undo_brings_all_of_it_back(learnt: Remembered) -> None:
-    before = learnt.items().keys()
-    learnt.memory("forget", "--all")
-    learnt.now += DAY_S - 2 * 3_600
-    learnt.memory("run", "--force")
-    learnt.memory("undo")
-    assert learnt.items().keys() == before
-    assert any(item["text"] == NOTE for item in learnt.items().values())
 
 
 def test_forget_names_the_archives_that_it_does_not_reach(learnt: Remembered) -> None:

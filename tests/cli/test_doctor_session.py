@@ -31,7 +31,7 @@ def failing_hook(played: Played) -> None:
     state = played.home / "sessions" / SESSION / "main.state.json"
     state.unlink(missing_ok=True)
     state.mkdir()
-    played.bash("npm test", "PASS\n")
+    played.hook("post-tool-use", hook_event_name="PostToolUse", tool_name="Bash", tool_use_id="toolu_x", tool_input={"command": "ls"})
     state.rmdir()
 
 
@@ -167,7 +167,7 @@ def test_calls_that_fired_no_hook_are_counted_and_nothing_is_changed(played: Pla
     check = found(played, "state")
     assert (check["level"], check["text"]) == ("ok", "5e551017 is 2 calls behind its transcript: reconciled when you next ask")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    assert played.popkit("context", "retention").returncode == 0
+    assert played.run("context", "retention").returncode == 0
     assert "equals" in found(played, "state")["text"]
 
 
@@ -208,8 +208,8 @@ def test_only_sessions_of_this_project_are_compared(played: Played, tmp_path: Pa
     other.mkdir()
     below = played.project / "src"
     below.mkdir()
-    assert "no session of" in json.loads(played.popkit("doctor", "--json", cwd=other).stdout)["checks"][-1]["text"]
-    assert "equals" in json.loads(played.popkit("doctor", "--json", cwd=below).stdout)["checks"][-1]["text"]
+    assert "no session of" in json.loads(played.run("doctor", "--json", cwd=other).stdout)["checks"][-1]["text"]
+    assert "equals" in json.loads(played.run("doctor", "--json", cwd=below).stdout)["checks"][-1]["text"]
 
 
 # --- keeping the cache warm ----------------------------------------------------------------------------------------------------------

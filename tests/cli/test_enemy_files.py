@@ -26,6 +26,16 @@ def everything(folder: Path, but: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() and not path.is_symlink() else None for path in paths}
 
 
+def read_and_left(shop: Remembered, words: list, file: Path) -> None:
+    """A command reads a file of an enemy's, and nothing is written outside our folder or sent to the terminal."""
+    folder = shop.project.parent
+    before = everything(folder, shop.home)
+    done = shop.run(*words, str(file))
+    assert "Traceback" not in done.stdout + done.stderr
+    assert (done.returncode, "\x1b]0" in done.stdout + done.stderr) == (0, False), done.stderr
+    assert everything(folder, shop.home) == before
+
+
 # --- transcripts -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -56,12 +66,7 @@ def hostile_transcript(shop: Remembered, path: Path) -> Path:
 
 @pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab", "survey"], ["memory", "learn"]], ids=" ".join)
 def test_a_hostile_transcript_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
-    transcript = hostile_transcript(shop, tmp_path / "got.jsonl")
-    before = everything(tmp_path, shop.home)
-    done = shop.run(*words, str(transcript))
-    assert "Traceback" not in done.stdout + done.stderr
-    assert (done.returncode, "\x1b]0" in done.stdout) == (0, False), done.stderr
-    assert everything(tmp_path, shop.home) == before
+    read_and_left(shop, words, hostile_transcript(shop, tmp_path / "got.jsonl"))
 
 
 @pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab"], ["bill"], ["misses"], ["memory", "learn"]], ids=" ".join)
@@ -73,11 +78,7 @@ def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Rememb
     rollout.line("token_usage_record", {"usage": usage})
     path = rollout.write(tmp_path)
     path.write_bytes(path.read_bytes() + b"\xff\xfe\n" + b"[" * 100_000)
-    before = everything(tmp_path, shop.home)
-    done = shop.run(*words, str(path))
-    assert "Traceback" not in done.stdout + done.stderr
-    assert (done.returncode, "\x1b]0" in done.stdout) == (0, False), done.stderr
-    assert everything(tmp_path, shop.home) == before
+    read_and_left(shop, words, path)
 
 
 @pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "learn", "--past"]], ids=" ".join)
@@ -91,11 +92,7 @@ def test_a_hostile_database_of_opencode_is_read_and_nothing_is_written_elsewhere
         db.execute("INSERT INTO session SELECT x'ff', 'p1', NULL, 7, '', x'00ff', '', '', NULL, 0, 'soon', NULL")
         db.execute("CREATE TRIGGER owned AFTER INSERT ON part BEGIN DELETE FROM session; END")
         db.execute("UPDATE part SET data = ? WHERE rowid % 7 = 3", ("[" * 50_000,))
-    before = everything(tmp_path, shop.home)
-    done = shop.run(*words, str(path))
-    assert "Traceback" not in done.stdout + done.stderr
-    assert (done.returncode, "\x1b]0" in done.stdout + done.stderr) == (0, False), done.stderr
-    assert everything(tmp_path, shop.home) == before
+    read_and_left(shop, words, path)
 
 
 # --- imports ---------------------------------------------------------------------------------------------------------------------------
@@ -178,11 +175,7 @@ def test_an_import_is_read_up_to_a_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
-    [
-        "CREATE TRIGGER grab AFTER INSERT ON items BEGIN DELETE FROM log; END",
-        'CREATE VIEW "\'; --" AS SELECT * FROM items',
-    ],
+    "made", ["CREATE TRIGGER grab AFTER INSERT ON items BEGIN DELETE FROM log; END", 'CREATE VIEW "\'; --" AS SELECT * FROM items']
 )
 def test_a_store_that_holds_programs_is_not_used(shop: Remembered, made: str) -> None:
     shop.add("run the tests with make check")

@@ -253,30 +253,10 @@ def test_what_is_exported_can_be_taken_in_elsewhere(filled: Remembered, tmp_path
     assert other.json("import", "-", "--missing", stdin=filled.memory("export"))["items"] == 0
 
 
-def _cut(lines: list[str]) -> bytes:
-    return "\n".join(lines[:-2]).encode()
-
-
-def _twice(lines: list[str]) -> bytes:
-    return "\n".join([*lines[:-1], lines[1], lines[-1]]).encode()
-
-
-def _changed(lines: list[str]) -> bytes:
-    return "\n".join(lines).replace("make check", "rm -rf /").encode()
-
-
-def _foreign(lines: list[str]) -> bytes:
-    return b'{"some": "thing"}\n' * 3
-
-
-def _not_text(lines: list[str]) -> bytes:
-    return bytes(range(128, 256)) * 10
-
-
-@pytest.mark.parametrize("spoil", [_cut, _twice, _changed, _foreign, _not_text, lambda lines: b""])
+@pytest.mark.parametrize("spoil", [lambda text: text[:-200], lambda text: text.replace("make check", "rm -rf /")], ids=["cut", "changed"])
 def test_an_import_that_fails_leaves_all_as_it_was(filled: Remembered, tmp_path: Path, spoil) -> None:
     path = tmp_path / "spoilt.jsonl"
-    path.write_bytes(spoil(filled.memory("export").splitlines()))
+    path.write_text(spoil(filled.memory("export")))
     (tmp_path / "elsewhere").mkdir()
     other = Remembered(tmp_path / "elsewhere")
     other.now = filled.now
@@ -285,13 +265,6 @@ def test_an_import_that_fails_leaves_all_as_it_was(filled: Remembered, tmp_path:
     other.mistake("import", str(path))
     other.mistake("import", "-", stdin=path.read_bytes())
     assert other.exported() == before
-
-
-def test_what_is_there_already_is_not_taken_in_twice(filled: Remembered) -> None:
-    before = filled.exported()
-    said = filled.mistake("import", "-", stdin=filled.memory("export"))
-    assert "--missing skips items that are already there" in " ".join(said.split())
-    assert filled.exported() == before
 
 
 def test_an_export_that_cannot_be_written_says_so(filled: Remembered) -> None:

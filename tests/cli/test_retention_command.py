@@ -4,7 +4,6 @@ its own, too."""
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -45,16 +44,7 @@ def test_no_word_at_all_shows_how_things_stand(house: Governed) -> None:
 
 
 def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
-    for words in (
-        ["show"],
-        ["history"],
-        ["apply", "--dry-run"],
-        ["archives"],
-        ["hold", "list"],
-        ["verify"],
-        ["log"],
-        ["gc", "--dry-run"],
-    ):
+    for words in (["show"], ["history"], ["apply", "--dry-run"], ["archives"], ["hold", "list"], ["verify"], ["log"], ["gc", "--dry-run"]):
         house.retention(*words)
     assert not (house.home / "data").exists()
     assert not list(house.home.rglob("*.sqlite"))
@@ -67,12 +57,7 @@ def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: li
     house.retention("set", "memory.older_than_days=90")
     house.add("run the tests with make check")
     house.now += 365 * DAY_S
-    before = shutil.copytree(house.home, house.home.with_name("before"))
-    here = house.asked(*words)
-    shutil.rmtree(house.home)
-    before.rename(house.home)
-    alone = house.popkit("retention", *words)
-    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+    house.same_alone("retention", *words)
 
 
 # --- policies --------------------------------------------------------------------------------------------------------------------------
@@ -83,22 +68,20 @@ def test_the_policies_are_the_defaults_until_somebody_sets_them(house: Governed)
     assert house.told("history") == {"versions": []}
 
 
-def test_one_key_of_one_domain_is_set_and_nothing_else(house: Governed) -> None:
-    shown = house.retention("set", "memory.older_than_days=90")
-    assert "memory.older_than_days = 90 (was 30)" in shown
-    assert house.policy("memory") == {**DEFAULTS, "older_than_days": 90}
-    assert house.policy("rag") == DEFAULTS
-
-
-def test_keys_of_both_domains_are_set_by_one_line(house: Governed) -> None:
-    house.retention("set", "memory.auto_gc=on", "rag.vacuum=yes", "rag.older_than_days=0.5e1", "memory.limit=77")
-    assert house.policy("memory") == {**DEFAULTS, "auto_gc": True, "limit": 77}
-    assert house.policy("rag") == {**DEFAULTS, "vacuum": True, "older_than_days": 5}
-
-
-def test_a_domain_given_once_is_that_of_all_keys(house: Governed) -> None:
-    house.retention("set", "--domain", "rag", "older_than_days=7", "rag.limit=9")
-    assert house.policy("rag") == {**DEFAULTS, "older_than_days": 7, "limit": 9}
+@pytest.mark.parametrize(
+    ("words", "memory", "rag"),
+    [
+        ("memory.older_than_days=90", {"older_than_days": 90}, {}),
+        ("memory.auto_gc=on rag.vacuum=yes rag.older_than_days=0.5e1", {"auto_gc": True}, {"vacuum": True, "older_than_days": 5}),
+        ("--domain rag older_than_days=7 rag.limit=9", {}, {"older_than_days": 7, "limit": 9}),
+    ],
+)
+def test_what_is_named_is_set_and_nothing_else(house: Governed, words: str, memory: dict, rag: dict) -> None:
+    shown = house.retention("set", *words.split())
+    assert all(
+        f"older_than_days = {policy['older_than_days']} (was 30)" in shown for policy in (memory, rag) if "older_than_days" in policy
+    )
+    assert (house.policy("memory"), house.policy("rag")) == ({**DEFAULTS, **memory}, {**DEFAULTS, **rag})
 
 
 def test_lists_are_set_added_to_and_taken_from(house: Governed) -> None:

@@ -63,7 +63,7 @@ def test_the_context_is_yellow_from_warning_and_red_from_critical_on(ratio: floa
 
 def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
     worked.now += 100
-    answer = worked.popkit("statusline", stdin=worked.status())
+    answer = worked.run("statusline", stdin=worked.status())
     state = json.loads((worked.home / "sessions" / SESSION / "main.expired.jsonl").read_text().splitlines()[-1])
     assert state[4] == 1, "the search is what expired"
     assert (answer.returncode, answer.stderr) == (0, "")
@@ -74,43 +74,43 @@ def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cac
 def test_it_ends_with_the_plan_s_limits_while_they_were_read_within_the_hour(worked: Played) -> None:
     resets_at = worked.now + 9_000
     (worked.home / "limits.json").write_text(json.dumps([["five_hour", worked.now - 1_800, 62, resets_at]]))
-    assert worked.popkit("statusline", stdin=worked.status()).stdout.endswith(" · 5 h 62 %\n")
+    assert worked.run("statusline", stdin=worked.status()).stdout.endswith(" · 5 h 62 %\n")
     worked.now += 1_801
-    assert "5 h" not in worked.popkit("statusline", stdin=worked.status()).stdout
+    assert "5 h" not in worked.run("statusline", stdin=worked.status()).stdout
 
 
 def test_it_agrees_with_the_panel(worked: Played) -> None:
-    report = json.loads(worked.popkit("context", "retention", "--json").stdout)
+    report = json.loads(worked.run("context", "retention", "--json").stdout)
     now, cold = report["reclaimable"]["now"]["tokens"], report["reclaimable"]["cold"]["tokens"]
     for later_s, reclaimable in ((0, now), (301, cold)):
         worked.now += later_s
-        shown = worked.popkit("statusline", stdin=worked.status()).stdout
+        shown = worked.run("statusline", stdin=worked.status()).stdout
         assert statusline_command.line({"ratio": 0.5, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
 
 
 def test_after_another_call_the_plan_no_longer_holds(worked: Played) -> None:
-    worked.popkit("context", "retention")
-    assert "reclaimable" in worked.popkit("statusline", stdin=worked.status()).stdout
+    worked.run("context", "retention")
+    assert "reclaimable" in worked.run("statusline", stdin=worked.status()).stdout
     worked.bash("true", "")
-    assert "reclaimable" not in worked.popkit("statusline", stdin=worked.status()).stdout
+    assert "reclaimable" not in worked.run("statusline", stdin=worked.status()).stdout
 
 
 def test_the_cache_is_cold_after_its_lifetime(worked: Played) -> None:
     worked.now += 301
-    assert worked.popkit("statusline", stdin=worked.status()).stdout.endswith("cache cold\n")
+    assert worked.run("statusline", stdin=worked.status()).stdout.endswith("cache cold\n")
 
 
 def test_it_remembers_the_window_that_only_the_client_knows(worked: Played) -> None:
     facts = worked.home / "sessions" / SESSION / "session.json"
-    worked.popkit("statusline", stdin=worked.status())
+    worked.run("statusline", stdin=worked.status())
     assert json.loads(facts.read_text())["window_tokens"] == 100_000
     written = facts.stat().st_mtime_ns
-    worked.popkit("statusline", stdin=worked.status())
+    worked.run("statusline", stdin=worked.status())
     assert facts.stat().st_mtime_ns == written, "what has not changed is not written"
 
 
 def test_it_leaves_no_trace_of_a_session_that_no_hook_has_seen(played: Played) -> None:
-    assert played.popkit("statusline", stdin=played.status()).stdout == "context 50%\n"
+    assert played.run("statusline", stdin=played.status()).stdout == "context 50%\n"
     assert not played.home.exists()
 
 
@@ -118,13 +118,13 @@ def test_it_leaves_no_trace_of_a_session_that_no_hook_has_seen(played: Played) -
 def test_switched_off_it_tells_only_what_the_client_says(worked: Played, off: dict) -> None:
     if not off:
         (worked.home / "retention-config.json").write_text('{"retention": {"enabled": false}}')
-    assert worked.popkit("statusline", stdin=worked.status(), **off).stdout == "context 50%\n"
+    assert worked.run("statusline", stdin=worked.status(), **off).stdout == "context 50%\n"
 
 
 def test_colour_only_where_it_is_wanted(played: Played) -> None:
     full = played.status(context_window={"used_percentage": 93})
-    assert played.popkit("statusline", stdin=full).stdout == "\033[31mcontext 93%\033[0m\n"
-    assert played.popkit("statusline", stdin=full, NO_COLOR="1").stdout == "context 93%\n"
+    assert played.run("statusline", stdin=full).stdout == "\033[31mcontext 93%\033[0m\n"
+    assert played.run("statusline", stdin=full, NO_COLOR="1").stdout == "context 93%\n"
 
 
 HOSTILE = [
@@ -138,7 +138,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
 def test_whatever_comes_in_one_short_line_goes_out(played: Played, data: bytes) -> None:
-    answer = played.popkit("statusline", stdin=data)
+    answer = played.run("statusline", stdin=data)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout in ("popkit\n", "context –\n")
     assert [path.name for path in played.user.rglob("*") if path.is_file()] in ([], ["hooks.log"])
@@ -147,10 +147,10 @@ def test_whatever_comes_in_one_short_line_goes_out(played: Played, data: bytes) 
 def test_files_that_cannot_be_read_do_not_put_the_line_out(worked: Played) -> None:
     folder = worked.home / "sessions" / SESSION
     (folder / "main.state.json").write_text("{broken")
-    assert worked.popkit("statusline", stdin=worked.status()).stdout == "context 50% · cache warm 5 min\n"
+    assert worked.run("statusline", stdin=worked.status()).stdout == "context 50% · cache warm 5 min\n"
     (folder / "main.state.json").unlink()
     (folder / "main.state.json").mkdir()
-    answer = worked.popkit("statusline", stdin=worked.status())
+    answer = worked.run("statusline", stdin=worked.status())
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "context 50%\n", "")
     assert "statusline OSError" in (worked.home / "hooks.log").read_text()
 
@@ -165,55 +165,55 @@ def test_at_a_terminal_it_says_what_it_is_for_instead_of_waiting(played: Played)
 
 def test_install_shows_the_change_and_waits_for_a_yes(played: Played) -> None:
     played.settings.write_text(SETTINGS)
-    answer = played.popkit("statusline", "install")
+    answer = played.run("statusline", "install")
     assert answer.returncode == 1
     assert '+    "statusLine": {' in answer.stdout
     assert "Nothing was changed" in answer.stdout
     assert played.settings.read_text() == SETTINGS
-    assert played.popkit("statusline", "install", stdin="n\n").returncode == 1
+    assert played.run("statusline", "install", stdin="n\n").returncode == 1
     assert played.settings.read_text() == SETTINGS
     assert not played.home.exists()
-    assert played.popkit("statusline", "install", stdin="y\n").returncode == 0
+    assert played.run("statusline", "install", stdin="y\n").returncode == 0
     assert json.loads(played.settings.read_text()) == {**json.loads(SETTINGS), "statusLine": VALUE}
 
 
 def test_install_changes_nothing_else_and_uninstall_brings_the_file_back(played: Played) -> None:
     played.settings.write_text(SETTINGS)
     played.settings.chmod(0o640)
-    played.popkit("statusline", "install", "--yes")
+    played.run("statusline", "install", "--yes")
     installed = played.settings.read_text()
     assert installed.startswith(SETTINGS[: SETTINGS.index("\n}")] + ',\n    "statusLine": {\n        "type": "command",\n')
     assert stat.S_IMODE(played.settings.stat().st_mode) == 0o640
-    again = played.popkit("statusline", "install", "--yes")
+    again = played.run("statusline", "install", "--yes")
     assert (again.returncode, again.stdout.splitlines()[0][:35]) == (0, "The status line is already installe")
     assert played.settings.read_text() == installed
-    assert played.popkit("statusline", "uninstall", "--yes").returncode == 0
+    assert played.run("statusline", "uninstall", "--yes").returncode == 0
     assert played.settings.read_text() == SETTINGS
-    assert played.popkit("statusline", "uninstall", "--yes").returncode == 0
+    assert played.run("statusline", "uninstall", "--yes").returncode == 0
     assert sorted(path.name for path in played.claude.iterdir()) == ["popkit", "projects", "settings.json"]
 
 
 def test_another_status_line_is_refused_and_with_replace_put_aside(played: Played) -> None:
     text = SETTINGS.replace('"env"', f'"statusLine": {OTHER},\n    "env"')
     played.settings.write_text(text)
-    refused = played.popkit("statusline", "install", "--yes")
+    refused = played.run("statusline", "install", "--yes")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "echo mine" in refused.stderr
     assert "--replace" in refused.stderr
     assert played.settings.read_text() == text
-    assert played.popkit("statusline", "install", "--yes", "--replace").returncode == 0
+    assert played.run("statusline", "install", "--yes", "--replace").returncode == 0
     assert json.loads(played.settings.read_text())["statusLine"] == VALUE
     kept = played.home / "statusline.previous.json"
     assert json.loads(kept.read_text()) == {str(played.settings.resolve()): OTHER}
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    played.popkit("statusline", "install", "--yes")
-    assert "is back" in played.popkit("statusline", "uninstall", "--yes").stdout
+    played.run("statusline", "install", "--yes")
+    assert "is back" in played.run("statusline", "uninstall", "--yes").stdout
     assert played.settings.read_text() == text
 
 
 @pytest.mark.parametrize("folder", ["~/popkit state", "~"])
 def test_the_installed_command_finds_a_folder_of_ours_that_begins_with_a_tilde(played: Played, folder: str) -> None:
-    assert played.popkit("statusline", "install", "--yes", POPKIT_HOME=folder).returncode == 0
+    assert played.run("statusline", "install", "--yes", POPKIT_HOME=folder).returncode == 0
     command = json.loads(played.settings.read_text())["statusLine"]["command"]
     env = {**played.env, "POPKIT_HOME": folder}
     done = subprocess.run(["/bin/sh", "-c", command], input=played.status(), capture_output=True, text=True, env=env, check=True)
@@ -223,25 +223,25 @@ def test_the_installed_command_finds_a_folder_of_ours_that_begins_with_a_tilde(p
 def test_an_earlier_command_of_ours_is_brought_up_to_date_and_not_put_aside(played: Played) -> None:
     earlier = 'sh "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}/statusline.sh"'
     played.settings.write_text(json.dumps({"statusLine": {"type": "command", "command": earlier, "padding": 1}}))
-    assert played.popkit("statusline", "install", "--yes").returncode == 0
+    assert played.run("statusline", "install", "--yes").returncode == 0
     assert json.loads(played.settings.read_text())["statusLine"] == {**VALUE, "padding": 1}
     assert not (played.home / "statusline.previous.json").exists()
-    played.popkit("statusline", "uninstall", "--yes")
+    played.run("statusline", "uninstall", "--yes")
     assert json.loads(played.settings.read_text()) == {}
 
 
 def test_uninstall_leaves_a_status_line_that_is_not_ours(played: Played) -> None:
-    played.popkit("statusline", "install", "--yes")
+    played.run("statusline", "install", "--yes")
     text = f'{{"statusLine": {OTHER}}}'
     played.settings.write_text(text)
-    answer = played.popkit("statusline", "uninstall", "--yes")
+    answer = played.run("statusline", "uninstall", "--yes")
     assert (answer.returncode, played.settings.read_text()) == (0, text)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1} x', '{"statusLine": 1, "statusLine": 2}', "// no\n{}", '{"a": "\\ud83d'])
 def test_settings_that_are_not_understood_are_left_alone(played: Played, text: str) -> None:
     played.settings.write_text(text)
-    answer = played.popkit("statusline", "install", "--yes", "--replace")
+    answer = played.run("statusline", "install", "--yes", "--replace")
     assert (answer.returncode, answer.stdout) == (1, "")
     assert f"{played.settings.resolve()}isleftalone" in "".join(answer.stderr.split())
     assert played.settings.read_text() == text
@@ -252,14 +252,14 @@ def test_a_linked_settings_file_stays_a_link(played: Played, tmp_path: Path) -> 
     target.parent.mkdir()
     target.write_text(SETTINGS)
     played.settings.symlink_to(target)
-    played.popkit("statusline", "install", "--yes")
+    played.run("statusline", "install", "--yes")
     assert played.settings.is_symlink()
     assert json.loads(target.read_text())["statusLine"] == VALUE
     assert [path.name for path in target.parent.iterdir()] == ["claude.json"]
 
 
 def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine(played: Played) -> None:
-    assert played.popkit("statusline", "install", "--yes", "--scope", "project").returncode == 0
+    assert played.run("statusline", "install", "--yes", "--scope", "project").returncode == 0
     made = played.project / ".claude" / "settings.json"
     assert json.loads(made.read_text()) == {"statusLine": VALUE}
     assert str(played.user.parent) not in made.read_text()
@@ -267,8 +267,8 @@ def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine
 
 
 def test_the_installed_command_gives_the_line_also_after_an_update_moved_the_plugin(worked: Played) -> None:
-    worked.popkit("statusline", "install", "--yes")
-    wanted = worked.popkit("statusline", stdin=worked.status()).stdout
+    worked.run("statusline", "install", "--yes")
+    wanted = worked.run("statusline", stdin=worked.status()).stdout
     env = {**worked.env, "POPKIT_CLOCK": str(worked.now)}
 
     def shown() -> str:
@@ -331,7 +331,7 @@ def test_the_clients_own_example_gives_a_line(played: Played) -> None:
     example = ROOT.parent / "shared" / "payloads" / "statusLine.json"
     if not example.exists():
         pytest.skip(f"no example at {example}")
-    assert played.popkit("statusline", stdin=example.read_bytes()).stdout == "context 3%\n"
+    assert played.run("statusline", stdin=example.read_bytes()).stdout == "context 3%\n"
 
 
 def test_the_command_works_through_a_link_and_from_any_folder(played: Played, tmp_path: Path) -> None:

@@ -192,22 +192,10 @@ def test_a_flag_is_an_attribute_with_what_holds_without_it() -> None:
         parsed.nonsense  # noqa: B018  what is tested is that it is none
 
 
-@pytest.mark.parametrize(
-    "id",
-    [
-        "clear",
-        "clear --now",
-        "undo",
-        "pin T1",
-        "unpin T1",
-        "restore T1 --in-place",
-        "warm on",
-        "warm on --yes",
-        "warm off",
-        "cold on",
-        "cold off",
-    ],
-)
+BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, warm on, warm on --yes, warm off, cold on, cold off"
+
+
+@pytest.mark.parametrize("id", BUTTONS.split(", "))
 def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> None:
     assert parse(id.split(), TABLES["context"], shell=False).operation.offered
 

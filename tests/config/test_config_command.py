@@ -105,20 +105,6 @@ def test_show_says_where_each_value_comes_from(shell):
     assert found['tool_overrides.Read.patterns["*.md"]'] == ['"short"', "shipped"]
 
 
-def test_show_has_what_reclaiming_can_be_told(shell):
-    shell.user.write_text('{"clear_at_exit": true, "grace_calls": {"read": 3}}')
-    shell.in_project.write_text('{"compaction": {"advise": false}, "restore_hold_calls": 30}')
-    code, text = shell.run("show")
-    assert code == 0
-    found = rows(text)
-    assert found["clear_at_exit"] == ["true", "user"]
-    assert found["grace_calls.read"] == ["3", "user"]
-    assert found["grace_calls.search"] == ["5", "shipped"]
-    assert found["compaction.advise"] == ["false", "project"]
-    assert found["compaction.index"] == ["true", "shipped"]
-    assert found["restore_hold_calls"] == ["30", "project"]
-
-
 def test_the_table_of_show_fits_76_columns(shell):
     table = shell.run("show")[1].split("\n\n")[0]
     assert max(map(len, table.splitlines())) <= 76

@@ -63,12 +63,7 @@ ONE_EACH = [
     ),
     (
         {"tool_overrides": {"Read": {"patterns": {"*.md": "shrot"}}}},
-        (
-            'tool_overrides.Read.patterns["*.md"]',
-            '"shrot"',
-            TIERS + ", or null for no such pattern",
-            'Did you mean "short"?',
-        ),
+        ('tool_overrides.Read.patterns["*.md"]', '"shrot"', TIERS + ", or null for no such pattern", 'Did you mean "short"?'),
     ),
     (
         {"tool_overrides": {"Read": 5}},
@@ -83,17 +78,9 @@ ONE_EACH = [
     ({"thresholds": {"notice": 60}}, ("thresholds.notice", "60", SHARE, "")),
     (
         {"thresholds": {"notice": 0.9, "warning": 0.8}},
-        (
-            "thresholds",
-            '{"notice": 0.9, "warning": 0.8}',
-            "rising shares: notice < warning < critical < emergency",
-            "",
-        ),
+        ("thresholds", '{"notice": 0.9, "warning": 0.8}', "rising shares: notice < warning < critical < emergency", ""),
     ),
-    (
-        {"window_tokens": 200},
-        ("window_tokens", "200", "a whole number from 1000 to 100000000, or null for the window of the model", ""),
-    ),
+    ({"window_tokens": 200}, ("window_tokens", "200", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
     ('{"window_tokens": NaN}', ("window_tokens", "NaN", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
     ({"pins": ["p"] * 201}, ("pins", '["p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p"…', "at most 200 entries", "")),
     ({"grace_calls": {"read": -1}}, ("grace_calls.read", "-1", GRACE, "")),
@@ -170,12 +157,6 @@ def test_a_number_with_too_many_digits_is_said_with_its_line(before):
     ]
 
 
-@pytest.mark.parametrize("document", [{"gateway": {}}, {"retention": {"clear_at_exit": True}}])
-def test_a_key_of_the_user_alone_is_a_problem_in_a_project_file(document):
-    [(_, _, allowed, _)] = problems(document, "project")
-    assert allowed == "nothing here; only your own configuration may hold this key"
-
-
 def test_of_the_power_mode_file_only_the_retention_object_is_checked():
     assert problems('{"agents": 3, "agents": 4, "retention": {}}', "power-mode") == []
     assert [key for key, *_ in problems({"agents": 3, "retention": {"pin": []}}, "power-mode")] == ["retention.pin"]
@@ -203,23 +184,6 @@ def write(path, document):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document))
     return str(path)
-
-
-def test_all_layers_are_checked_and_those_that_are_there_are_named(tmp_path):
-    user = write(tmp_path / "retention-config.json", {"pins": 1})
-    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"profil": "spec"})
-    files, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
-    assert files[-2:] == [user, project]
-    assert [(problem.file, problem.key) for problem in found] == [(user, "pins"), (project, "profil")]
-
-
-def test_what_only_the_layers_together_make_a_problem_is_reported_at_the_upper_one(tmp_path):
-    write(tmp_path / "retention-config.json", {"enabled": False})
-    project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"enabled": True})
-    _, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
-    assert [(problem.file, problem.key, problem.value) for problem in found] == [
-        (project, "enabled", "true"),
-    ]
 
 
 def test_thresholds_that_do_not_rise_with_those_of_the_layers_below_are_reported(tmp_path):

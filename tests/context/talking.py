@@ -92,6 +92,15 @@ class Talk:
         self.build(used)
         self.answer(f"I have done it: {request}", thinking=thinking)
 
+    def went_on(self, exchanges: Any) -> None:
+        """Exchanges of which none was built before the next request: [(what is asked, [(calls, whether it thinks, text)], …)]."""
+        for request, steps, *_ in exchanges:
+            self.ask(request)
+            for calls, _, text in steps:
+                self.answer(text, calls)
+            self.answer("That is all.")
+        self.ask("And now?")
+
 
 def reading(path: str, lines: int = 60, seed: int = 0) -> tuple[str, dict[str, Any], str]:
     return "Read", {"file_path": path}, listing(path, lines, seed)

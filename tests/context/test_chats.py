@@ -158,11 +158,8 @@ def test_a_context_that_is_pruned_says_what_is_sent_then():
 
 def test_below_40_percent_calls_count_too_so_a_session_with_tools_keeps_little_of_its_history():
     talk = Talk(model=UNBOUND)
-    for n in range(20):
-        calls = [("Bash", {"command": f"echo part {n} of the whole plan, step {k}"}, "done " * 30) for k in range(6)]
-        talk.work(f"What about topic_{n:03}_of_the_plan?", *calls)
-    talk.ask("And now?")
-    talk.state = None
+    steps = [[("Bash", {"command": f"echo part {n} of the whole plan, step {k}"}, "done " * 30) for k in range(6)] for n in range(20)]
+    talk.went_on((f"What about topic_{n:03}_of_the_plan?", [([call], False, "") for call in calls]) for n, calls in enumerate(steps))
     result = talk.build(80.0)
     assert result.tier_breakdown.tier4.tokens < 0.1 * result.full_tokens
     assert faults(result.messages) == []

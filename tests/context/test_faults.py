@@ -67,12 +67,7 @@ def test_no_more_than_some_are_named():
 def test_a_valid_conversation_has_none_and_neither_has_what_is_built_of_it(exchanges):
     for provider in Provider:
         talk = Talk(provider)
-        for request, steps, _ in exchanges:
-            talk.ask(request)
-            for calls, _, text in steps:
-                talk.answer(text, calls)
-            talk.answer("That is all.")
-        talk.ask("And now?")
+        talk.went_on(exchanges)
         built = talk.build(50.0)
         assert built.faults == faults_of(built.messages, provider) == []
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
@@ -52,21 +51,3 @@ described = st.fixed_dictionaries(
 def numbered(values: Iterable[object]) -> list[str]:
     """Names for tests of such values, some of which cannot be printed."""
     return [f"{number}-{type(value).__name__}" for number, value in enumerate(values)]
-
-
-def half_hostile(count: int, seed: int = 12) -> Iterator[object]:
-    """So many resources as a caller describes them, of which half are not what they should be."""
-    chance = random.Random(seed)
-    for number in range(count):
-        good: dict[str, object] = {
-            "id": f"r{number}",
-            "created_at": NOW - chance.uniform(0, 90) * domains.DAY_S,
-            "source_type": chance.choice(SOURCE_TYPES),
-            "session_id": f"s{number % 50}",
-            "context_id": number % 100 + 1,
-        }
-        if number % 2:
-            key = chance.choice([*good, ""])
-            yield {**good, key: chance.choice(VALUES)} if key else chance.choice(VALUES)
-        else:
-            yield good

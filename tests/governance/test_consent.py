@@ -28,8 +28,7 @@ class Home:
         self.store = SqliteStore(str(path / "memory.sqlite"))
         for project in (SHOP, OTHER):
             for days in (10, 60):
-                times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - days * DAY)
-                Remembering(self.store, project).keep(f"{project[0]}{days}", **times)
+                Remembering(self.store, project).keep(f"{project[0]}{days}", NOW - days * DAY)
 
     def agent(self, project: str | None = SHOP) -> Controller:
         return Controller(self.environ, TOOL, project, lambda: self.now)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import files
 from popkit_retention.governance import Busy, GovernanceError
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
@@ -93,14 +92,6 @@ def test_threads_are_kept_apart_too(folder: Folder):
     assert len(seen) == 80
 
 
-def test_a_killed_process_gives_the_lock_up(folder: Folder):
-    with held(_lock(folder)) as holder:
-        holder.kill()
-        holder.wait()
-        with folder.lock(wait_s=0.05):
-            pass
-
-
 def test_a_process_that_dies_in_the_lock_gives_it_up(forks: Forks, home: Path, folder: Folder):
     assert forks.run(Function("tests.governance.operations:die_in_the_lock", [str(home)]), {}).killed
     with folder.lock(wait_s=0.05):
@@ -113,12 +104,6 @@ def test_many_processes_have_it_one_after_another(forks: Forks, home: Path, tmp_
     processes, often = count(4, 16), count(20, 100)
     all_do(forks, [Function("tests.governance.operations:count", [str(home), str(number), often])] * processes, {})
     assert int(number.read_text()) == processes * often
-
-
-def test_a_lock_waits_as_long_as_it_was_told(tmp_path: Path):
-    path = str(tmp_path / "lock")
-    with held(path), pytest.raises(files.LockTimeout, match=r"0\.02 s"), files.Lock(path, 0.02):
-        pytest.fail("two had the lock")
 
 
 # --- many processes at once ---------------------------------------------------------------------------------------------------------------

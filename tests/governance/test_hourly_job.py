@@ -30,7 +30,7 @@ class Collecting:
         self.environ = {"POPKIT_HOME": str(home)}
         self.kept = Remembering(SqliteStore(str(home / "memory.sqlite")))
         for id, days in (("m1", 60), ("m2", 40), ("young", 1)):
-            self.kept.keep(id, **dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - days * DAY))
+            self.kept.keep(id, NOW - days * DAY)
 
     def configure(self, **config: object) -> None:
         with self.controller() as controller:
@@ -147,8 +147,7 @@ def kept(home: Path):
     remembering = Remembering(SqliteStore(str(home / "memory.sqlite")))
     remembering.memory = Memory(remembering.store, PROJECT, lambda: remembering.now, exchange.Folder(str(home)))
     for number in range(7):
-        times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - 60 * DAY)
-        remembering.keep(f"m{number}", **{**times, "project": PROJECT if number else "other"})
+        remembering.keep(f"m{number}", NOW - 60 * DAY, project=PROJECT if number else "other")
     yield remembering
     remembering.store.close()
 

@@ -21,7 +21,7 @@ from popkit_retention.governance.log import HASHED, SCHEMA, Entry, Log
 from tests.examples import examples
 from tests.kit.crowds import all_do
 from tests.kit.forks import Done, Forks, Function
-from tests.kit.kills import kill_at_each_call, kill_at_random_moments
+from tests.kit.kills import kill_at_each_call
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
@@ -329,11 +329,6 @@ def test_a_deed_that_is_killed_at_any_call_is_logged_or_not_and_the_next_one_wor
     kills = kill_at_each_call(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), step=count(2, 1))
     assert kills > 15
     print(f"log.append and done: {kills} kills")
-
-
-def test_a_deed_that_is_killed_at_a_random_moment_is_logged_or_not(forks: Forks, folder: Folder, home: Path, count):
-    work = Function("tests.governance.operations:note", [str(home), ["a", "b"]])
-    kill_at_random_moments(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), count(10, 200))
 
 
 def test_a_log_of_a_later_popkit_is_left_alone(log: Log):

@@ -29,6 +29,7 @@ from popkit_retention.memory.stores.reference import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.examples import examples
 from tests.memory.remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
+from tests.memory.test_job import LONG
 
 OLD = NOW - 60 * DAY
 
@@ -42,7 +43,7 @@ class Governed(Remembering):
         return self
 
     def old(self, id: str, **fields: object) -> Item:
-        return self.keep(id, **{**dict.fromkeys(("created_at", "last_accessed", "tier_since"), OLD), **fields})
+        return self.keep(id, OLD, **fields)
 
     def resource(self, id: str) -> Resource:
         (found,) = self.domain.resources(self.now, ids=[id])
@@ -428,7 +429,7 @@ def test_nothing_that_is_on_hold_ever_goes(tmp_path_factory: pytest.TempPathFact
     store: Store = InMemoryStore() if kind == "in memory" else SqliteStore(str(home / "memory.sqlite"))
     governed = Governed(store).of(home)
     for number in range(6):
-        governed.old(f"m{number}", tier=COLD, profile="code", episode=f"s{number % 3}", text="x" * 60)
+        governed.old(f"m{number}", tier=COLD, profile="code", episode=f"s{number % 3}", text=LONG)
     archived = list(governed.domain.contents([f"m{number}" for number in range(6)]))
     for number, (step, which) in enumerate(steps):
         before = {item.id: item for item in store.scan()}

@@ -9,7 +9,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from popkit_retention.governance import BadPolicy, BadRequest, policies
+from popkit_retention.governance import BadPolicy, BadRequest
 from popkit_retention.governance.domains import apply_rules
 from popkit_retention.governance.policies import (
     DEFAULT_POLICY,
@@ -44,12 +44,6 @@ def test_no_value_of_a_policy_can_be_changed(key: str):
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(DEFAULT_POLICY, key, 1)
     assert isinstance(hash(DEFAULT_POLICY), int), "its values are frozen too"
-
-
-def test_a_change_makes_a_new_policy_and_leaves_the_old_one():
-    changed, adjusted = merged(DEFAULT_POLICY, {"limit": 7})
-    assert (changed.limit, DEFAULT_POLICY.limit, adjusted) == (7, 5000, [])
-    assert changed == dataclasses.replace(DEFAULT_POLICY, limit=7)
 
 
 def test_a_list_that_was_given_can_change_without_the_policy():
@@ -139,6 +133,8 @@ def test_a_value_of_a_wrong_type_is_refused_and_the_message_names_its_key(key: s
 def test_what_is_no_object_is_refused(config: object):
     with pytest.raises(BadPolicy, match="object"):
         merged(DEFAULT_POLICY, config)
+    with pytest.raises(BadRequest):
+        validated_gc_args(config)
 
 
 _UNKNOWN = ["", "Limit", "limit ", "__class__", 5, None, "\x1b[31m", "x" * 10_000, 10**5000]
@@ -196,11 +192,6 @@ def test_what_was_clamped_once_is_clamped_no_more(policy: RetentionPolicy, confi
 def test_a_stored_policy_is_read_strictly(stored: object):
     with pytest.raises(BadPolicy):
         from_json(stored)
-
-
-def test_the_names_of_all_keys_are_the_specifications():
-    assert KEYS == ("older_than_days", "source_types", "keep_session_ids", "keep_context_ids", "limit", "vacuum", "auto_gc")
-    assert policies.DOMAINS == ("memory", "rag")
 
 
 # --- the parameters of one call ---------------------------------------------------------------------------------------------------------
@@ -270,17 +261,6 @@ _REFUSED = [
 def test_what_a_policy_would_clamp_a_call_is_refused(key: str, value: object):
     with pytest.raises(BadRequest, match=key):
         _resolved({key: value})
-
-
-@pytest.mark.parametrize("args", [None, [], "limit", 5])
-def test_arguments_that_are_no_object_are_refused(args: object):
-    with pytest.raises(BadRequest):
-        validated_gc_args(args)
-
-
-def test_an_unknown_domain_is_refused():
-    with pytest.raises(BadPolicy):
-        resolve_gc_params_with_policy("audit", {}, {}, DEFAULT_POLICY)
 
 
 def test_parameters_are_frozen_and_leave_the_policy_as_it_is():

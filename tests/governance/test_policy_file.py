@@ -130,6 +130,9 @@ _SPOILT = {
 }
 
 
+_SAID = {"empty": "is not JSON", "no UTF-8": "is not UTF-8", "a list": "is not an object", "too deep": "is nested too deeply"}
+
+
 @pytest.mark.parametrize("what", _SPOILT)
 def test_a_spoilt_file_is_refused_and_the_message_says_how_to_mend_it(folder: Folder, what: str):
     text = _SPOILT[what]
@@ -137,6 +140,7 @@ def test_a_spoilt_file_is_refused_and_the_message_says_how_to_mend_it(folder: Fo
         policy_file.read(_written(folder, text))
     said = str(refused.value)
     assert said.startswith(folder.policies + " ")
+    assert _SAID.get(what, "") in said
     assert "`popkit retention rollback REVISION`" in said
     assert said.isprintable()
     assert Path(folder.policies).read_bytes() == (text if isinstance(text, bytes) else text.encode())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from hooks.utils import archive
 from popkit_retention.governance import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError, retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.log import Log
-from popkit_retention.governance.policies import DOMAINS, KEYS, RetentionPolicy
+from popkit_retention.governance.policies import DOMAINS, RetentionPolicy
 from popkit_retention.governance.policy_file import State
 from popkit_retention.governance.retention import (
     DEFAULT_POLICY,
@@ -94,13 +93,15 @@ def test_changing_what_was_returned_changes_no_policy(environ: dict[str, str]):
 @given(st.lists(st.tuples(st.sampled_from(DOMAINS), hostile.configs), max_size=4))
 def test_a_change_to_one_domain_never_touches_the_other(tmp_path_factory, changes: list[tuple[str, dict]]):
     environ = {"POPKIT_HOME": str(tmp_path_factory.mktemp("home"))}
+    state = Path(environ["POPKIT_HOME"], "data/state/retention-policies.json")
     for domain, config in changes:
-        before = _policies(environ)
+        before, file = _policies(environ), state.read_bytes() if state.exists() else None
         other = DOMAINS[1 - DOMAINS.index(domain)]
         try:
             answer = configure_retention_policy(domain, config, environ)
         except BadPolicy:
             assert _policies(environ) == before, "what is refused changes nothing"
+            assert file == (state.read_bytes() if state.exists() else None)
             continue
         after = _policies(environ)
         assert after[other] == before[other]
@@ -171,12 +172,6 @@ def test_a_change_that_cannot_be_written_is_told_and_made_when_it_can_be(environ
     (state / "in the way").unlink()
     state.rmdir()
     assert get_retention_policy("rag", environ)["limit"] == 7
-
-
-def test_its_file_is_private_and_nothing_is_left_beside_it(environ: dict[str, str], home: Path):
-    configure_retention_policy("rag", {"limit": 5}, environ)
-    names = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (home / "data/state").iterdir()}
-    assert names == {"retention-policies.json": 0o600, "retention-log.sqlite": 0o600, "retention.lock": 0o600}
 
 
 def test_the_rules_answer_with_what_the_specification_names(environ: dict[str, str]):
@@ -275,23 +270,6 @@ def test_an_unknown_domain_is_refused_and_nothing_is_made(environ: dict[str, str
         with pytest.raises(BadPolicy, match="Known: memory, rag"):
             _CALLS[call](domain, environ)
     assert not home.exists()
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_no_value_of_any_key_changes_anything_when_it_is_refused(environ: dict[str, str], home: Path, key: str):
-    configure_retention_policy("rag", {"limit": 7}, environ)
-    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
-    refused = []
-    for value in hostile.VALUES:
-        state = (home / "data/state/retention-policies.json").read_bytes()
-        try:
-            configure_retention_policy("rag", {key: value}, environ)
-        except GovernanceError as error:
-            refused.append(str(error))
-            assert (home / "data/state/retention-policies.json").read_bytes() == state
-    assert len(refused) > 5
-    assert all(said.isprintable() for said in refused)
-    assert set(before) == {path for path in home.rglob("*") if path.is_file()}
 
 
 def test_all_names_of_the_specification_are_there():

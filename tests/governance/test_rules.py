@@ -186,19 +186,6 @@ def test_no_description_makes_the_rules_fail(policy: RetentionPolicy, values: li
     assert all(verdict.id and verdict.id.isprintable() for verdict in applied.eligible)
 
 
-def test_a_hundred_thousand_resources_of_which_half_are_hostile_are_all_judged(count):
-    total = count(20_000, 100_000)
-    applied = apply_rules(RetentionPolicy(limit=20_000), map(resource_of, hostile.half_hostile(total)), NOW)
-    assert len(applied.eligible) + len(applied.protected) + applied.left_out == total
-    assert applied.eligible
-    assert {verdict.reasons[0] for verdict in applied.protected} == {
-        domains.INVALID_RESOURCE,
-        domains.INVALID_SOURCE_TYPE,
-        domains.INVALID_TIMESTAMP,
-        domains.WITHIN_PERIOD,
-    }
-
-
 def test_the_codes_of_all_reasons_are_as_documented():
     assert set(SOURCE_TYPES) == {"context", "action", "thought"}
     codes = {value for name, value in vars(domains).items() if name.isupper() and isinstance(value, str)} - {*domains.ACTORS}

@@ -22,6 +22,8 @@ import hooks.utils
 import popkit_retention.cli
 import popkit_retention.governance
 import popkit_retention.lab
+import popkit_retention.memory
+import popkit_retention.usage
 from hooks.utils.handlers import run
 from hooks.utils.io import files as locks
 from popkit_retention.cli.main import main
@@ -194,8 +196,8 @@ def _all(job: dict) -> dict:
     streams = [Streams(work["payload"]) for work in works]
     waits, begin = os.pipe()
     pids = [_fork(work, job, given, waits, begin) for work, given in zip(works, streams)]
-    trace = tempfile.NamedTemporaryFile("r")  # noqa: SIM115  closed below
-    tracers = [_traced(pid, job.get("call"), trace.name) for pid in pids if job.get("call") or job.get("trace")]
+    trace = tempfile.NamedTemporaryFile("r") if job.get("call") or job.get("trace") else None  # noqa: SIM115  closed below
+    tracers = [_traced(pid, job.get("call"), trace.name) for pid in pids if trace]
     os.close(waits)
     os.close(begin)  # the last of its kind is closed once every fork is ready: then all of them go on
     if job.get("kill_after_s") is not None:
@@ -205,12 +207,21 @@ def _all(job: dict) -> dict:
     codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
     for tracer in tracers:
         tracer.wait()
-    with trace:
-        return {"ended": [(code, *given.read()) for code, given in zip(codes, streams)], "calls": _changing(trace.read())}
+    answer = {"ended": [(code, *given.read()) for code, given in zip(codes, streams)]}
+    if trace:
+        with trace:
+            answer["calls"] = _changing(trace.read())
+    return answer
+
+
+# With all that commands load only where they need it: a fork that did so would take as long for that as for its work.
+LOADED = (
+    hooks.utils, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab, popkit_retention.memory, popkit_retention.usage,
+)  # fmt: skip
 
 
 def _load_all() -> None:
-    for package in (hooks.utils, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab):
+    for package in LOADED:
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             if module.name != "popkit_retention.lab.report":  # plotly is not there under -S
                 importlib.import_module(module.name)

@@ -136,6 +136,14 @@ class Tale(Transcript):
         return [piece for at in sorted(chain) for piece in _pieces(self.entries[at])], boundary
 
 
+def begun() -> Tale:
+    """A conversation of its first prompt, to which nothing has been answered yet."""
+    tale = Tale([])
+    tale.entries.pop()
+    tale.last = tale.entries[-1]["uuid"]
+    return tale
+
+
 def _produced(entry: dict) -> bool:
     return entry["type"] == "assistant" and entry["message"]["model"] != "<synthetic>"
 

@@ -26,10 +26,6 @@ def reads(count: int, chars: int = 6_000, base: int = 8_000) -> Made:
     return made
 
 
-def test_clearing_nothing_clears_nothing():
-    assert reads(8).under(policy(Made(), "nothing")).cleared == []
-
-
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("ttl_s", [300, 3_600])
 def test_every_policy_plays_a_session_with_everything_in_it(name, ttl_s):

@@ -16,110 +16,77 @@ from hypothesis import strategies as st
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
 from benchmarks.lab.survival import survival
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import Call, Outcome
 from hooks.utils.policy.worth import FEATURES, model_of
 from popkit_retention.lab import sessions
-from popkit_retention.lab.policy import Block, Request, Session
+from popkit_retention.lab.policy import Session
+from tests.lab.made import Made
 from tests.lab.transcripts import Transcript, filled
 
 RULES = Ruleset.from_config({}, TOOLS)
 
 
-class Story:
-    """A session told by its steps."""
-
-    def __init__(self):
-        self.session = Session("story.jsonl")
-        self.made = 0
-
-    def read(self, path: str, tokens: int = 500) -> Block:
-        self.made += 1
-        call = Call(
-            f"T{self.made}",
-            TOOLS.of("Read"),
-            {"file_path": path},
-            Outcome(tokens * 3, content_hash=f"hash of {self.made}"),
-            float(self.made),
-            "/p",
-            "turn 1",
-        )
-        block = Block(self.made, tokens, call.id, f"text of {self.made}", call)
-        self.session.steps.append(("add", block))
-        return block
-
-    def ask(self, *needs: list[Block]) -> None:
-        """A request whose answer wrote one string for each of these groups of results that held it."""
-        request = Request(len(self.session.requests) + 1, f"m{len(self.session.requests)}", float(self.made))
-        request.needs = [(f"string_number_{place}", holders) for place, holders in enumerate(needs)]
-        self.session.requests.append(request)
-        self.session.steps.append(("request", request))
-
-    def compact(self) -> None:
-        self.session.steps.append(("compact", Compacted(float(self.made))))
-
-    def labels(self, ahead: int = 0) -> list[int]:
-        return [needed for _, needed, _ in rows_of(self.session, RULES, random.Random(1), ahead)]
+def labels(made: Made, ahead: int = 0) -> list[int]:
+    return [needed for _, needed, _ in rows_of(made.session, RULES, random.Random(1), ahead)]
 
 
 def test_a_result_is_needed_up_to_the_last_answer_that_writes_what_it_held():
-    story = Story()
-    block = story.read("/p/a.py")
-    story.ask()
-    story.ask([block])
-    story.ask()
-    assert story.labels() == [1, 1, 0]
+    made = Made()
+    block = made.read("/p/a.py")
+    made.request()
+    made.request([block])
+    made.request()
+    assert labels(made) == [1, 1, 0]
 
 
 def test_it_is_needed_soon_if_one_of_the_next_answers_writes_what_it_held():
-    story = Story()
-    block = story.read("/p/a.py")
+    made = Made()
+    block = made.read("/p/a.py")
     for needs in ([], [], [[block]], []):
-        story.ask(*needs)
-    assert [story.labels(ahead) for ahead in (1, 2, 3)] == [[0, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
+        made.request(*needs)
+    assert [labels(made, ahead) for ahead in (1, 2, 3)] == [[0, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
 
 
 def test_only_the_newest_of_several_holders_is_needed():
-    story = Story()
-    older, newer = story.read("/p/a.py"), story.read("/p/b.py")
-    story.ask([older, newer])
-    assert story.labels() == [0, 1]
+    made = Made()
+    older, newer = made.read("/p/a.py"), made.read("/p/b.py")
+    made.request([older, newer])
+    assert labels(made) == [0, 1]
 
 
 def test_what_a_compaction_folded_gives_no_rows_any_more():
-    story = Story()
-    story.read("/p/a.py")
-    story.ask()
-    story.compact()
-    story.ask()
-    assert story.labels() == [0]
+    made = Made()
+    made.read("/p/a.py")
+    made.request()
+    made.compact()
+    made.request()
+    assert labels(made) == [0]
 
 
 def test_what_was_taken_back_gives_no_rows_any_more():
-    story = Story()
-    story.read("/p/a.py")
-    story.read("/p/b.py")
-    story.ask()
-    story.session.steps.append(("cut", 1, []))
-    story.ask()
-    assert len(story.labels()) == 3
+    made = Made()
+    made.read("/p/a.py")
+    made.read("/p/b.py")
+    made.request()
+    made.cut(3)  # the prompt, and the call of the first with its result
+    made.request()
+    assert len(labels(made)) == 3
 
 
 def test_small_results_are_left_out():
-    story = Story()
-    story.read("/p/a.py", tokens=59)
-    story.ask()
-    assert story.labels() == []
+    made = Made()
+    made.read("/p/a.py", chars=170)
+    made.request()
+    assert labels(made) == []
 
 
 def test_a_result_gives_a_row_with_every_request_while_it_is_young_and_with_few_of_the_later():
-    story = Story()
-    story.read("/p/a.py")
+    made = Made()
+    made.read("/p/a.py")
     for number in range(300):
-        story.read(f"/p/small{number}.py", tokens=1)
-        story.ask()
-    rows = rows_of(story.session, RULES, random.Random(5))
+        made.read(f"/p/small{number}.py", chars=1)
+        made.request()
+    rows = rows_of(made.session, RULES, random.Random(5))
     ages = sorted(round(math.expm1(dict(found)["age"])) for found, _, _ in rows)
     assert ages[:6] == [1, 2, 3, 4, 5, 6]
     assert 20 < len(ages) < 80
@@ -220,11 +187,11 @@ def test_the_area_is_what_counting_all_pairs_gives(drawn):
 
 def _taught(seed: int, share: float = 0.8) -> Session:
     """A session whose assistant comes back to that share of what it just read, and to nothing older."""
-    story, rng = Story(), random.Random(seed)
+    made, rng = Made(), random.Random(seed)
     for number in range(60):
-        block = story.read(f"/p/{number}.py")
-        story.ask(*([[block]] if rng.random() < share else []))
-    return story.session
+        block = made.read(f"/p/{number}.py")
+        made.request(*([[block]] if rng.random() < share else []))
+    return made.session
 
 
 def test_what_is_learnt_is_a_model_that_expects_more_of_what_was_just_read():
@@ -256,11 +223,11 @@ def test_a_model_is_judged_by_sessions_that_it_was_not_learnt_from():
 
 
 def test_sessions_without_a_need_teach_nothing():
-    story = Story()
-    story.read("/p/a.py")
-    story.ask()
+    made = Made()
+    made.read("/p/a.py")
+    made.request()
     with pytest.raises(ValueError, match="needed again"):
-        learn([story.session, story.session], RULES)
+        learn([made.session, made.session], RULES)
     with pytest.raises(ValueError, match="two sessions"):
         learn([], RULES)
 

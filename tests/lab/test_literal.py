@@ -13,7 +13,7 @@ from hooks.utils.reclaim import clearing
 from hooks.utils.state import live, reconciling, shipped
 from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.engine_policies import AutoPolicy
-from tests.lab.tales import Tale
+from tests.lab.tales import Tale, begun
 from tests.lab.test_online import long_tale
 from tests.lab.transcripts import Transcript, filled
 
@@ -123,18 +123,19 @@ def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:
 # --- what made them differ, each by itself -----------------------------------------------------------------------------------------
 
 
-def last_plans(transcript: Transcript, folder: Path) -> tuple:
+def last_plan(transcript: Tale, folder: Path) -> tuple:
+    """What the live plan and the lab's say right before one more answer: they are the same."""
+    transcript._answer("so")
     path = folder / "session.jsonl"
     measured(transcript).write(path)
     ((found, planned),) = plans(path, folder, [len(sessions.read(str(path)).requests)])
-    return told_of(found), told_of(planned)
+    assert told_of(found) == told_of(planned)
+    return told_of(found)
 
 
 def looked(after: int = 12) -> Tale:
     """A search, and so many calls after it."""
-    transcript = Tale([])
-    transcript.entries.pop()
-    transcript.last = transcript.entries[-1]["uuid"]
+    transcript = begun()
     transcript._calls([("Grep", "src/a.ts", "found_in_place_1\n" * 400, 1)], False, "")
     for number in range(after):
         transcript.wait(10)
@@ -145,9 +146,7 @@ def looked(after: int = 12) -> Tale:
 def test_inputs_in_which_wide_characters_stand(tmp_path) -> None:
     transcript = looked()
     transcript._calls([("Bash", "測試" * 900, "so\n" * 800, 1)], False, "測試" * 300)
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
+    last_plan(transcript, tmp_path)
 
 
 def test_calls_that_were_made_at_the_same_time(tmp_path) -> None:
@@ -157,18 +156,14 @@ def test_calls_that_were_made_at_the_same_time(tmp_path) -> None:
         uses = [transcript.use(id, "Bash", {"command": "cat " + "x" * 2_000}, message) for id in ids]
         transcript.result(ids[1], "so\n" * 400, parent=uses[1])
         transcript.result(ids[0], "and so\n" * 400, parent=uses[0])  # the conversation goes on from the first: the second hangs beside it
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
+    last_plan(transcript, tmp_path)
 
 
 def test_a_search_whose_time_ran_out_while_nothing_happened(tmp_path) -> None:
     transcript = looked(4)
     transcript.wait(900)
     transcript._prompt("go on")
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
+    last_plan(transcript, tmp_path)
 
 
 def test_an_answer_that_took_long(tmp_path) -> None:
@@ -178,11 +173,7 @@ def test_an_answer_that_took_long(tmp_path) -> None:
     transcript.answer("and end", "long")
     transcript.wait(250)  # five minutes after its beginning, not after its end
     transcript._prompt("go on")
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
-    assert live_plan[3] is not None
-    assert live_plan[3]["warm"] is True
+    assert last_plan(transcript, tmp_path)[3]["warm"] is True
 
 
 def test_a_branch_that_was_left(tmp_path) -> None:
@@ -193,11 +184,7 @@ def test_a_branch_that_was_left(tmp_path) -> None:
         transcript._calls([("Read", "src/left.ts", "left\n" * 900, 1)], False, "Somewhere else.")
     transcript.wait(30)
     transcript.prompt("no, rather so", parent=back)
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
-    assert live_plan[3] is not None
-    assert live_plan[3]["warm"] is True, "what was left has read the cache of what stands"
+    assert last_plan(transcript, tmp_path)[3]["warm"] is True, "what was left has read the cache of what stands"
 
 
 def test_what_hangs_beside_the_conversation_stands_where_it_hangs(tmp_path) -> None:
@@ -206,19 +193,13 @@ def test_what_hangs_beside_the_conversation_stands_where_it_hangs(tmp_path) -> N
     transcript.prompt("<local-command-stdout>" + filled(4_000), isMeta=True)
     aside = transcript.add("system", parent=here, subtype="api_error")
     transcript.prompt("go on", parent=aside)
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
+    last_plan(transcript, tmp_path)
 
 
 def test_a_call_that_leads_into_another_folder(tmp_path) -> None:
-    transcript = Tale([])
-    transcript.entries.pop()
-    transcript.last = transcript.entries[-1]["uuid"]
+    transcript = begun()
     transcript._calls([("Bash", "a.ts", "line\n" * 400, 1)], False, "")
     transcript.entries[-1]["cwd"] = "/shop/deeper"
     transcript._calls([("Read", "a.ts", "line\n" * 400, 1)], False, "")
     transcript._calls([("Edit", "a.ts", "done", 1)], False, "")
-    transcript._answer("so")
-    live_plan, lab = last_plans(transcript, tmp_path)
-    assert live_plan == lab
+    last_plan(transcript, tmp_path)

@@ -205,8 +205,23 @@ def missed(transcript: Transcript, folder: Path, script: dict) -> list[str]:
     return scored(transcript, folder, script)[1].missed_ids
 
 
-def test_what_only_a_cleared_result_held_is_a_miss(tmp_path) -> None:
-    assert missed(needing(), tmp_path, {3: {"a": "gone"}}) == ["a"]
+MISSES = {
+    "what only a cleared result held is a miss": ({}, {3: {"a": "gone"}}, ["a"]),
+    "what the user said before is none": ({"before": ALPHA}, {3: {"a": "gone"}}, []),
+    "what the assistant wrote before is none": ({"said": ALPHA}, {3: {"a": "gone"}}, []),
+    "what the placeholder names is none": ({}, {3: {"a": f"gone: {ALPHA}"}}, []),
+    "what a live result also holds is none": ({"second": ALPHA}, {3: {"a": "gone"}}, []),
+    "nor what another result's placeholder names, if that held it": ({"second": ALPHA}, {3: {"a": "gone", "b": f"gone: {ALPHA}"}}, []),
+    "of several cleared results that held it, the newest is booked": ({"second": ALPHA}, {3: {"a": "gone", "b": "gone"}}, ["b"]),
+    "what nobody ever held is none": ({"writes": GAMMA}, {3: {"a": "gone"}}, []),
+    "what is cleared only later is none": ({}, {4: {"a": "gone"}}, []),
+    "what is written twice is missed once": ({"again": ALPHA}, {3: {"a": "gone"}}, ["a"]),
+}
+
+
+@pytest.mark.parametrize(("conversation", "script", "misses"), MISSES.values(), ids=MISSES)
+def test_a_miss_is_what_only_a_cleared_result_held(tmp_path, conversation: dict, script: dict, misses: list[str]) -> None:
+    assert missed(needing(**conversation), tmp_path, script) == misses
 
 
 def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
@@ -215,47 +230,11 @@ def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
     assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
 
 
-def test_what_the_user_said_before_is_no_miss(tmp_path) -> None:
-    assert missed(needing(before=ALPHA), tmp_path, {3: {"a": "gone"}}) == []
-
-
 def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
     transcript = needing(writes="")
     transcript.prompt(f"see {ALPHA}")
     transcript.answer(filled(20, ALPHA), "m-5")
     assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
-
-
-def test_what_the_assistant_wrote_before_is_no_miss(tmp_path) -> None:
-    assert missed(needing(said=ALPHA), tmp_path, {3: {"a": "gone"}}) == []
-
-
-def test_what_the_placeholder_names_is_no_miss(tmp_path) -> None:
-    assert missed(needing(), tmp_path, {3: {"a": f"gone: {ALPHA}"}}) == []
-
-
-def test_what_a_live_result_also_holds_is_no_miss(tmp_path) -> None:
-    assert missed(needing(second=ALPHA), tmp_path, {3: {"a": "gone"}}) == []
-
-
-def test_what_another_results_placeholder_names_is_no_miss_if_that_held_it(tmp_path) -> None:
-    assert missed(needing(second=ALPHA), tmp_path, {3: {"a": "gone", "b": f"gone: {ALPHA}"}}) == []
-
-
-def test_the_newest_cleared_result_that_held_it_is_booked(tmp_path) -> None:
-    assert missed(needing(second=ALPHA), tmp_path, {3: {"a": "gone", "b": "gone"}}) == ["b"]
-
-
-def test_what_nobody_ever_held_is_no_miss(tmp_path) -> None:
-    assert missed(needing(writes=GAMMA), tmp_path, {3: {"a": "gone"}}) == []
-
-
-def test_what_is_cleared_only_later_is_no_miss(tmp_path) -> None:
-    assert missed(needing(), tmp_path, {4: {"a": "gone"}}) == []
-
-
-def test_what_is_written_twice_is_missed_once(tmp_path) -> None:
-    assert missed(needing(again=ALPHA), tmp_path, {3: {"a": "gone"}}) == ["a"]
 
 
 def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_counts_it_once(tmp_path) -> None:

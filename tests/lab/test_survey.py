@@ -92,39 +92,6 @@ def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> N
     assert [str(odd / "noise.jsonl"), DAMAGED] in found["skipped_files"]
 
 
-@pytest.mark.parametrize(
-    "strange",
-    [
-        '{"type":"assistant","uuid":"a","message":{"id":3,"content":[{"type":"tool_use","id":[],"input":[]}]}}',
-        '{"type":"user","uuid":"b","parentUuid":[],"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":{"x":1}}]}}',
-        '{"type":"assistant","uuid":"c","timestamp":-5,"message":{"usage":{"input_tokens":"many"},"content":'
-        + "[" * 200
-        + "]" * 200
-        + "}}",
-        '{"type":"user","uuid":{},"message":null}',
-    ],
-)
-def test_a_strange_line_ends_no_run(folder, strange) -> None:
-    path = folder / "-forum" / "two.jsonl"
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:9], strange, *lines[9:]]) + "\n" + lines[9][:50])
-    found = found_in(folder)
-    assert found["sessions"] + sum(found["skipped"].values()) == 3
-    assert found["sessions"] >= 2
-
-
-def test_no_cut_of_a_file_ends_a_run(tmp_path, count) -> None:
-    whole = session(tmp_path / "whole.jsonl", 8).read_bytes()
-    cuts = tmp_path / "cuts"
-    cuts.mkdir()
-    number = count(12, 100)
-    for at in range(number):
-        (cuts / f"{at}.jsonl").write_bytes(whole[: len(whole) * at // number])
-    found = survey.survey([str(cuts)], NAMES, (300,), 1)
-    assert found["sessions"] + sum(found["skipped"].values()) == number
-    assert not [reason for reason in found["skipped"] if "could not" in reason]
-
-
 def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_rest_is_pooled(folder) -> None:
     found = found_in(folder)
     for name in NAMES:

@@ -85,6 +85,16 @@ class Session:
         for message in messages:
             self.server.take(message if isinstance(message, bytes) else json.dumps(message).encode())
 
+    def begin(self, id: object = 1) -> None:
+        """Lets a tool run, which waits."""
+        self.feed(tool_call("wait", id=id))
+        self.toolbox.started.wait()
+
+    def let_end(self) -> None:
+        """Lets the tool that waits end."""
+        self.toolbox.go_on.set()
+        assert self.server.finish(HANG_S)
+
     def answers(self, *messages: object) -> list[Any]:
         """What these messages are answered with, once all is done."""
         before = len(self.sent)

@@ -30,17 +30,7 @@ TEXTS = [
     "all",
 ]
 NUMBERS = [0, -1, 1, 5.5, 2**53, 2**63, -(2**70), 1e308, 20_000]
-METHODS = [
-    "tools/call",
-    "tools/list",
-    "ping",
-    "server/discover",
-    "initialize",
-    "resources/list",
-    "",
-    "notifications/cancelled",
-    "protocol.x",
-]
+METHODS = ["", *"tools/call tools/list ping server/discover initialize resources/list notifications/cancelled protocol.x".split()]
 NAMES = [*TABLE, "nonsense", ""]
 KEYS = ["domain", "config", "query", "most", "handle", "offset", "limit", "ids", "text", "options", "project", "resources", "_meta", "id"]
 

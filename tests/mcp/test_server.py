@@ -165,12 +165,10 @@ def test_other_revisions_know_no_batches(version: str | None) -> None:
 
 def test_a_ping_is_answered_while_a_tool_runs() -> None:
     session = Session()
-    session.feed(tool_call("wait", id=8))
-    session.toolbox.started.wait()
+    session.begin(8)
     session.feed(request("ping", id=9))
     assert session.sent[-1] == {"jsonrpc": "2.0", "id": 9, "result": {}}
-    session.toolbox.go_on.set()
-    assert session.server.finish(60)
+    session.let_end()
     assert session.sent[-1]["id"] == 8
 
 
@@ -187,12 +185,10 @@ def test_a_call_that_is_cancelled_ends_and_is_not_answered(id: object) -> None:
 
 def test_a_cancellation_of_another_id_cancels_nothing() -> None:
     session = Session()
-    session.feed(tool_call("wait", id=1))
-    session.toolbox.started.wait()
+    session.begin()
     for id in ("1", 2, True, None, [1]):
         session.feed(notice("notifications/cancelled", {"requestId": id}))
-    session.toolbox.go_on.set()
-    assert session.server.finish(60)
+    session.let_end()
     assert session.sent[-1]["id"] == 1
 
 
@@ -207,12 +203,10 @@ def test_a_cancelled_call_of_a_batch_keeps_the_others_from_nobody() -> None:
 
 def test_an_id_that_is_in_use_is_refused() -> None:
     session = Session()
-    session.feed(tool_call("wait", id=1))
-    session.toolbox.started.wait()
+    session.begin()
     session.feed(tool_call("echo", id=1))
     assert session.sent[-1]["error"]["code"] == protocol.INVALID_REQUEST
-    session.toolbox.go_on.set()
-    assert session.server.finish(60)
+    session.let_end()
 
 
 def test_an_id_can_be_used_again_as_soon_as_its_answer_is_there() -> None:
@@ -234,8 +228,7 @@ def test_progress_is_told_where_it_is_asked_for_and_rises() -> None:
     session = Session()
     session.feed(tool_call("wait", id=1, progressToken="t"))
     until(lambda: len(session.sent) > 4, "progress")
-    session.toolbox.go_on.set()
-    assert session.server.finish(60)
+    session.let_end()
     told = [message["params"] for message in session.sent if message.get("method") == "notifications/progress"]
     assert {each["progressToken"] for each in told} == {"t"}
     steps = [each["progress"] for each in told]
@@ -247,15 +240,13 @@ def test_progress_that_nobody_asked_for_is_not_told() -> None:
     session = Session()
     session.feed(tool_call("wait", id=1))
     until(lambda: session.toolbox.steps > 3, "steps")
-    session.toolbox.go_on.set()
-    assert session.server.finish(60)
+    session.let_end()
     assert len(session.sent) == 2
 
 
 def test_a_server_that_is_ended_cancels_what_runs() -> None:
     session = Session()
-    session.feed(tool_call("wait", id=1))
-    session.toolbox.started.wait()
+    session.begin()
     assert session.server.finish(0) or session.server.finish(60)
     assert len(session.sent) == 1
 

@@ -179,28 +179,6 @@ def test_it_lists_and_calls_tools_in_every_mode(mode: str, version: str, place: 
 
 
 @with_sdk
-def test_a_ping_is_answered(place: Place) -> None:
-    async def what(client: Client) -> None:
-        from mcp.shared.exceptions import MCPDeprecationWarning
-
-        with pytest.warns(MCPDeprecationWarning, match="only works under mode='legacy'"):
-            await client.send_ping()
-
-    talk(place, "legacy", what)
-
-
-@with_sdk
-def test_an_unknown_tool_is_a_protocol_error(place: Place) -> None:
-    async def what(client: Client) -> None:
-        from mcp import MCPError
-
-        with pytest.raises(MCPError, match="unknown tool"):
-            await client.call_tool("nonsense", {})
-
-    talk(place, "legacy", what)
-
-
-@with_sdk
 def test_every_tool_answers_as_its_output_schema_says(place: Place) -> None:
     handle = place.clear_from(place.shop, "Read a.ts", "the old text")
     place.turn_memory_on(place.shop)
@@ -264,8 +242,3 @@ def test_it_calls_a_tool_and_finds_its_answer_to_fit_the_schema(ask) -> None:
     words = ("--tool-name", "retention_apply", "--tool-arg", "domain=rag", f"resources={resources}")
     found = inspector.answer(ask("tools/call", *words))
     assert found["structuredContent"]["counts"] == {"eligible": 1, "protected": 1, "total": 2}
-
-
-def test_it_shows_what_a_mistake_was(ask) -> None:
-    done = ask("tools/call", "--tool-name", "retention_get", "--tool-arg", "domain=both")
-    assert "arguments.domain must be one of memory, rag" in done.stdout + done.stderr

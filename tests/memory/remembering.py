@@ -35,9 +35,9 @@ class Remembering:
         (item,) = self.store.get([id])
         return item
 
-    def keep(self, id: str, **fields: Any) -> Item:
-        """An item as a store holds it, whatever rules would have made of it."""
-        times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), self.now)
+    def keep(self, id: str, at: float | None = None, **fields: Any) -> Item:
+        """An item as a store holds it since a time, by default now, whatever rules would have made of it."""
+        times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), self.now if at is None else at)
         self.store.add([Item(**{"id": id, "text": "the text of " + id, "project": self.project, "source": "session", **times, **fields})])
         return self.item(id)
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hooks.utils.state import journal
 from popkit_retention.memory import exchange, holds
@@ -22,7 +20,6 @@ from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores import Batch, Change
 from popkit_retention.memory.stores.reference import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
-from tests.examples import examples
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
 from .test_job import LONG, old
@@ -146,50 +143,6 @@ def test_a_tool_forgets_in_its_own_name(remembering: Remembering):
     assert [item.id for item in remembering.memory.undo()] == ["mine"]
     assert [item.id for item in remembering.memory.undo(["its"])] == ["its"]
     assert set(remembering.store.value("forgotten:" + PROJECT)) == set()  # type: ignore[call-overload]
-
-
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("run"), st.sampled_from([0.0, HOUR, DAY, 40 * DAY])),
-        st.tuples(st.sampled_from(["forget", "forget by a tool", "undo", "hold", "release"]), st.integers(0, 5)),
-    ),
-    max_size=25,
-)
-
-
-@given(STEPS)
-@settings(max_examples=examples(60, 2_000), deadline=None)
-def test_nothing_that_is_on_hold_is_ever_marked_deleted_or_shortened(steps: list):
-    kept = Remembering(InMemoryStore())
-    for number in range(6):
-        kept.keep(f"m{number}", tier=COLD, profile="code", text=LONG, episode=f"s{number % 2}", **old(31))
-    held: dict[str, dict] = {}
-    for step, which in steps:
-        before = {item.id: item for item in kept.store.scan()}
-        on = holds.read(kept.store, kept.now)
-        if step == "run":
-            kept.after(which).run(force=True)
-        elif step == "hold":
-            scope, target = (("item", f"m{which}"), ("session", f"s{which % 2}"))[which % 3 == 0]
-            held[f"h{which}"] = hold(scope, target, id=f"h{which}", until=kept.now + DAY if which % 2 else None)
-            kept.store.set_value(holds.KEY, list(held.values()))
-        elif step == "release":
-            held.pop(f"h{which}", None)
-            kept.store.set_value(holds.KEY, list(held.values()))
-        else:
-            try:
-                {"undo": kept.memory.undo}.get(step, kept.memory.forget)([f"m{which}"])
-            except (OnHold, LookupError):
-                pass
-        if step in ("hold", "release"):
-            continue
-        still = {item.id: item for item in kept.store.scan()}
-        on = holds.read(kept.store, kept.now) if step == "run" else on
-        for id, item in before.items():
-            if on.on(item):
-                assert id in still
-                assert (still[id].text, still[id].level) == (item.text, item.level)
-                assert still[id].marked_at in (item.marked_at, None)
 
 
 @pytest.mark.parametrize("word", ["undo", "pin"])

@@ -28,7 +28,7 @@ LONG = " ".join(
 
 
 def old(days: float) -> dict[str, Any]:
-    return dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - days * DAY)
+    return {"at": NOW - days * DAY}
 
 
 def test_items_move_as_the_rules_say_and_the_audit_tells_why(remembering: Remembering):

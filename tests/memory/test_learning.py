@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.memory import extraction
@@ -32,8 +32,8 @@ from popkit_retention.memory.items import (
 )
 from popkit_retention.memory.learning import followed_ids
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores import Change
 from popkit_retention.memory.stores.reference import InMemoryStore
+from tests.examples import examples
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
 from .test_extraction import SHOP, Session
@@ -110,13 +110,6 @@ def test_what_the_user_has_taken_back_is_learnt_on(remembering: Remembering):
     assert remembering.item(CART).sessions == 2
 
 
-def test_what_the_job_has_marked_stays_when_it_is_of_use_again(remembering: Remembering):
-    remembering.memory.learn(lesson("s1", wrote("src/cart.ts")))
-    remembering.store.change([Change(CART, {"marked_at": NOW, "marked_by": "job"})])
-    remembering.memory.learn(lesson("s2", wrote("src/cart.ts")))
-    assert remembering.item(CART).marked_at is None
-
-
 def test_projects_are_kept_apart(remembering: Remembering):
     remembering.memory.learn(lesson("s1", wrote("src/cart.ts")))
     other = Remembering(remembering.store, "other-project")
@@ -130,7 +123,6 @@ sessions = st.lists(st.dictionaries(texts, st.integers(1, 9), max_size=4), min_s
 
 
 @given(sessions, st.randoms(use_true_random=False))
-@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_counts_are_the_same_in_whatever_order_and_however_often_sessions_are_taught(taught: list[dict[str, int]], random):
     lessons = [lesson(f"s{number}", *(wrote(text, writes) for text, writes in each.items())) for number, each in enumerate(taught)]
     shuffled = [*lessons, *lessons[:2]]
@@ -314,7 +306,7 @@ gaps = st.lists(st.floats(0.1, 2.9), min_size=3, max_size=25)
 
 
 @given(st.sampled_from(sorted(KINDS)), gaps, st.integers(0, 12))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20, 100))
 def test_what_is_used_in_every_session_never_falls_from_hot(what: str, days: list[float], others: int):
     """From its second use on, which brings it there; each of `days` lies between two sessions, with runs of the job in between."""
     kept = Remembering(InMemoryStore())
@@ -330,7 +322,7 @@ def test_what_is_used_in_every_session_never_falls_from_hot(what: str, days: lis
 
 
 @given(st.sampled_from(sorted(KINDS)), st.sampled_from((HOT, WARM, COLD)), st.integers(0, 9))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20, 100))
 def test_what_nobody_uses_is_cold_or_gone_within_a_month(what: str, tier: str, uses: int):
     kept = Remembering(InMemoryStore())
     kept.keep("m1", tier=tier, reinforcements=uses, reinforced=[NOW] * min(uses, 4), access_count=min(uses, 4), **KINDS[what])

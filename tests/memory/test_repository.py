@@ -14,16 +14,7 @@ from hooks.utils.io import repository
 
 
 def git(folder, *arguments: str) -> None:
-    identity = (
-        "-c",
-        "user.name=dev",
-        "-c",
-        "user.email=dev@example.invalid",
-        "-c",
-        "commit.gpgsign=false",
-        "-c",
-        "init.defaultBranch=main",
-    )
+    identity = "-c user.name=dev -c user.email=dev@example.invalid -c commit.gpgsign=false -c init.defaultBranch=main".split()
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 

@@ -40,14 +40,14 @@ class Asking:
         self.work = folder / "shop"
         (self.work / ".git").mkdir(parents=True)
         self.hooks = folder / "plugin" / "hooks"
-        copy_hooks(self.hooks)
-        (self.hooks / "popkit.py").write_text(TELLS)
 
     def site(self) -> live.Site:
         return live.Site(self.home.env(), payloads.SESSION, str(self.work))
 
     def answer(self, words: str) -> str:
         """The answer that the hook on a prompt gives."""
+        copy_hooks(self.hooks)
+        (self.hooks / "popkit.py").write_text(TELLS)
         process = start_argv([sys.executable, "-S", "-E", str(self.hooks / "context-monitor.py")], self.home.env())
         feed(process, payloads.prompt(f"/popkit:context {words}", cwd=str(self.work)))
         ran = finish(process)

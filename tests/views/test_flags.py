@@ -53,10 +53,7 @@ KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (
-            "retenton",
-            '"retenton" (did you mean retention?). Known: ' + KNOWN,
-        ),
+        ("retenton", '"retenton" (did you mean retention?). Known: ' + KNOWN),
         ("retention --detials", 'unknown flag "--detials" (did you mean --details?). retention knows --aggressive'),
         ("timeline --tier short", "--tier belongs to clear, not to timeline"),
         ("stats --session x", "--session works only in a shell"),

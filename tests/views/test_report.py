@@ -144,8 +144,7 @@ def test_what_the_report_says_of_the_end_is_what_the_engine_does():
 
 
 @pytest.mark.parametrize(
-    ("number", "on"),
-    [(5, ["rerun", "session_end"]), (9, ["edit", "commit", "reread"]), (11, ["manual"]), (12, ["success", "manual"])],
+    ("number", "on"), [(5, ["rerun", "session_end"]), (9, ["edit", "commit", "reread"]), (11, ["manual"]), (12, ["success", "manual"])]
 )
 def test_each_kind_names_the_events_that_end_it(number, on):
     assert _row(_report(_busy()), number)["expires"]["on"] == on
