@@ -15,6 +15,7 @@ from collections import namedtuple
 
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import files, home
+from hooks.utils.io.codec import dumps
 from hooks.utils.policy.masking import mask
 from hooks.utils.text import clean
 
@@ -93,6 +94,40 @@ def remove(path: str, before: str | None) -> None:
 def _check_unchanged(path: str, before: str | None) -> None:
     if read(path) != before:
         raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
+
+
+# --- what was there before our changes ---------------------------------------------------------------------------------------------------
+
+
+class Previous:
+    """A file of our folder with what our changes replaced, until they are undone: path of a settings file -> a JSON value. A file that is
+    not understood holds nothing."""
+
+    def __init__(self, name: str, environ: Mapping[str, str]) -> None:
+        self._path = os.path.join(home.popkit_home(environ), name)
+
+    def of(self, path: str) -> object:
+        """Return what a settings file had before; None where nothing is kept of it."""
+        return files.read_object(self._path).get(path)
+
+    def keep(self, path: str, value: object) -> None:
+        """Keep what a settings file has before a change. OSError where our folder cannot be written, or where what is kept of other
+        files cannot be read: it would be lost."""
+        files.read_bytes(self._path)
+        self._write({**files.read_object(self._path), path: value})
+
+    def forget(self, path: str) -> None:
+        """Delete what is kept of a settings file: the change is undone, or there was nothing before it."""
+        kept = files.read_object(self._path)
+        if kept.pop(path, None) is not None:
+            self._write(kept)
+
+    def _write(self, kept: dict[str, Any]) -> None:
+        if kept:
+            files.make_private_folder(os.path.dirname(self._path))
+            files.replace_text(self._path, dumps(kept))
+        else:
+            files.remove(self._path)
 
 
 # --- the user's own configuration --------------------------------------------------------------------------------------------------------
