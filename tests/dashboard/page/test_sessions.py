@@ -173,7 +173,7 @@ def test_a_clear_leaves_placeholders_and_the_undo_puts_every_byte_back(home: Hom
     content = seen.page.get_by_role("dialog")
     expect(content).to_contain_text("export const value119 = 942361;")
     content.get_by_role("button", name="Close").click()
-    # The undo is offered with what came of the clear, and where the deeds of the session are.
+    # The undo is offered with what came of the clear, and where the operations of the session are.
     seen.page.get_by_role("status").get_by_role("button", name="Undo the last clear").click()
     seen.page.get_by_role("dialog").get_by_role("button", name="Undo the last clear", exact=True).click()
     expect(seen.page.get_by_label("What to do now").get_by_role("button", name="Clear", exact=True)).to_be_visible()
