@@ -155,6 +155,14 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
     return change(path, before, after, yes, dry_run, environ, mask)
 
 
+def remove_empty_own(environ: Mapping[str, str]) -> None:
+    """Delete the user's own configuration if it says nothing. Refused or OSError where it cannot be read or deleted."""
+    path = _own_path(environ)
+    text = read(path)
+    if text is not None and json.loads(text) in ({}, {WRAPPER: {}}):
+        remove(path, text)
+
+
 def with_settings(text: str, changed: Mapping[str, Any]) -> str:
     """Return a configuration with settings changed: a record by the given members, any other value as a whole; None removes it. ValueError
     for a text that is not a JSON object."""
