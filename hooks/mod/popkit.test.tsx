@@ -16,14 +16,14 @@ const ROW = {
   content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'the whole text' }],
 } as const
 const VIEW = {
-  band: { text: 'Clear now: 12k tokens leave for free', operations: [{ id: 'clear', label: 'Clear', sum: '12k leave', key: 'c' }] },
+  band: { text: 'Clear now: 12k tokens leave at no cost', operations: [{ id: 'clear', label: 'Clear', sum: '12k leave', key: 'c' }] },
   pane: {
     pages: [
       { id: 'now', label: 'Now', key: '1' },
       { id: 'results', label: 'Results', key: '2' },
     ],
     page: 'now',
-    head: ['Clear now: 12k tokens leave for free'],
+    head: ['Clear now: 12k tokens leave at no cost'],
     lines: ['Retention status', '', 'Cache     warm'],
     choices: null,
     operations: [{ id: 'undo', label: 'Undo the last clear', sum: 'it comes back', key: 'u' }],
@@ -130,7 +130,7 @@ for (const surface of SURFACES) {
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
 
-    expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave for free')
+    expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave at no cost')
     await ui.press({ key: 'clear' })
     expect(asked.find(one => one.path === '/press')?.body.id).toBe('clear')
     await ui.unmount()

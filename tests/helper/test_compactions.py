@@ -183,7 +183,9 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "cold on"]
     assert re.fullmatch(
-        r"the cache is cold: ~[\d,]+ tokens, worth about \$\d+\.\d\d, can leave before your next prompt\. Let .*\?", question
+        r"the cache is cold: a compaction without a model would remove ~[\d,]+ tokens, worth about \$\d+\.\d\d, from the least needed calls"
+        r" and results\. Let .*\?",
+        question,
     )
     busy.ask("/press", {"id": "cold off"})
     assert "cold on" not in operations_of(busy.ask("/view", {}))

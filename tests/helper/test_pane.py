@@ -343,5 +343,5 @@ def test_near_the_limit_nobody_is_asked_to_wait(band_asking: Asking) -> None:
 
 def test_a_clear_of_a_tenth_of_the_window_is_said_once_it_pays(band_asking: Asking) -> None:
     band_asking.written.now += COLD_S
-    assert _band(band_asking, 90_000) == ("clear", "Clear now: ~9.7k leave for free")
+    assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~9.7k tokens leave at no cost")
     assert _band(band_asking, 200_000) == ("clear", "")

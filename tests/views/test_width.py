@@ -134,7 +134,7 @@ def _error_of(found: dict, word: str) -> list:
     try:
         request.find_result(found, word)
     except request.NotFound as error:
-        return _mistake(str(error), "/popkit:context").lines
+        return _mistake(str(error)).lines
     return []
 
 
@@ -143,7 +143,7 @@ def test_no_error_is_wide(words, shell):
     try:
         flag_parser.parse(words, CONTEXT, shell=shell)
     except flag_parser.UsageError as error:
-        _lawful(_mistake(str(error), "/popkit:context").lines)
+        _lawful(_mistake(str(error)).lines)
 
 
 def test_no_help_is_wide():

@@ -270,8 +270,12 @@ def notice(report: Report) -> str:
     return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
 
 
-def _clear_now(advice: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(advice['tokens'])} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
+def _clear_now(advice: Verdict, report: Report) -> str:
+    context = report["context"]
+    is_cold = context is not None and not context["cache_seconds_left"]
+    why = "the cache is cold, so " if is_cold and not advice["pays_after"] else ""
+    tokens = text.short_tokens(advice["tokens"])
+    return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
 
 
 def _wait(advice: Verdict, _report: Report) -> str:
@@ -321,7 +325,7 @@ _VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resum
 
 
 def _price(advice: Verdict) -> str:
-    return f", pays after {text.counted(advice['pays_after'], 'request')}" if advice["pays_after"] else " for free"
+    return f", pays after {text.counted(advice['pays_after'], 'request')}" if advice["pays_after"] else " at no cost"
 
 
 def _thinking(advice: Verdict) -> str:
