@@ -18,6 +18,7 @@ const PANE = 'popkit'
 const PATIENCE_MS = 5_000
 // What changes something is not given up, and done once more by the hook, while the helper is at it.
 const OPERATION_MS = 60_000
+const NARROWEST = 40
 const COLUMNS = 70
 const ROWS = 40
 // Below these the tabs have no room for how long the cache stays warm, and the helper says it.
@@ -83,7 +84,7 @@ async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise
 
 /** Returns the answer to `/popkit WORDS`; undefined where the helper has none. */
 export async function run($: EngineInterface, words: string, width: number): Promise<string | undefined> {
-  const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, OPERATION_MS)
+  const answer = await ask($, '/command', { words, columns: Math.max(NARROWEST, width - 10) }, OPERATION_MS)
   void refresh($)
 
   if (answer?.compact === true) {

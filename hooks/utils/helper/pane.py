@@ -36,7 +36,6 @@ _CLEARED = "archived first; undo brings it back"  # the verdict above it says wh
 _NOT_NATIVE = "PopKit: clearing by the provider is switched on in Claude Code's settings, and does nothing here."
 _NARROWEST = 20
 _MOST_TOKENS = 10**9
-_FOLD = "    "  # before what of a line of the pane has no room
 _WORTH_TELLING = 10_000  # tokens that were kept out
 _MOST_KINDS = 5  # rows of what the conversations on a bill were made of
 _SHOWN_LINES = 400  # of a content, in the pane
@@ -86,7 +85,7 @@ class Pane:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
         (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none. There is no line for the
         prompt's foot: the client draws text there as a warning."""
-        width = text.width_of(request.columns, text.NARROWEST_PANE)
+        width = text.width_of(request.columns)
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = switches.compacts_cold(site, view)
@@ -107,7 +106,6 @@ class Pane:
             lines, settings = self._settings(site, now)
             shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         worth = is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
-        shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
         band = {"text": phrases.notice(current)} if worth else None
         offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
         context = current["context"]

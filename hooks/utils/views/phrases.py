@@ -157,12 +157,13 @@ def quoted(target: str) -> str:
 
 def command_lines(command: str) -> list[text.Line]:
     """Return a command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break it worse."""
-    return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
+    return text.wrap("  " + command, indent="  ") if command.startswith("/") else [text.whole("  " + command)]
 
 
 def resume(session_id: str) -> text.Line:
     """Return the line that a person types so that the client loads the transcript again."""
-    return text.fitted("  /resume " + text.clean(session_id))
+    (line,) = text.wrap("  /resume " + text.clean(session_id), indent="  ")
+    return line
 
 
 def title(row: ResultRow, columns: int) -> str:

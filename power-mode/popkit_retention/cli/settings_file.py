@@ -17,7 +17,7 @@ from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps
 from hooks.utils.policy.masking import mask
-from hooks.utils.text import clean
+from hooks.utils.text import clean, whole
 
 from . import answering
 from .answering import Refused
@@ -46,7 +46,7 @@ def read(path: str) -> str | None:
 def show_change(path: str, before: str | None, after: str, environ: Mapping[str, str], hidden: Callable[[str], str] = str) -> None:
     """Show what would change, line by line; `hidden` removes secrets from a line."""
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
-    answering.write_view([clean(hidden(line).replace("\t", "    ")) for line in diff], sys.stdout, environ)
+    answering.write_view([whole(*(clean(hidden(line).replace("\t", "    ")) for line in diff))], sys.stdout, environ)
 
 
 def change(

@@ -78,7 +78,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     if result["left"]:
         _show(text.wrap(f"Left in {folder}: {text.listed(result['left'])}"), environ)
     done = "Deleted. To" if result["deleted"] else "To"
-    _show([f"{done} remove the plugin itself, run in a shell:", *("  " + command for command in PLUGIN)], environ)
+    _show([f"{done} remove the plugin itself, run in a shell:", text.whole(*("  " + command for command in PLUGIN))], environ)
     return result
 
 
@@ -116,7 +116,7 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
     lines = text.title("Uninstall")
     lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
     for advice, *where in [each.keep for each in stores.every() if each.keep and each.title in parts]:
-        lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
+        lines += [*text.wrap(advice), text.whole(*("  " + line.format(folder) for line in where))]
     tried = _on_trial(environ)
     if tried:
         lines += text.wrap(f"On trial: {text.listed(tried)}. In your configuration this goes back to what it was before.")
