@@ -29,7 +29,8 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    return phrases.verdict(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED + "."
+    words = phrases.verdict(report_of(seen)).removeprefix("Clear now: ")
+    return words[0].upper() + words[1:] + ". " + CLEARED + "."
 
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
