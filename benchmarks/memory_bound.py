@@ -16,7 +16,7 @@ from sections import MissingData
 from popkit_retention.memory import document
 from popkit_retention.memory.items import PATH
 from popkit_retention.memory.learning import learn
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 if TYPE_CHECKING:
     import argparse

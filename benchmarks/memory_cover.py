@@ -31,7 +31,7 @@ from popkit_retention.lab import sessions
 from popkit_retention.lab.policy import Session, strings_of
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.learning import learn
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 if TYPE_CHECKING:
     import argparse

@@ -37,7 +37,7 @@ from popkit_retention.memory import document, extraction
 from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, PATH
 from popkit_retention.memory.learning import learn
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.operations import sessions
 
 if TYPE_CHECKING:

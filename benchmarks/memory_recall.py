@@ -21,7 +21,7 @@ import memory_data
 from popkit_retention.memory import embeddings, search
 from popkit_retention.memory.embeddings import HashedEmbedder, MiniLmEmbedder
 from popkit_retention.memory.items import Item
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:

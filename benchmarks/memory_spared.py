@@ -20,7 +20,7 @@ from hooks.utils.state import journal, rebuild
 from popkit_retention.memory import document
 from popkit_retention.memory.extraction import lesson
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.operations import sessions
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-// What is drawn, and fetched from the helper for it: the band above the prompt, and the pane. Words, order and deeds are the helper's.
+// What is drawn, and fetched from the helper for it: the band above the prompt, and the pane. Words, order and operations are the helper's.
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
 import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
 import { startOwn } from './own'
-import type { PopkitDeed, PopkitView } from './state'
+import type { PopkitOffer, PopkitPage, PopkitView } from './state'
 import { again } from './warm'
 
 const view = atom({ plugin: 'popkit', key: 'view' } as const, null)
@@ -17,7 +17,8 @@ const PANE = 'popkit'
 // A person waits, so the helper may read the transcript.
 const PATIENCE_MS = 5_000
 // What changes something is not given up, and done once more by the hook, while the helper is at it.
-const DEED_MS = 60_000
+const OPERATION_MS = 60_000
+const NARROWEST = 40
 const COLUMNS = 70
 const ROWS = 40
 // Below these the tabs have no room for how long the cache stays warm, and the helper says it.
@@ -51,7 +52,10 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
     nextLook = $.clock.after(AGAIN_MS, () => refresh($, more - 1, turnEnded))
   }
 
-  if (answer === undefined || typeof answer.pane !== 'object') {
+  const pane = answer?.pane as Partial<PopkitPage> | undefined
+
+  // A helper of an earlier version that still runs answers in another form: nothing of it is drawn.
+  if (answer === undefined || !Array.isArray(pane?.operations)) {
     return
   }
   const seen = { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView
@@ -80,7 +84,7 @@ async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise
 
 /** Returns the answer to `/popkit WORDS`; undefined where the helper has none. */
 export async function run($: EngineInterface, words: string, width: number): Promise<string | undefined> {
-  const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, DEED_MS)
+  const answer = await ask($, '/command', { words, columns: Math.max(NARROWEST, width - 10) }, OPERATION_MS)
   void refresh($)
 
   if (answer?.compact === true) {
@@ -103,9 +107,9 @@ async function turnTo($: EngineInterface, nextPage: string, nextChosen: string):
   await refresh($)
 }
 
-/** Does what a deed's button says, and shows what came of it. */
+/** Does what an operation's button says, and shows what came of it. */
 async function press($: EngineInterface, id: string): Promise<void> {
-  const answer = await ask($, '/press', { id, columns }, DEED_MS)
+  const answer = await ask($, '/press', { id, columns }, OPERATION_MS)
   await comeBack($, id)
   void again($)
 
@@ -178,14 +182,14 @@ export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
   return (
     <Box>
       <Text dimColor>PopKit: {seen.band.text} </Text>
-      {seen.band.deeds.map(deed => (
-        <Button key={deed.id} label={deed.label} onPress={() => press($, deed.id)} />
+      {seen.band.operations.map(operation => (
+        <Button key={operation.id} label={operation.label} onPress={() => press($, operation.id)} />
       ))}
     </Box>
   )
 }
 
-/** Draws the pane: its pages, the lines of one, what can be chosen and done there, what the last deed came to. */
+/** Draws the pane: its pages, the lines of one, what can be chosen and done there, what the last operation came to. */
 export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const seen = await read($, view)
   const said = await read($, told)
@@ -210,7 +214,7 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
         {line === '' ? ' ' : line}
       </Text>
     ))
-  const deed = (one: PopkitDeed) => (
+  const operation = (one: PopkitOffer) => (
     <Box gap={1}>
       <Button key={one.id} label={one.label} hotkey={one.key} variant="primary" onPress={() => press($, one.id)} />
       <Text dimColor wrap="wrap">
@@ -248,7 +252,7 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
         />
       )}
       {shown.head.length > 0 && <Text bold>{shown.head.join('\n')}</Text>}
-      {shown.deeds.map(deed)}
+      {shown.operations.map(operation)}
       {said !== '' && <Text> </Text>}
       {said !== '' && lines(said)}
       {rows >= ROOMY_ROWS && <Text> </Text>}

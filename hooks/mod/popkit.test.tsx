@@ -16,17 +16,17 @@ const ROW = {
   content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'the whole text' }],
 } as const
 const VIEW = {
-  band: { text: 'Clear now: 12k tokens leave for free', deeds: [{ id: 'clear', label: 'Clear', sum: '12k leave', key: 'c' }] },
+  band: { text: 'Clear now: 12k tokens leave at no cost', operations: [{ id: 'clear', label: 'Clear', sum: '12k leave', key: 'c' }] },
   pane: {
     pages: [
       { id: 'now', label: 'Now', key: '1' },
       { id: 'results', label: 'Results', key: '2' },
     ],
     page: 'now',
-    head: ['Clear now: 12k tokens leave for free'],
+    head: ['Clear now: 12k tokens leave at no cost'],
     lines: ['Retention status', '', 'Cache     warm'],
     choices: null,
-    deeds: [{ id: 'undo', label: 'Undo the last clear', sum: 'it comes back', key: 'u' }],
+    operations: [{ id: 'undo', label: 'Undo the last clear', sum: 'it comes back', key: 'u' }],
   },
   cache_until: 185_000,
 }
@@ -130,7 +130,7 @@ for (const surface of SURFACES) {
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
 
-    expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave for free')
+    expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave at no cost')
     await ui.press({ key: 'clear' })
     expect(asked.find(one => one.path === '/press')?.body.id).toBe('clear')
     await ui.unmount()
@@ -151,7 +151,7 @@ for (const surface of SURFACES) {
 
 test('a page of the pane, and a result on it, are asked for and shown', PATIENT, async ($, on) => {
   const options = [{ value: 'toolu_7', label: 'T7 Read a.py' }]
-  const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, deeds: [] }
+  const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, operations: [] }
   const { asked, clock } = await begun($, on, { '/view': { ...VIEW, pane: results } })
   await $.command.run({ command: 'popkit', args: '' } as never)
   const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })

@@ -1,23 +1,23 @@
 // What the mod keeps in the session, so that a change of it redraws.
 /** Something that a person can do: what it comes to is said before. */
-export type PopkitDeed = { id: string; label: string; sum: string; key: string }
+export type PopkitOffer = { id: string; label: string; sum: string; key: string }
 export type PopkitPage = {
   pages: { id: string; label: string; key: string }[]
   page: string
   head: string[]
   lines: string[]
   choices: { options: { value: string; label: string }[]; value: string } | null
-  deeds: PopkitDeed[]
+  operations: PopkitOffer[]
 }
 export type PopkitView = {
-  band: { text: string; deeds: PopkitDeed[] } | null
+  band: { text: string; operations: PopkitOffer[] } | null
   pane: PopkitPage
   cacheUntil: number | null
 }
 
 declare module 'claude-code' {
   interface PluginState {
-    // told: what the last deed came to; now: milliseconds, while the pane counts.
+    // told: what the last operation came to; now: milliseconds, while the pane counts.
     popkit: { view: PopkitView | null; told: string; now: number }
   }
 }

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     Line = Union[str, Callable[[int], list[str]]]
 
 WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
-NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
-NARROWEST_PANE = 40
+NARROWEST, WIDEST = 40, 110  # longer lines are hard to read
 ELLIPSIS = "…"
 ASIDE = 10  # columns of the left column of pairs
 # Combining marks that a letter may have; more would only reach into the lines above.
@@ -122,14 +121,26 @@ def pad(text: str, columns: int) -> str:
 # --- lines -----------------------------------------------------------------------------------------------------------------------------
 
 
-def width_of(columns: int, narrowest: int = NARROWEST) -> int:
+def width_of(columns: int) -> int:
     """Return how wide lines may be where there are `columns` of them: a shell may have more than Claude Code gives, or fewer."""
-    return max(narrowest, min(WIDEST, columns))
+    return max(NARROWEST, min(WIDEST, columns))
 
 
 def laid_out(lines: Iterable[Line], width: int = WIDTH) -> list[str]:
-    """Return the lines of a view, laid out in `width` columns."""
-    return [each for line in lines for each in ([line] if isinstance(line, str) else line(width))]
+    """Return the lines of a view, laid out in `width` columns. A plain text is drawn for WIDTH columns: where there are fewer, it goes on
+    below."""
+    return [each for line in lines for each in (_folded(line, width) if isinstance(line, str) else line(width))]
+
+
+def _folded(line: str, columns: int) -> list[str]:
+    if columns >= WIDTH or width(line) <= columns:
+        return [line]
+    return wrapped(line, columns, " " * (len(line) - len(line.lstrip())) + "  ")
+
+
+def whole(*lines: str) -> Line:
+    """Return lines that stay as they are in any width: contents, and commands to copy. A terminal breaks them itself."""
+    return lambda _columns: list(lines)
 
 
 def wrapped(text: str, columns: int, indent: str = "") -> list[str]:

@@ -1,5 +1,5 @@
 /** @jsxImportSource @opentui/solid */
-// What is drawn in OpenCode's terminal: a line in the sidebar, and the pane. Words, order and deeds are the helper's.
+// What is drawn in OpenCode's terminal: a line in the sidebar, and the pane. Words, order and operations are the helper's.
 import { TextAttributes } from '@opentui/core'
 import { useKeyboard, useTerminalDimensions } from '@opentui/solid'
 import type { TuiPlugin, TuiPluginApi } from '@opencode-ai/plugin/tui'
@@ -7,15 +7,15 @@ import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js'
 
 import { Helper, program, type Program } from './helper'
 
-type Deed = { id: string; key: string; label: string; sum: string }
+type Offer = { id: string; key: string; label: string; sum: string }
 type Choices = { options: { value: string; label: string }[]; value: string }
-type Shown = { pages: { id: string; label: string; key: string }[]; page: string; head: string[]; lines: string[]; deeds: Deed[]; choices: Choices | null }
+type Shown = { pages: { id: string; label: string; key: string }[]; page: string; head: string[]; lines: string[]; operations: Offer[]; choices: Choices | null }
 type View = { band: { text: string } | null; line: string; pane: Shown }
 
 // Milliseconds. A person waits, so the helper may read what was said.
 const JOIN_MS = 3_000
 const VIEW_MS = 5_000
-const DEED_MS = 60_000
+const OPERATION_MS = 60_000
 const LOOK_MS = 20_000
 const TOAST_MS = 8_000
 const MOST_COLUMNS = 108
@@ -38,7 +38,10 @@ class Views {
       this.api.ui.toast({ title: 'PopKit', message: answer.toast, variant: 'info', duration: TOAST_MS })
     }
 
-    return typeof answer?.pane === 'object' ? (answer as unknown as View) : undefined
+    // A helper of an earlier version that still runs answers in another form: nothing of it is drawn.
+    const pane = answer?.pane as Partial<Shown> | undefined
+
+    return Array.isArray(pane?.operations) ? (answer as unknown as View) : undefined
   }
 
   async ask(sessionID: string, path: string, asked: Record<string, unknown>, waitMs: number) {
@@ -76,7 +79,7 @@ function Side(props: { api: TuiPluginApi; views: Views; sessionID: string }) {
   )
 }
 
-/** The pane: its pages, the lines of one, what can be done there, what the last deed came to. */
+/** The pane: its pages, the lines of one, what can be done there, what the last operation came to. */
 function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page: string; chosen: string }) {
   const theme = () => props.api.theme.current
   const size = useTerminalDimensions()
@@ -96,22 +99,22 @@ function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page:
   onCleanup(() => clearInterval(timer))
 
   const press = async (id: string) => {
-    const answer = await props.views.ask(props.sessionID, '/press', { id, columns: columns() }, DEED_MS)
+    const answer = await props.views.ask(props.sessionID, '/press', { id, columns: columns() }, OPERATION_MS)
     setTold(typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.')
     await look()
   }
   useKeyboard(key => {
     const shown = view()?.pane
     const next = shown?.pages.find(one => one.key === key.name)
-    const deed = shown?.deeds.find(one => one.key === key.name)
+    const operation = shown?.operations.find(one => one.key === key.name)
 
     if (next !== undefined) {
       setTold('')
       setPage(next.id)
     } else if (key.name === 'return' && shown?.choices) {
       choose(props.api, props.views, props.sessionID, shown.page, shown.choices)
-    } else if (deed !== undefined) {
-      void press(deed.id)
+    } else if (operation !== undefined) {
+      void press(operation.id)
     }
   })
 
@@ -134,7 +137,7 @@ function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page:
                 {seen().pane.head.join('\n')}
               </text>
             </Show>
-            <For each={seen().pane.deeds}>
+            <For each={seen().pane.operations}>
               {one => (
                 <text fg={theme().text} onMouseUp={() => press(one.id)}>
                   [{one.key}] {one.label}: {one.sum}

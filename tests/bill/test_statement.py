@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.policy.composition import RESULT, SAID, Composition
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.lost_cache import RESULT, SAID, Composition, Sent, losses, lost_tokens
+from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.state.client_reports import parsed_breakdown
 from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time

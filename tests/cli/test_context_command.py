@@ -107,11 +107,7 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
     ("words", "said"),
     [
         (["nonsense"], 'unknown word "nonsense"'),
-        (["--session", "none"], "no session none under"),
-        (["--session", "../../etc"], "no session ../../etc under"),
         (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
-        (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
-        (["why", "T99", "--session", "one"], "there is no call T99"),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )
@@ -121,7 +117,26 @@ def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, sai
     assert (code, shown) == (1, "")
     assert said in " ".join(error.split())
     assert error.startswith("popkit context: ")
+    assert error.endswith("popkit context help lists all words and flags.\n")
     assert all(len(line) <= 76 for line in error.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--session", "none"], "no session none under"),
+        (["--session", "../../etc"], "no session ../../etc under"),
+        (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
+        (["why", "T99", "--session", "one"], "there is no call T99"),
+    ],
+)
+def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(shell: Shell, words: list, said: str) -> None:
+    shell.session("one")
+    code, shown, error = shell("context", *words)
+    assert (code, shown) == (1, "")
+    assert said in " ".join(error.split())
+    assert error.startswith("popkit context: ")
+    assert "help lists" not in error
 
 
 def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant(shell: Shell) -> None:

@@ -3,6 +3,7 @@ shell completes commands, words, flags and choices as the tables have them."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -17,7 +18,7 @@ from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
 from hooks.utils.operations import offers
 from popkit_retention.cli import opencode_setup
-from popkit_retention.cli.integrations import SCRIPTS, words_after
+from popkit_retention.cli.completion_command import SCRIPTS, words_after
 from popkit_retention.cli.main import COMMANDS
 from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.policies import DOMAINS
@@ -57,6 +58,18 @@ def line_of(operation: Operation) -> list[str]:
 
 def test_every_command_has_a_table_and_every_table_a_command() -> None:
     assert tuple(TABLES) == tuple(COMMANDS)
+
+
+@pytest.mark.parametrize("word", ["help", "--help", "-h"])
+def test_help_lists_the_commands_as_json_too(word: str, tmp_path: Path) -> None:
+    done = inside.run([word, "--json"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
+    assert json.loads(done.stdout) == {name: table.title for name, table in TABLES.items()}
+
+
+def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
+    done = inside.run(["help", "--jsn"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "popkit help takes the name of one, or just --json." in " ".join(done.stderr.split())
 
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:

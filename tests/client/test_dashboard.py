@@ -42,7 +42,7 @@ def test_a_session_is_seen_as_it_goes_cleared_by_a_click_and_put_back(home: Clie
     with Served(cold) as served:
         seen = Visit(browser, served, f"#/session/{session_id}")
         expect(seen.page.get_by_label("What to do now")).to_contain_text("Clear now")
-        assert "leave for free" in seen.confirm("Clear")
+        assert "leave at no cost" in seen.confirm("Clear")
         assert "/resume" in seen.status()
         gone = placeholders(world.contents(session_id))
         assert "toolu_watched_2_0" in gone, "the long file that was edited later"

@@ -36,7 +36,7 @@ def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str
         client_reports.keep_weights(str(session.popkit), [weights(0.2, models[-1])], time.time())
         terminal.send("/popkit")
         now = said(terminal.wait("Limits    5 h 62 % · 7 d 31 %"))
-        assert re.search(r"Clear now: ~\d+k leave, .*, about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over 14 requests", now)
+        assert re.search(r"Clear now: .*~\d+k tokens leave.*, about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over 14 requests", now)
         terminal.press_until("5", lambda shown: "Tokens: " in shown)
         bill = said(terminal.wait("Tokens: "))
         assert re.search(r"Limits of your plan ─+ 5 h 62 %, resets (at|[A-Z][a-z]{2}) \d+:\d\d Tokens: ", bill), "today, or after midnight"

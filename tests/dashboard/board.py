@@ -68,8 +68,8 @@ class Board:
     def session(self, id: str = SESSION) -> dict:
         return self.get(f"/api/sessions/{id}")
 
-    def deed(self, id: str, status: int = 200, session: str = SESSION) -> dict:
-        return self.post(f"/api/sessions/{session}/deeds", {"id": id}, status)
+    def do(self, id: str, status: int = 200, session: str = SESSION) -> dict:
+        return self.post(f"/api/sessions/{session}/operations", {"id": id}, status)
 
 
 def book(

@@ -147,10 +147,10 @@ def test_where_hundreds_have_changed_everything_has(board: Board, asker: Asker) 
 
 
 def test_each_part_is_told_by_its_own_address(board: Board, asker: Asker) -> None:
-    board.deed("clear")
+    board.do("clear")
     assert set(asker.told()) >= {ONE, LIST, "/api/retention", STATS}
     assert asker.told() == []
-    board.post("/api/retention/deeds", {"id": "hold", "session": SESSION, "why": "audit"})
+    board.post("/api/retention/operations", {"id": "hold", "session": SESSION, "why": "audit"})
     assert "/api/retention" in asker.told()
     with Place(board.shop.environ(), str(board.shop.project)) as place:
         place.project.turn_on(board.shop.at)

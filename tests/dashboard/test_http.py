@@ -98,7 +98,7 @@ def test_a_strange_line_is_answered_soundly(served: Served, line: bytes) -> None
     ],
 )
 def test_strange_headers_are_answered_soundly(served: Served, headers: list[bytes]) -> None:
-    for line in (b"GET /api/me HTTP/1.1", b"POST /api/retention/deeds HTTP/1.1"):
+    for line in (b"GET /api/me HTTP/1.1", b"POST /api/retention/operations HTTP/1.1"):
         sent = _head(served, line, *headers)
         _assert_sound(served, served.raw(sent), sent)
 
@@ -106,13 +106,15 @@ def test_strange_headers_are_answered_soundly(served: Served, headers: list[byte
 @pytest.mark.parametrize("body", [b"5\r\nhello\r\n0\r\n\r\n", b"ffffffffffffffff\r\n", b"-1\r\n", b"zz\r\n", b"5\r\nhel"])
 def test_strange_chunks_are_answered_soundly(served: Served, body: bytes) -> None:
     change = (b"X-PopKit-Change: a-second-token", b"Content-Type: application/json", b"Transfer-Encoding: chunked")
-    sent = _head(served, b"POST /api/retention/deeds HTTP/1.1", *change) + body
+    sent = _head(served, b"POST /api/retention/operations HTTP/1.1", *change) + body
     _assert_sound(served, served.raw(sent), sent)
 
 
 def test_bytes_at_random_harm_nobody(served: Served, count) -> None:
     chance = random.Random(_SEED)
-    whole = _head(served, b"POST /api/sessions/x/deeds HTTP/1.1", b"X-PopKit-Change: a-second-token", b"Content-Type: application/json")
+    whole = _head(
+        served, b"POST /api/sessions/x/operations HTTP/1.1", b"X-PopKit-Change: a-second-token", b"Content-Type: application/json"
+    )
     for _ in range(count(100, 5_000)):
         sent = bytearray(whole + b'{"id": "clear"}')
         for _ in range(chance.randint(1, 8)):
@@ -135,8 +137,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
     """With a session of which something was cleared, a memory and a hold."""
     served = Served(tmp_path)
     id = served.worked()
-    served.deed("clear")
-    served.post("/api/retention/deeds", {"id": "hold", "session": id, "why": "audit"})
+    served.do("clear")
+    served.post("/api/retention/operations", {"id": "hold", "session": id, "why": "audit"})
     with Place(served.shop.environ(), str(served.shop.project)) as place:
         place.project.turn_on(served.shop.at)
         place.memory.add("Run the tests with make check.")

@@ -62,7 +62,7 @@ def board(board: Board) -> Board:
     shop = board.shop
     talk = worked(str(shop.project))
     shop.write(talk)
-    board.deed("clear")
+    board.do("clear")
     handles = shop.cleared()
     later = Later(str(shop.project), tokens=talk.tokens - 4_000)
     later.entries = shop.entries()
@@ -142,12 +142,12 @@ def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) ->
         assert f"Context {size}" in told
         assert f"Expired: {text.estimate(expired)} tokens" in told
         assert f"Reclaimable: {text.estimate(leaves)} tokens" in told
-    words = f"Clear now: {text.tokens(leaves)} leave for free"
-    [offered] = [deed["sum"] for deed in band["deeds"]]
+    words = f"Clear now: the cache is cold, so {text.short_tokens(leaves)} leave at no cost"
+    [offered] = [operation["sum"] for operation in band["operations"]]
     told = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
     assert told == [words] * 4
     assert words in drawn.answer("retention").splitlines()
-    assert offered.startswith(text.tokens(leaves))
+    assert offered.startswith(words.removeprefix("Clear now: "))
     assert f"context {context['ratio']:.0%}" in drawn.status_line()
     assert f"{text.tokens(leaves)} reclaimable" in drawn.status_line()
 

@@ -84,23 +84,23 @@ def test_one_of_them_is_shown_whole_and_offers_nothing(shared: Board, id: str, c
     host = listed(shared)[id]["host"]
     before = theirs(shared)
     told = shared.session(id)
-    assert (told["report"]["calls"], told["report"]["host"], told["deeds"]) == (calls, host, [])
+    assert (told["report"]["calls"], told["report"]["host"], told["operations"]) == (calls, host, [])
     assert told["session"]["verdict"]["words"] == f"Nothing to do: {host} keeps this session itself, so only /compact removes anything"
     assert told["doubt"] == ""
     assert told["session"]["context"]["tokens"] > 0
     assert shared.get(f"/api/sessions/{id}/series")["points"]
-    assert shared.get(f"/api/sessions/{id}/results/1")["deeds"] == []
-    shared.deed("clear", 409, id)
+    assert shared.get(f"/api/sessions/{id}/results/1")["operations"] == []
+    shared.do("clear", 409, id)
     assert theirs(shared) == before
 
 
 def test_a_session_that_entire_keeps_is_shown_whole_and_offers_nothing(shared: Board) -> None:
     listed(shared)
     told, own = shared.session(COPIED), shared.session(SESSION)
-    assert (told["report"]["calls"], told["report"]["host"], told["deeds"]) == (own["report"]["calls"], "Claude Code", [])
+    assert (told["report"]["calls"], told["report"]["host"], told["operations"]) == (own["report"]["calls"], "Claude Code", [])
     assert told["session"]["verdict"]["words"] == "Nothing to do: Entire keeps this session itself, and PopKit changes nothing in commits"
-    assert shared.get(f"/api/sessions/{COPIED}/results/1")["deeds"] == []
-    shared.deed("clear", 409, COPIED)
+    assert shared.get(f"/api/sessions/{COPIED}/results/1")["operations"] == []
+    shared.do("clear", 409, COPIED)
 
 
 def test_one_that_goes_on_is_told_anew(shared: Board) -> None:

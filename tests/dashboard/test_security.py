@@ -155,7 +155,7 @@ def test_another_page_neither_reads_nor_changes(own: Board, headers: dict[str, s
     assert own.client.get("/api/sessions", headers=headers).status_code == 403
     body = {"id": "clear"}
     before = own.shop.transcript.read_bytes()
-    assert own.client.post(f"/api/sessions/{SESSION}/deeds", json=body, headers={**CHANGE, **headers}).status_code == 403
+    assert own.client.post(f"/api/sessions/{SESSION}/operations", json=body, headers={**CHANGE, **headers}).status_code == 403
     assert own.shop.transcript.read_bytes() == before
 
 
@@ -173,7 +173,7 @@ def test_another_page_neither_reads_nor_changes(own: Board, headers: dict[str, s
 def test_a_change_needs_the_second_token_and_json(own: Board, headers: dict[str, str], status: int) -> None:
     own.worked()
     before = own.shop.transcript.read_bytes()
-    answer = own.client.post(f"/api/sessions/{SESSION}/deeds", content=b'{"id": "clear"}', headers=headers)
+    answer = own.client.post(f"/api/sessions/{SESSION}/operations", content=b'{"id": "clear"}', headers=headers)
     assert answer.status_code == status
     assert answer.json().keys() == {"error"}
     assert own.shop.transcript.read_bytes() == before
@@ -189,7 +189,7 @@ def test_other_methods_are_refused(board: Board, method: str) -> None:
 
 def test_a_body_is_bounded(own: Board) -> None:
     own.worked()
-    path, headers = f"/api/sessions/{SESSION}/deeds", {**CHANGE, "Content-Type": "application/json"}
+    path, headers = f"/api/sessions/{SESSION}/operations", {**CHANGE, "Content-Type": "application/json"}
     assert own.client.post(path, content=b" " * (MOST_BYTES + 1), headers=headers).status_code == 413
     assert own.client.post(path, content=(b" " * 1_000 for _ in range(100)), headers=headers).status_code == 413
     assert own.client.post(path, content=b'{"id":"pin T1"}'.rjust(MOST_BYTES), headers=headers).status_code in (200, 409)
@@ -275,7 +275,7 @@ def status(served: Served) -> bytes:
 
 
 HALF_A_HEAD = "GET /api/me HTTP/1.1\r\nHost: x\r\nX-More: "
-NO_BODY = "POST /api/sessions/s/deeds HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 60000\r\n\r\n"
+NO_BODY = "POST /api/sessions/s/operations HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 60000\r\n\r\n"
 
 
 @pytest.mark.parametrize("begun", [HALF_A_HEAD, NO_BODY], ids=["half a head", "no body"])

@@ -10,7 +10,7 @@ from tests.reclaim.shops import EXPIRED, LATER_S, SESSION, worked
 
 
 def _offered(board: Board) -> dict[str, dict]:
-    return {deed["id"]: deed for deed in board.session()["deeds"]}
+    return {operation["id"]: operation for operation in board.session()["operations"]}
 
 
 def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None:
@@ -19,12 +19,12 @@ def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None
     offered = _offered(board)["clear"]
     assert "leave" in offered["sum"]
     assert offered["danger"]
-    done = board.deed("clear")
+    done = board.do("clear")
     assert done["done"], done
     assert set(board.shop.cleared()) == EXPIRED
     assert {bar["state"] for bar in board.session()["bars"]} == {"live", "expired", "cleared"}
     assert "clear" not in _offered(board)
-    assert board.deed("undo")["done"]
+    assert board.do("undo")["done"]
     assert board.shop.transcript.read_bytes() == before
 
 
@@ -33,7 +33,7 @@ def test_where_waiting_is_the_advice_a_clear_is_offered_with_its_price(board: Bo
     board.worked()
     board.shop.at -= LATER_S - 10  # the cache is warm
     told = board.session()
-    offered = {deed["id"]: deed for deed in told["deeds"]}
+    offered = {operation["id"]: operation for operation in told["operations"]}
     assert told["report"]["verdict"]["kind"] == "wait"
     assert "clear" not in offered
     said = offered["clear --now"]["sum"]
@@ -42,56 +42,56 @@ def test_where_waiting_is_the_advice_a_clear_is_offered_with_its_price(board: Bo
     )
     assert re.search(r"\. It (does not pay off|pays off after \d+ requests?)\. Cleared results are archived first\.", said)
     assert not said.endswith(".")
-    assert board.deed("clear --now")["done"]
+    assert board.do("clear --now")["done"]
     assert board.shop.cleared()
 
 
 def test_a_result_is_pinned_and_let_go(board: Board) -> None:
     board.worked()
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "live")
-    deeds = board.get(f"/api/sessions/{SESSION}/results/{number}")["deeds"]
-    assert [deed["id"] for deed in deeds] == [f"pin T{number}"]
-    assert board.deed(f"pin T{number}")["done"]
+    operations = board.get(f"/api/sessions/{SESSION}/results/{number}")["operations"]
+    assert [operation["id"] for operation in operations] == [f"pin T{number}"]
+    assert board.do(f"pin T{number}")["done"]
     assert [bar["number"] for bar in board.session()["bars"] if bar["pinned"]] == [number]
-    assert board.deed(f"unpin T{number}")["done"]
+    assert board.do(f"unpin T{number}")["done"]
     assert not any(bar["pinned"] for bar in board.session()["bars"])
 
 
 def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
     board.worked()
     whole = board.shop.contents()
-    board.deed("clear")
+    board.do("clear")
     bar = next(bar for bar in board.session()["bars"] if bar["state"] == "cleared")
     told = board.get(f"/api/sessions/{SESSION}/results/{bar['number']}")
     shown = board.get(f"/api/sessions/{SESSION}/content/{told['handle']}")
     assert shown["text"] == whole[told["row"]["id"]]
     assert shown["truncated"] == 0
-    assert board.deed(f"restore T{bar['number']} --in-place")["done"]
+    assert board.do(f"restore T{bar['number']} --in-place")["done"]
     assert board.shop.contents()[told["row"]["id"]] == whole[told["row"]["id"]]
     assert board.app_state.contexts.site(board.app_state.session(SESSION)).home == str(board.shop.home)
 
 
 def test_nothing_is_put_back_into_a_transcript_that_is_gone_or_not_understood(board: Board) -> None:
     board.worked()
-    board.deed("clear")
+    board.do("clear")
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "cleared")
-    deed, path = f"restore T{number} --in-place", f"/api/sessions/{SESSION}/results/{number}"
+    operation, path = f"restore T{number} --in-place", f"/api/sessions/{SESSION}/results/{number}"
     whole = board.shop.transcript.read_text()
-    assert [each["id"] for each in board.get(path)["deeds"]] == [deed]
+    assert [each["id"] for each in board.get(path)["operations"]] == [operation]
     board.shop.transcript.write_text(whole + "no JSON\n")
     assert board.session()["doubt"]
-    assert board.get(path)["deeds"] == []
+    assert board.get(path)["operations"] == []
     board.shop.transcript.unlink()
     rows = board.session()["bars"]
-    assert not rows or board.get(path)["deeds"] == []
-    board.deed(deed, 409)
+    assert not rows or board.get(path)["operations"] == []
+    board.do(operation, 409)
 
 
 def test_contents_are_those_of_the_session_alone(board: Board) -> None:
     board.worked()
     talk = worked(str(board.shop.project), session_id="another")
     talk.write(board.shop.transcript.with_name("another.jsonl"))
-    board.deed("clear")
+    board.do("clear")
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "cleared")
     theirs = board.get(f"/api/sessions/{SESSION}/results/{number}")["handle"]
     board.get(f"/api/sessions/{SESSION}/content/{theirs}")
@@ -108,7 +108,7 @@ def test_what_is_not_offered_is_not_done(board: Board) -> None:
         "help", "memory forget --all", "warm off", "native on", "retention --profile off", "clear; undo", "Clear", " clear", "clear ",
         "hold x", "release h1",
     ):  # fmt: skip
-        assert "error" in board.deed(id, 409), id
+        assert "error" in board.do(id, 409), id
         assert board.shop.transcript.read_bytes() == before, id
         assert not (board.shop.home / "archive.sqlite").exists(), id
 
@@ -116,14 +116,14 @@ def test_what_is_not_offered_is_not_done(board: Board) -> None:
 def test_a_body_that_is_none_is_told_so(board: Board) -> None:
     board.worked()
     for body in ([], "clear", 1, None, {}, {"id": 1}, {"id": ""}, {"id": "x" * 401}, {"id": "clear", "more": 1}, {"id": None}):
-        assert board.post(f"/api/sessions/{SESSION}/deeds", body, 400).keys() == {"error"}, body
+        assert board.post(f"/api/sessions/{SESSION}/operations", body, 400).keys() == {"error"}, body
 
 
 def test_a_body_that_is_no_json_is_told_so(board: Board) -> None:
     board.worked()
     headers = {"X-PopKit-Change": "a-second-token", "Content-Type": "application/json"}
     for body in (b"", b"{", b"\xff\xfe", b'{"id": NaN}', b"[" * 10_000):
-        answer = board.client.post(f"/api/sessions/{SESSION}/deeds", content=body, headers=headers)
+        answer = board.client.post(f"/api/sessions/{SESSION}/operations", content=body, headers=headers)
         assert answer.status_code == 400, (body, answer.text)
         assert answer.json().keys() == {"error"}
 
@@ -131,13 +131,13 @@ def test_a_body_that_is_no_json_is_told_so(board: Board) -> None:
 def test_keeping_warm_is_switched_on_and_off(board: Board) -> None:
     board.worked()
     assert board.session()["warm"]["on"] is False
-    assert board.deed("warm on")["done"]
+    assert board.do("warm on")["done"]
     assert board.session()["warm"]["on"] is True
-    assert board.deed("warm off")["done"]
+    assert board.do("warm off")["done"]
     assert board.session()["warm"]["on"] is False
 
 
-def test_a_refused_deed_says_why_and_changes_nothing(board: Board) -> None:
+def test_a_refused_operation_says_why_and_changes_nothing(board: Board) -> None:
     board.worked()
     board.session()
     entry = {"type": "user", "uuid": "u-odd", "parentUuid": "nowhere", "message": {"role": "user", "content": "?"}}
@@ -146,50 +146,50 @@ def test_a_refused_deed_says_why_and_changes_nothing(board: Board) -> None:
     before = board.shop.transcript.read_bytes()
     told = board.session()
     if told["doubt"]:
-        assert "clear" not in {deed["id"] for deed in told["deeds"]}
-        board.deed("clear", 409)
+        assert "clear" not in {operation["id"] for operation in told["operations"]}
+        board.do("clear", 409)
     assert board.shop.transcript.read_bytes() == before
 
 
 def test_a_session_is_held_and_released(board: Board) -> None:
     board.worked()
-    assert board.post(f"/api/sessions/{SESSION}/deeds", {"id": "hold", "why": "for the audit"})["done"]
+    assert board.post(f"/api/sessions/{SESSION}/operations", {"id": "hold", "why": "for the audit"})["done"]
     holds = board.get("/api/retention")["holds"]
     assert [(hold["domain"], hold["target"], hold["why"]) for hold in holds] == [
         ("memory", SESSION, "for the audit"),
         ("rag", SESSION, "for the audit"),
     ]
     assert _holding(board) == ["release"]
-    board.deed("hold", 409)
-    assert board.deed("release")["done"]
+    board.do("hold", 409)
+    assert board.do("release")["done"]
     assert board.get("/api/retention")["holds"] == []
     assert _holding(board) == ["hold"]
-    board.deed("release", 409)
+    board.do("release", 409)
 
 
 def test_where_a_hold_is_missing_in_one_domain_holding_adds_that_one(board: Board) -> None:
     board.worked()
-    board.deed("hold")
+    board.do("hold")
     first = board.get("/api/retention")["holds"][0]
-    board.post("/api/retention/deeds", {"id": first["deeds"][0]["id"]})
+    board.post("/api/retention/operations", {"id": first["operations"][0]["id"]})
     assert _holding(board) == ["hold", "release"]
-    assert board.deed("hold")["done"]
+    assert board.do("hold")["done"]
     assert sorted(hold["domain"] for hold in board.get("/api/retention")["holds"]) == ["memory", "rag"]
-    assert board.deed("release")["done"]
+    assert board.do("release")["done"]
     assert board.get("/api/retention")["holds"] == []
 
 
 def test_a_damaged_store_takes_holds_away_and_nothing_else_of_a_session(board: Board) -> None:
     board.worked()
-    board.deed("hold")
+    board.do("hold")
     (board.shop.home / "memory.sqlite").write_bytes(b"no database" * 1_000)
     offered = _offered(board)
     assert "clear" in offered
     assert _holding(board) == []
     for id in ("hold", "release"):
-        assert board.deed(id, 503).keys() == {"error"}
-    board.post("/api/retention/deeds", {"id": "hold", "session": SESSION, "why": "audit"}, 503)
-    assert board.deed("clear")["done"]
+        assert board.do(id, 503).keys() == {"error"}
+    board.post("/api/retention/operations", {"id": "hold", "session": SESSION, "why": "audit"}, 503)
+    assert board.do("clear")["done"]
 
 
 def _holding(board: Board) -> list[str]:

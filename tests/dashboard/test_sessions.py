@@ -44,8 +44,8 @@ def test_a_session_is_told_as_it_stands_in_each_second(board: Board) -> None:
     assert board.session() == first
     board.shop.at += 1
     assert board.session()["report"]["context"]["cache_seconds_left"] == first["report"]["context"]["cache_seconds_left"] - 1
-    board.deed("hold")
-    assert "release" in {deed["id"] for deed in board.session()["deeds"]}
+    board.do("hold")
+    assert "release" in {operation["id"] for operation in board.session()["operations"]}
 
 
 def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ def test_a_session_without_a_transcript_is_told_from_what_was_stored(board: Boar
     assert (row["here"], row["calls"], row["expired_tokens"]) == (False, reported["calls"], reported["expired"]["tokens"])
     told = board.session()
     assert told["report"]["calls"] == reported["calls"]
-    assert [deed["id"] for deed in told["deeds"]] == ["hold"]
+    assert [operation["id"] for operation in told["operations"]] == ["hold"]
     assert board.get(f"/api/sessions/{SESSION}/series")["points"] == []
 
 
@@ -288,7 +288,7 @@ def test_the_last_point_of_the_series_is_what_the_panel_says(board: Board) -> No
 def test_what_was_cleared_is_carried_until_then(board: Board) -> None:
     board.worked()
     before = board.get(f"/api/sessions/{SESSION}/series")["points"]
-    board.deed("clear")
+    board.do("clear")
     after = board.get(f"/api/sessions/{SESSION}/series")
     assert [point["expired"] for point in after["points"][:-1]] == [point["expired"] for point in before[:-1]]
     assert after["points"][-1]["expired"] < before[-1]["expired"]

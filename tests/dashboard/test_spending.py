@@ -186,11 +186,11 @@ def test_a_session_that_only_the_database_knows_is_listed_and_told(board: Board)
     assert (row["requests"], row["calls"], listed[SESSION]["requests"]) == (2, 0, None)
     assert [row["id"] for row in board.get("/api/sessions", q="erik")["sessions"]] == ["theirs"]
     told = board.session("theirs")
-    assert (told["report"], told["bars"], told["deeds"]) == ({}, [], [])
+    assert (told["report"], told["bars"], told["operations"]) == ({}, [], [])
     assert told["layers"] == {"tier1": 100, "tier2": 200, "tier3": 300, "tier4": 400}
     assert told["lines"][0] == "Requests  2, for $1.00"
     assert [point["layers"] for point in board.get("/api/sessions/theirs/series")["points"]] == [told["layers"]]
-    board.deed("clear", 404, session="theirs")
+    board.do("clear", 404, session="theirs")
     board.get("/api/sessions/theirs/results/1", 404)
 
 

@@ -16,7 +16,7 @@ from tests.reclaim.shops import SESSION
 
 
 def _hold(board: Board, status: int = 200, **how: object) -> dict:
-    return board.post("/api/retention/deeds", {"id": "hold", "session": SESSION, "why": "for the audit", **how}, status)
+    return board.post("/api/retention/operations", {"id": "hold", "session": SESSION, "why": "for the audit", **how}, status)
 
 
 def test_an_empty_home_has_the_default_policies_and_nothing_else(board: Board) -> None:
@@ -45,7 +45,7 @@ def test_files_that_popkit_has_not_made_are_among_the_sizes(board: Board) -> Non
 
 def test_the_zones_hold_what_a_clear_has_archived(board: Board) -> None:
     board.worked()
-    board.deed("clear")
+    board.do("clear")
     told = board.get("/api/retention")
     zones = {zone["name"]: zone for zone in told["zones"]}
     assert zones["hot"]["records"] == 3
@@ -69,12 +69,12 @@ def test_a_session_is_held_until_it_is_released(board: Board) -> None:
     assert [entry["action"] for entry in log["entries"]] == ["held", "held"]
     assert log["total"] == 2
     assert "for the audit" in log["entries"][0]["words"]
-    sums = [hold["deeds"][0]["sum"] for hold in holds]
+    sums = [hold["operations"][0]["sum"] for hold in holds]
     assert sums == [f"the {name} policy applies to this session's data again" for name in ("memory", "archive")]
     for hold in holds:
-        (deed,) = hold["deeds"]
-        assert deed["danger"]
-        assert board.post("/api/retention/deeds", {"id": deed["id"]})["done"]
+        (operation,) = hold["operations"]
+        assert operation["danger"]
+        assert board.post("/api/retention/operations", {"id": operation["id"]})["done"]
     assert board.get("/api/retention")["holds"] == []
     assert [entry["number"] for entry in board.get("/api/retention/log", limit=1)["entries"]] == [4]
 
@@ -90,28 +90,28 @@ def test_a_hold_needs_a_reason_a_known_session_and_a_time_to_come(board: Board) 
 
 def test_what_is_not_offered_is_not_done(board: Board) -> None:
     for id in ("gc", "undo", "undo x", "release", "hold x", "remove y", "rollback 0", "HOLD"):
-        assert "error" in board.post("/api/retention/deeds", {"id": id}, 409), id
+        assert "error" in board.post("/api/retention/operations", {"id": id}, 409), id
 
 
 def test_a_release_of_nothing_says_so(board: Board) -> None:
-    told = board.post("/api/retention/deeds", {"id": "release habc"})
+    told = board.post("/api/retention/operations", {"id": "release habc"})
     assert not told["done"]
     assert "no hold" in told["text"]
 
 
 def test_marks_are_taken_back(board: Board) -> None:
     board.worked()
-    board.deed("clear")
+    board.do("clear")
     with Controller(board.shop.environ(), now=lambda: board.shop.at + 400 * 86_400) as controller:
         controller.gc("rag", placeholders=True)
     told = board.get("/api/retention")
     assert {policy["domain"]: policy["marked"] for policy in told["policies"]} == {"memory": 0, "rag": 3}
-    (deed,) = told["deeds"]
-    assert (deed["id"], deed["label"]) == ("undo rag", "Unmark the archive")
-    assert deed["sum"] == "3 results marked for deletion will be kept"
-    assert board.post("/api/retention/deeds", {"id": "undo rag"})["done"]
-    assert board.get("/api/retention")["deeds"] == []
-    assert not board.post("/api/retention/deeds", {"id": "undo rag"})["done"]
+    (operation,) = told["operations"]
+    assert (operation["id"], operation["label"]) == ("undo rag", "Unmark the archive")
+    assert operation["sum"] == "3 results marked for deletion will be kept"
+    assert board.post("/api/retention/operations", {"id": "undo rag"})["done"]
+    assert board.get("/api/retention")["operations"] == []
+    assert not board.post("/api/retention/operations", {"id": "undo rag"})["done"]
 
 
 def test_a_log_that_was_changed_is_told(board: Board) -> None:
@@ -154,7 +154,7 @@ def _overview(board: Board, **wanted: object) -> dict:
 
 
 def _do(board: Board, id: str, status: int = 200) -> dict:
-    return board.post("/api/memory/deeds", {"project": _key(board), "id": id}, status)
+    return board.post("/api/memory/operations", {"project": _key(board), "id": id}, status)
 
 
 def test_nothing_is_remembered_where_memory_was_never_on(board: Board) -> None:
@@ -202,13 +202,13 @@ def test_an_item_is_pinned_moved_forgotten_and_brought_back(board: Board, memory
         ("forget", lambda item: item.marked_at == board.shop.at),
         ("undo", lambda item: item.marked_at is None),
     ):
-        offered = {deed["id"]: deed for item in _overview(board)["items"] if item["id"] == id for deed in item["deeds"]}
+        offered = {operation["id"]: operation for item in _overview(board)["items"] if item["id"] == id for operation in item["operations"]}
         assert offered[f"{word} {id}"]["sum"]
         assert _do(board, f"{word} {id}")["done"]
         assert holds(memory.find(id)), word
 
 
-def test_a_deed_keeps_the_document_of_sessions_up_to_date(board: Board, memory: Memory) -> None:
+def test_an_operation_keeps_the_document_of_sessions_up_to_date(board: Board, memory: Memory) -> None:
     (document,) = (board.shop.home / "memory").glob("*/MEMORY.md")
     assert "The API speaks JSON." in document.read_text()
     _do(board, "forget " + _overview(board, q="json")["items"][0]["id"])
@@ -226,7 +226,7 @@ def test_what_is_not_offered_is_not_done_to_memory(board: Board, memory: Memory)
 def test_items_of_another_project_are_out_of_reach(board: Board, memory: Memory, tmp_path: Path) -> None:
     other = Memory.of(board.shop.environ(), str(tmp_path / "other"))
     theirs = other.add("a secret plan")
-    board.post("/api/memory/deeds", {"project": memory.project, "id": f"forget {theirs.id}"}, 409)
+    board.post("/api/memory/operations", {"project": memory.project, "id": f"forget {theirs.id}"}, 409)
     assert other.find(theirs.id).marked_at is None
     assert "secret plan" not in str(board.get("/api/memory", project=memory.project))
     assert {each["project"] for each in board.get("/api/memory/projects")["projects"]} == {memory.project, other.project}
@@ -249,8 +249,8 @@ def test_what_an_agent_added_is_marked_and_can_be_accepted(board: Board, memory:
     id = memory.add("Deploy on Mondays.", source=AGENT).id
     shown = {item["id"]: item for item in _overview(board)["items"]}
     assert [each for each, item in shown.items() if item["waits"]] == [id]
-    assert shown[id]["deeds"][0]["id"] == f"accept {id}"
-    assert "promote" not in str(shown[id]["deeds"]), "nothing keeps it for good before"
+    assert shown[id]["operations"][0]["id"] == f"accept {id}"
+    assert "promote" not in str(shown[id]["operations"]), "nothing keeps it for good before"
     assert "Deploy" not in _overview(board)["document"]
     assert _do(board, f"accept {id}")["done"]
     assert "Deploy on Mondays." in _overview(board)["document"]

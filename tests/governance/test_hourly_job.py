@@ -15,7 +15,7 @@ from hooks.utils.views.memory import marks
 from popkit_retention.governance import GovernanceError, retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
-from popkit_retention.memory import exchange
+from popkit_retention.memory import folder
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.governance.stocks import Rag
@@ -145,7 +145,7 @@ def test_policies_that_cannot_be_read_collect_nothing(desk: Collecting, home: Pa
 def kept(home: Path):
     home.mkdir()
     remembering = Remembering(SqliteStore(str(home / "memory.sqlite")))
-    remembering.memory = Memory(remembering.store, PROJECT, lambda: remembering.now, exchange.Folder(str(home)))
+    remembering.memory = Memory(remembering.store, PROJECT, lambda: remembering.now, folder.Folder(str(home)))
     for number in range(7):
         remembering.keep(f"m{number}", NOW - 60 * DAY, project=PROJECT if number else "other")
     yield remembering

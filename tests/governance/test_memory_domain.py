@@ -20,12 +20,12 @@ from popkit_retention.governance.domains import Content, Resource, apply_rules
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.memory import exchange, holds
-from popkit_retention.memory.exchange import Folder
+from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, DIMENSIONS, Item, id_of
 from popkit_retention.memory.stores import Batch, Store
 from popkit_retention.memory.stores.conformance import full
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.examples import examples
 from tests.memory.remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote

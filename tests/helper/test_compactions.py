@@ -174,19 +174,21 @@ def test_where_ours_makes_room_it_stands_though_its_target_is_not_reached(helper
     assert answer["rows"]
 
 
-def deeds_of(view: dict) -> list[str]:
-    return [deed["id"] for deed in view["pane"]["deeds"]]
+def operations_of(view: dict) -> list[str]:
+    return [operation["id"] for operation in view["pane"]["operations"]]
 
 
 def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_the_cache_is_cold(busy: Helper):
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
-    (question,) = [deed["sum"] for deed in view["pane"]["deeds"] if deed["id"] == "cold on"]
+    (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "cold on"]
     assert re.fullmatch(
-        r"the cache is cold: ~[\d,]+ tokens, worth about \$\d+\.\d\d, can leave before your next prompt\. Let .*\?", question
+        r"the cache is cold: a compaction without a model would remove ~[\d,]+ tokens, worth about \$\d+\.\d\d, from the least needed calls"
+        r" and results\. Let .*\?",
+        question,
     )
     busy.ask("/press", {"id": "cold off"})
-    assert "cold on" not in deeds_of(busy.ask("/view", {}))
+    assert "cold on" not in operations_of(busy.ask("/view", {}))
     assert busy.ask("/view", {}).get("compact") is None
 
 
@@ -234,7 +236,7 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         made.answered(20_000)
         view = helper.ask("/view", {})
         assert view.get("compact") is leaves
-        assert "cold on" not in deeds_of(view)
+        assert "cold on" not in operations_of(view)
         assert f"compact_when_cold: {said}" in helper.run(
             "context", "cold", "on" if said == "off" else "off", "--transcript", str(helper.transcript)
         )

@@ -73,7 +73,7 @@ def test_where_the_provider_keeps_a_cache_by_itself_keeping_it_warm_is_refused_f
 def test_the_pane_offers_nothing_that_cannot_be(guest: Guest) -> None:
     for page in ("now", "results", "saved", "settings"):
         shown = guest.ask("/view", {"page": page, "columns": 100, "rows": 40})
-        assert (shown["pane"]["page"], shown["pane"]["deeds"]) == (page, [])
+        assert (shown["pane"]["page"], shown["pane"]["operations"]) == (page, [])
         assert "compact" not in shown
 
 

@@ -1,4 +1,4 @@
-"""What a person sees and does through the helper: the answers in words, the pane's pages and deeds."""
+"""What a person sees and does through the helper: the answers in words, the pane's pages and operations."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be
     helper.has_read("app.py", lines(400))
     shown = helper.ask("/view", {"page": "results"})["pane"]
     assert "Tool call timeline" in shown["lines"][0]
-    assert (shown["choices"]["value"], shown["deeds"]) == ("", [])
+    assert (shown["choices"]["value"], shown["operations"]) == ("", [])
     chosen = shown["choices"]["options"][0]
     assert chosen["label"] == "T1 Read app.py"
     shown = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]
     assert any(line.startswith("Clear     it stays") for line in shown["lines"])
-    (pin,) = shown["deeds"]
+    (pin,) = shown["operations"]
     assert (pin["id"], pin["label"]) == ("pin T1", "Pin")
     assert "stays live until" in helper.ask("/press", {"id": pin["id"]})["text"]
-    (unpin,) = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"]
+    (unpin,) = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["operations"]
     assert (unpin["id"], unpin["label"]) == ("unpin T1", "Unpin")
     helper.ask("/press", {"id": unpin["id"]})
-    assert helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"] == [pin]
+    assert helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["operations"] == [pin]
 
 
 def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_as_restored_nowhere(helper: Helper):
@@ -87,7 +87,7 @@ def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_a
     transcript = helper.has_read("app.py", lines(400), first)
     transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
     shown = helper.ask("/view", {"page": "results", "chosen": id})["pane"]
-    show = next(deed for deed in shown["deeds"] if deed["label"] == "Show all of it")
+    show = next(operation for operation in shown["operations"] if operation["label"] == "Show all of it")
     before = helper.journal()
     told = helper.ask("/press", {"id": show["id"]})["text"].split("\n")
     assert told[1:] == numbered(lines(400)).split("\n")
@@ -103,8 +103,8 @@ def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
     Running(helper).compacts(own=True)
     assert "[PopKit cleared " in helper.transcript.read_text()
     shown = helper.ask("/view", {"page": "results", "chosen": "toolu_00"})["pane"]
-    assert [deed["label"] for deed in shown["deeds"]] == ["Put back", "Show all of it"]
-    back, show = (deed["id"] for deed in shown["deeds"])
+    assert [operation["label"] for operation in shown["operations"]] == ["Put back", "Show all of it"]
+    back, show = (operation["id"] for operation in shown["operations"])
     assert "value_400 = compute" in helper.ask("/press", {"id": show})["text"]
     assert helper.ask("/press", {"id": back})["compact"] is True
     client = Running(helper)
@@ -153,7 +153,7 @@ def test_the_cache_is_kept_warm_on_the_users_word_and_no_longer_on_another(helpe
     helper.ask("/press", {"id": "warm on"})
     shown = helper.ask("/view", {"page": "settings"})["pane"]
     assert any(line.startswith("Kept warm: on") for line in shown["lines"])
-    assert shown["deeds"][0]["id"] == "warm off"
+    assert shown["operations"][0]["id"] == "warm off"
     helper.ask("/press", {"id": "warm off"})
     assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
 
@@ -162,18 +162,18 @@ def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(hel
     settings = helper.project / ".claude" / "settings.local.json"
     shown = helper.ask("/view", {"page": "settings"})["pane"]
     assert "Off in this project" in "\n".join(shown["lines"])
-    assert [deed["id"] for deed in shown["deeds"]] == ["warm on", "native on --dry-run"]
+    assert [operation["id"] for operation in shown["operations"]] == ["warm on", "native on --dry-run"]
     told = _pressed(helper, "native on --dry-run --trigger 90000")
     assert "clear_tool_uses_20250919" in told
     assert told.endswith("Nothing has been changed yet.")
     assert not settings.exists()
-    _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
     assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
     _pressed(helper, change["id"])
     assert "90000" in settings.read_text()
-    _, off = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _, off = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
     _pressed(helper, off["id"])
-    _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
     _pressed(helper, change["id"])
     assert "90000" not in settings.read_text()
 
@@ -185,7 +185,7 @@ def _pressed(helper: Helper, id: str) -> str:
     def pane() -> dict:
         return helper.ask("/view", {"page": "settings"})["pane"]
 
-    until(lambda: len(pane()["deeds"]) > 1, "the command to end")
+    until(lambda: len(pane()["operations"]) > 1, "the command to end")
     return "\n".join(pane()["lines"])
 
 
@@ -239,14 +239,14 @@ SIZES = [(40, 40), (49, 40), (60, 40), (76, 40), (100, 40), SMALL]
 
 def _drawn(shown: dict[str, Any]) -> list[str]:
     """The rows of a page as the mod stacks them, but for its tabs."""
-    deeds = [f"[ {deed['label']} ] {deed['sum']}" for deed in shown["deeds"]]
-    return [*shown["head"], *deeds, *shown["lines"]]
+    operations = [f"[ {operation['label']} ] {operation['sum']}" for operation in shown["operations"]]
+    return [*shown["head"], *operations, *shown["lines"]]
 
 
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "", full: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
     found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-    return pane.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows, full=full)
+    return pane.page(name, found, chosen, text.width_of(columns), rows, full=full)
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ def test_no_row_is_wider_than_the_pane_and_nothing_is_cut(tmp_path: Path, column
     written.now += cold_s
     shown = _page("now", asking, columns, 40)
     drawn = _drawn(shown)
-    assert max(map(text.width, [*shown["head"], *shown["lines"]])) <= columns, "what a deed comes to is wrapped beside its button"
+    assert max(map(text.width, [*shown["head"], *shown["lines"]])) <= columns, "what an operation comes to is wrapped beside its button"
     assert not any(line.endswith(text.ELLIPSIS) for line in drawn if not line.startswith(" "))
     told = " ".join(" ".join(drawn).split())
     wide = " ".join(" ".join(_drawn(_page("now", asking, 110, 40))).split())
@@ -343,5 +343,5 @@ def test_near_the_limit_nobody_is_asked_to_wait(band_asking: Asking) -> None:
 
 def test_a_clear_of_a_tenth_of_the_window_is_said_once_it_pays(band_asking: Asking) -> None:
     band_asking.written.now += COLD_S
-    assert _band(band_asking, 90_000) == ("clear", "Clear now: ~9.7k leave for free")
+    assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~9.7k tokens leave at no cost")
     assert _band(band_asking, 200_000) == ("clear", "")

@@ -44,7 +44,7 @@ def receipts(helper: Helper) -> list[dict[str, Any]]:
 
 def test_before_anything_has_left_the_page_has_no_receipt(busy: Helper):
     shown = pane(busy)
-    assert (shown["head"], shown["deeds"]) == ([], [])
+    assert (shown["head"], shown["operations"]) == ([], [])
     assert shown["lines"][:2] == ["", "Saved"]
     assert "No clear or compaction of PopKit has taken anything out" in told(busy, "why")
     assert receipts(busy) == []
@@ -70,7 +70,7 @@ def test_pane_words_and_data_say_the_same_and_what_was_noted(busy: Helper):
     head = " ".join(shown["head"])
     assert head.startswith("Just now, because the context was nearly full: ~60k to ")
     assert head.endswith(f"{len(found['calls'])} results left the context, and all can be restored.")
-    assert [deed["id"] for deed in shown["deeds"]] == ["undo"]
+    assert [operation["id"] for operation in shown["operations"]] == ["undo"]
     at = shown["lines"].index("Its file was edited: Edit app.py")
     assert shown["lines"][at + 1] == " ~5.3k  T1 Read app.py"
     assert shown["lines"].index(" ~3.9k  T3 Read other.py") > shown["lines"].index("T" + ROOM[1:])
@@ -103,7 +103,7 @@ def test_what_was_put_back_says_so_on_the_receipt(busy: Helper):
     assert busy.ask("/press", {"id": "undo"})["compact"] is True
     client.compacts(own=True)
     assert " ".join(pane(busy)["head"]).endswith("and all were put back.")
-    assert pane(busy)["deeds"] == [], "there is nothing left to undo"
+    assert pane(busy)["operations"] == [], "there is nothing left to undo"
 
 
 def test_a_result_that_was_asked_for_says_that_and_an_earlier_receipt_stands_below(busy: Helper):

@@ -208,12 +208,12 @@ def test_words_that_are_none_are_answered_with_those_that_are(helper: Helper):
 def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_press(helper: Helper):
     shown = helper.ask("/view", {"page": "bill"})["pane"]
     assert "Claude Code has not said yet" in " ".join(shown["lines"])
-    assert shown["deeds"] == []
+    assert shown["operations"] == []
     helper.ask("/standing", {"breakdown": breakdown()})
     assert "is hidden" in helper.ask("/press", {"id": f"bill hide {LINEAR[0]} --yes"})["text"]
     shown = helper.ask("/view", {"page": "bill", "columns": 76})["pane"]
     assert any("MCP server linear (2 tools)" in line for line in shown["lines"])
-    (back,) = shown["deeds"]
+    (back,) = shown["operations"]
     assert back["id"] == f"bill show {LINEAR[0]}"
     assert "is back" in helper.ask("/press", {"id": back["id"]})["text"]
     assert helper.ask("/hidden")["names"] == []

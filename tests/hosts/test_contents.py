@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.hosts.claude_code import sent
+from hooks.utils.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
 from hooks.utils.policy.estimate import IMAGE_TOKENS
-from hooks.utils.policy.lost_cache import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
 from popkit_retention.bill.digests import digest_of
 from tests.bill.conversations import Conversation
 from tests.hosts import rollouts, test_opencode

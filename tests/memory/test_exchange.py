@@ -9,7 +9,7 @@ import pytest
 
 from popkit_retention.memory.items import HOT, SUMMARY, BadItem
 from popkit_retention.memory.stores import DuplicateId
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 from .remembering import NOW, Remembering
 

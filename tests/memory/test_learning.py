@@ -32,7 +32,7 @@ from popkit_retention.memory.items import (
 )
 from popkit_retention.memory.learning import followed_ids
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from tests.examples import examples
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote

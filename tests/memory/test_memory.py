@@ -12,7 +12,7 @@ import pytest
 import popkit_retention.memory as package
 from hooks.utils.io import files
 from popkit_retention.memory import InMemoryStore, Lesson, Memory, Observed
-from popkit_retention.memory.exchange import Folder
+from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
 from popkit_retention.memory.memory import Busy, NotThere
 from popkit_retention.memory.stores import DuplicateId, Store

@@ -12,7 +12,7 @@ from popkit_retention.memory.embeddings import HashedEmbedder, context, embed_it
 from popkit_retention.memory.items import EMBEDDING, Item
 from popkit_retention.memory.search import rank, search, similarities
 from popkit_retention.memory.stores import Candidates
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from popkit_retention.memory.terms import terms_of
 

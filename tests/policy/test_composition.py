@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.policy.composition import CALLED, OTHER, SAID, SUMMARY, THOUGHT, Composition
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.lost_cache import CALLED, OTHER, SAID, SUMMARY, THOUGHT, Composition
 
 READ, BASH = "result Read", "result Bash"
 STANDING = 10_000

@@ -32,7 +32,7 @@ def context(ratio: float = 0.4, left_s: int = 270, window: int = 200_000) -> dic
 NOTHING, WAITS = Planned(0, pays=False), Planned(9_000, pays=False)
 COLD = Planned(15_000, warm=False)
 CASES = {
-    "with a cold cache it leaves for free": (COLD, COLD, context(left_s=0), "clear", None),
+    "with a cold cache it leaves at no cost": (COLD, COLD, context(left_s=0), "clear", None),
     "a warm cache in which it pays is no hindrance": (Planned(15_000, pays_after=2), COLD, context(), "clear", None),
     "while it does not pay, it waits for the cold": (WAITS, COLD, context(), "wait", 270),
     "what leaves nothing is nothing to do": (NOTHING, NOTHING, context(), "nothing", None),

@@ -171,16 +171,18 @@ def test_the_card_is_written_where_it_was_asked_for_and_again_over_itself(name: 
 
 def test_a_file_that_is_no_card_is_never_replaced(session: Written, tmp_path: Path):
     (tmp_path / "notes.md").write_text("mine")
-    assert "is not a card" in stats_answer(session, tmp_path, tmp_path / "notes.md").error
+    with pytest.raises(flag_parser.UsageError, match="is not a card"):
+        stats_answer(session, tmp_path, tmp_path / "notes.md")
     assert (tmp_path / "notes.md").read_text() == "mine"
 
 
 def test_a_folder_that_is_not_there_is_named(session: Written, tmp_path: Path):
-    error = stats_answer(session, tmp_path, tmp_path / "none" / "card.svg").error
-    assert error.startswith(f"there is no folder {tmp_path / 'none'}")
-    assert ".tmp" not in error
+    with pytest.raises(flag_parser.UsageError) as error:
+        stats_answer(session, tmp_path, tmp_path / "none" / "card.svg")
+    assert str(error.value) == f"there is no folder {tmp_path / 'none'}"
 
 
 def test_another_kind_of_file_is_refused(session: Written, tmp_path: Path):
-    assert "--card writes .svg or .md" in stats_answer(session, tmp_path, tmp_path / "card.png").error
+    with pytest.raises(flag_parser.UsageError, match=r"--card writes \.svg or \.md"):
+        stats_answer(session, tmp_path, tmp_path / "card.png")
     assert not (tmp_path / "card.png").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from ..hosts.claude_code import TOOLS
 from ..hosts.claude_code.calls import call_of, commits, committed, run_as_ours, text
-from ..io import files
 from ..io.system import now as time_of_day
 from ..policy.tools import SHELL
 from ..state import live
@@ -15,9 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.ruleset import Ruleset
     from ..policy.tools import Call
-    from ..state import store
 
 
 # The only inputs of a shell that may be set: they change neither the command nor where it runs.
@@ -37,20 +34,7 @@ def track(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     has_committed = commits(call)
     if has_committed:
         call.committed = committed(call, payload, call.at)
-    paths = site.paths(agent_id)
-
-    def observe(stored: store.Stored, rules: Ruleset) -> bool:
-        if call.id in stored.state.live:
-            return False  # the hook is registered twice
-        live.observe_call(paths, stored, call, rules, has_committed)
-        return True
-
-    try:
-        live.change(site, paths, "" if agent_id else text(payload, "transcript_path"), observe)
-    except files.LockTimeout:
-        from ..state import journal, pending
-
-        pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if has_committed else [])
+    live.add_call(site, site.paths(agent_id), "" if agent_id else text(payload, "transcript_path"), call, has_committed)
     return answer
 
 

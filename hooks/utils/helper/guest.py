@@ -12,7 +12,7 @@ from ..hosts.opencode import host, row_of
 from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import journal, live, memory, pending, reconciling, services, store, sweeping
+from ..state import live, memory, pending, reconciling, services, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,22 +122,11 @@ class Guest:
         site = self.site()
         if not site.enabled:
             return
-        paths, has_committed = site.paths(agent_id), commits(call)
+        has_committed = commits(call)
         if has_committed:
             output = request.get("output")
             call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
-
-        def observe(stored: store.Stored, rules: Ruleset) -> bool:
-            if call.id in stored.state.live:
-                return False
-            live.observe_call(paths, stored, call, rules, has_committed)
-            return True
-
-        try:
-            live.change(site, paths, "" if agent_id else self.door.transcript_path, observe)
-        except files.LockTimeout:
-            entries = [journal.committed(call.id, call.committed, call.at)] if has_committed else []
-            pending.note(paths, call, entries=entries)
+        live.add_call(site, site.paths(agent_id), "" if agent_id else self.door.transcript_path, call, has_committed)
 
     def _prompted(self, agent_id: str) -> None:
         site = self.site()

@@ -36,7 +36,6 @@ _CLEARED = "archived first; undo brings it back"  # the verdict above it says wh
 _NOT_NATIVE = "PopKit: clearing by the provider is switched on in Claude Code's settings, and does nothing here."
 _NARROWEST = 20
 _MOST_TOKENS = 10**9
-_FOLD = "    "  # before what of a line of the pane has no room
 _WORTH_TELLING = 10_000  # tokens that were kept out
 _MOST_KINDS = 5  # rows of what the conversations on a bill were made of
 _SHOWN_LINES = 400  # of a content, in the pane
@@ -86,7 +85,7 @@ class Pane:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
         (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none. There is no line for the
         prompt's foot: the client draws text there as a warning."""
-        width = text.width_of(request.columns, text.NARROWEST_PANE)
+        width = text.width_of(request.columns)
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = switches.compacts_cold(site, view)
@@ -96,24 +95,23 @@ class Pane:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
             receipts = reclaiming.receipts_of(site, current)
             shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
-            room = request.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
+            room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
             shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved
         if shown["page"] == BILL:
             data = self.native.data("bill", now)
             lines = text.wrap(str(data["error"])) if "error" in data else bill.lines_of(data, now, details=True, most=_MOST_KINDS)
             shown["lines"] = text.laid_out([*self._limits(site, current, now), *lines], width)
-            shown["deeds"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
+            shown["operations"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
             lines, settings = self._settings(site, now)
-            shown["lines"], shown["deeds"] = text.laid_out(lines, width), offers.to_json(settings)
+            shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         worth = is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
-        shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
         band = {"text": phrases.notice(current)} if worth else None
         offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
         context = current["context"]
         left = context["cache_seconds_left"] if context else 0
         return {
-            "band": band and {**band, "deeds": offered},
+            "band": band and {**band, "operations": offered},
             "line": phrases.sum_line(current),
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
@@ -205,10 +203,10 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
 
 
 def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "") -> dict[str, Any]:
-    """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and `deeds`, the
-    offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about compacting when the
-    cache is cold, "" for none; `full`: how full the plan's limits are, "" where that is unknown. A report has neither savings, bill nor
-    settings: their pages have no lines here. Pure."""
+    """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and
+    `operations`, the offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about
+    compacting when the cache is cold, "" for none; `full`: how full the plan's limits are, "" where that is unknown. A report has neither
+    savings, bill nor settings: their pages have no lines here. Pure."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Offer] = offers.of_context(report)
@@ -229,7 +227,7 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
         "head": head,
         "lines": lines[1:] if lines and not lines[0] else lines,
         "choices": choices,
-        "deeds": offers.to_json(offered),
+        "operations": offers.to_json(offered),
     }
 
 

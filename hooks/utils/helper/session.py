@@ -13,6 +13,7 @@ import time
 
 from ..hosts import OPENCODE
 from ..io import storage
+from ..io.codec import texts
 from ..io.system import now
 from ..state import client_reports, services
 from ..state.live import Site
@@ -134,7 +135,7 @@ class Session:
             self.pane.note_usage(self._site(), request.get("usage"), now(self.environ), fresh=True)
             agent_id = _text(request, "agent_id")
             self.guest.messages(request, agent_id)
-            if _texts(request, "removed"):
+            if texts(request.get("removed")):
                 with self._settled():
                     ids = self.guest.standing(agent_id)
                 with self.lock:
@@ -155,7 +156,7 @@ class Session:
         with self.lock:
             self.door.turn()
             if "ids" in request:
-                self.door.keep(_text(request, "agent_id"), _texts(request, "ids"))
+                self.door.keep(_text(request, "agent_id"), texts(request.get("ids")))
         return {}
 
     def compact(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -172,9 +173,9 @@ class Session:
             if request.get("cancel") is True:
                 return {"heard": True, "cancelled": self.compactions.cancel()}
             if "only" in request:
-                self.compactions.clear(_texts(request, "only"))
+                self.compactions.clear(texts(request.get("only")))
             else:
-                self.compactions.put_back(_texts(request, "back"))
+                self.compactions.put_back(texts(request.get("back")))
             self.compactions.begin()
         sys.stdout.write(_CALL + "\n")
         sys.stdout.flush()
@@ -206,7 +207,7 @@ class Session:
 
     def late(self, request: dict[str, Any]) -> dict[str, Any]:
         with self.lock:
-            self.door.late(_text(request, "agent_id"), _texts(request, "ids"))
+            self.door.late(_text(request, "agent_id"), texts(request.get("ids")))
         return {}
 
     def view(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -275,11 +276,6 @@ METHODS = {
 def _text(request: dict[str, Any], name: str) -> str:
     value = request.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _texts(request: dict[str, Any], name: str) -> list[str]:
-    value = request.get(name)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _project(cwd: str) -> str:

@@ -101,6 +101,11 @@ def number(value: object, below: float) -> float | None:
     return value if isinstance(value, (int, float)) and type(value) is not bool and 0 <= value < below else None
 
 
+def texts(value: object) -> list[str]:
+    """Return the texts in a list of a document, without anything else in it; [] for any other value."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
 def _in_our_words(error: ValueError) -> ValueError:
     """Return JSON's own error as it is (it is of a class of its own), and Python's limit on the digits of a whole number in our words."""
     return ValueError(_TOO_LONG) if type(error) is ValueError else error

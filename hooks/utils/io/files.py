@@ -287,6 +287,14 @@ def names(folder: str) -> list[str]:
         return []
 
 
+def size_of(path: str) -> int:
+    """Return the bytes of the file at a path, or of the one that a link there leads to; 0 where there is none."""
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
+
+
 def is_folder(path: str) -> bool:
     """Return whether there is a folder at a path, or a link to one."""
     try:

@@ -38,9 +38,9 @@ def answer(
     without it the transcript is changed. `width`: columns of a line; `command`: how the reader calls us."""
     try:
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
+        reply = respond(parsed, site, transcript_path, now, command, in_place)
     except flag_parser.UsageError as error:
-        return "\n".join(text.laid_out(_mistake(str(error), command).lines, width))
-    reply = respond(parsed, site, transcript_path, now, command, in_place)
+        return "\n".join(text.laid_out([*_mistake(str(error)).lines, "", f"{command} help lists all words and flags."], width))
     if "json" in parsed.flags and not reply.error:
         return "\n" + text.as_json(reply.data)
     return "\n".join(text.laid_out(reply.lines, width))
@@ -59,26 +59,20 @@ def split(words: str) -> list[str]:
 def respond(
     parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None
 ) -> Answer:
-    """Return the answer to parsed words; `command` is how the reader calls us; `in_place`: see `answer`."""
+    """Return the answer to parsed words; UsageError where they contradict each other. `command`: how the reader calls us; `in_place`: see
+    `answer`."""
     try:
         return _ANSWERS[parsed.word](Request(parsed, site, transcript_path, now, command, in_place))
-    except (
-        flag_parser.UsageError,
-        NotFound,
-        Unknown,
-        access.Refused,
-        restoring.NotFound,
-        rewrite.RewriteFailed,
-    ) as error:
-        return _mistake(str(error), command)
+    except (NotFound, Unknown, access.Refused, restoring.NotFound, rewrite.RewriteFailed) as error:
+        return _mistake(str(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _mistake(where + (error.strerror or str(error)), command)
+        return _mistake(where + (error.strerror or str(error)))
 
 
-def _mistake(message: str, command: str) -> Answer:
+def _mistake(message: str) -> Answer:
     message = text.clean(message)
-    return Answer(["", *text.wrap("PopKit: " + message), "", f"{command} help lists all words and flags."], {"error": message}, message)
+    return Answer(["", *text.wrap("PopKit: " + message)], {"error": message}, message)
 
 
 # --- one function a word -------------------------------------------------------------------------------------------------------

@@ -185,6 +185,24 @@ def is_small(transcript_path: str) -> bool:
         return False
 
 
+def add_call(site: Site, paths: store.ContextFiles, transcript_path: str, call: Call, commits: bool) -> None:
+    """Observe a completed call in its context and save it; a call that is there already changes nothing, because a hook may be registered
+    twice. What another process's lock keeps out waits beside the state."""
+
+    def observe(stored: store.Stored, rules: Ruleset) -> bool:
+        if call.id in stored.state.live:
+            return False
+        observe_call(paths, stored, call, rules, commits)
+        return True
+
+    try:
+        change(site, paths, transcript_path, observe)
+    except files.LockTimeout:
+        from . import journal, pending
+
+        pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if commits else [])
+
+
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
     """Observe a completed call: first what it changed on disk, then itself; journal what the transcript will not tell."""
     if call.operation in EDITS and call.path and not call.outcome.error:

@@ -8,7 +8,7 @@ folder says about itself does not count.
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, loads
+from ..io.codec import dumps, loads, texts
 from ..io.repository import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
@@ -137,21 +137,21 @@ class Project:
     def decide(self, joins: bool) -> None:
         """Write down whether the user lets this checkout use the project's memory or keeps it apart."""
         settings, mine = self.settings(), self.repository.claimed_by
-        checkouts = {name: [root for root in _texts(settings, name) if not are_one(mine, root)] for name in (JOINED, APART)}
+        checkouts = {name: [root for root in texts(settings.get(name)) if not are_one(mine, root)] for name in (JOINED, APART)}
         checkouts[JOINED if joins else APART].append(mine)
         self._write_settings({**settings, **checkouts})
 
     def note_checkout(self) -> None:
         """Note that sessions of this checkout have taught the project, so that it is known when the checkout is gone."""
         settings, root = self.settings(), self.repository.root
-        known = _texts(settings, CHECKOUTS)
+        known = texts(settings.get(CHECKOUTS))
         if settings and root not in (*known, _owner_of(settings)):
             self._write_settings({**settings, CHECKOUTS: [*known, root][-_MOST_CHECKOUTS:]})
 
     def asks(self) -> str:
         """Return what to ask the user about this checkout, once; "" where there is nothing to ask."""
         settings, mine = self.settings(), self.repository.claimed_by
-        noted = _texts(settings, ASKED)
+        noted = texts(settings.get(ASKED))
         if settings.get("on") is not True or _may_use(settings, self.repository) or mine in noted:
             return ""
         self._write_settings({**settings, ASKED: [*noted, mine][-_MOST_ASKED:]})
@@ -263,7 +263,7 @@ def _remembered(popkit_home: str, checkout: Repository) -> Repository:
         except OSError:
             continue
         owner = _owner_of(settings)
-        for root in filter(None, [owner, *_texts(settings, CHECKOUTS)]):
+        for root in filter(None, [owner, *texts(settings.get(CHECKOUTS))]):
             if (checkout.root + "/").startswith(root.rstrip("/") + "/"):
                 return Repository(key, root, str(settings.get("name") or checkout.name), owner)
     return checkout
@@ -305,12 +305,7 @@ def _may_use(settings: Mapping[str, Any], repository: Repository) -> bool:
 
 
 def _is_among(settings: Mapping[str, Any], name: str, repository: Repository) -> bool:
-    return any(are_one(repository.claimed_by, root) for root in _texts(settings, name))
-
-
-def _texts(settings: Mapping[str, Any], name: str) -> list[str]:
-    value = settings.get(name)
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return any(are_one(repository.claimed_by, root) for root in texts(settings.get(name)))
 
 
 def _printable(text: str) -> str:

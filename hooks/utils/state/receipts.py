@@ -8,7 +8,7 @@ put back}. Of what older versions wrote, only ids and reasons are known.
 
 from __future__ import annotations
 
-from ..io.codec import whole
+from ..io.codec import texts, whole
 from ..policy.messages import Use, result_tokens
 from ..policy.tools import Tool
 from .journal import time_of
@@ -119,7 +119,7 @@ def _clear(entry: dict[str, Any], receipts: list[dict[str, Any]], rows: dict[flo
         reasons = entry.get("reasons")
         known = reasons if isinstance(reasons, dict) else {}
         unknown = {"number": None, "label": "", "tokens": None}
-        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in _texts(entry, "ids")]
+        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in texts(entry.get("ids"))]
 
 
 def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -140,16 +140,11 @@ def _part(kind: object, handle: object, why: object) -> dict[str, Any]:
 
 def _put_back(entry: dict[str, Any], by_handle: bool, receipts: list[dict[str, Any]]) -> None:
     """Mark the parts that came back, of everything that had left until then."""
-    names = set(_texts(entry, "handles") if by_handle else [*_texts(entry, "ids"), _text(entry.get("id"))])
+    names = set(texts(entry.get("handles")) if by_handle else [*texts(entry.get("ids")), _text(entry.get("id"))])
     for receipt in receipts:
         for row in receipt["calls"]:
             for part in row["left"]:
                 part["back"] |= part["handle"] in names if by_handle else part["kind"] == RESULT and row["id"] in names
-
-
-def _texts(entry: dict[str, Any], name: str) -> list[str]:
-    values = entry.get(name)
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
 def _text(value: object) -> str:

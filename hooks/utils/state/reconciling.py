@@ -186,16 +186,17 @@ def editing_of(environ: Mapping[str, str]) -> Editing | None:
         [edit] = [edit for edit in body["context_management"]["edits"] if edit["type"] == CLEAR]
     except (ValueError, LookupError, TypeError):
         return None
-    trigger, keep, least = edit.get("trigger"), _value(edit.get("keep"), _KEEP), _value(edit.get("clear_at_least"), 0)
+    trigger, keep, least = edit.get("trigger"), _value_of(edit.get("keep"), _KEEP), _value_of(edit.get("clear_at_least"), 0)
     counts_tokens = not isinstance(trigger, dict) or trigger.get("type") == "input_tokens"
     excluded = edit.get("exclude_tools")
     names = tuple(name for name in excluded if isinstance(name, str)) if isinstance(excluded, list) else ()
     from ..policy.conversation import Editing
 
-    return Editing(_value(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
+    return Editing(_value_of(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
 
 
-def _value(setting: object, otherwise: int) -> int:
+def _value_of(setting: object, otherwise: int) -> int:
+    """Return the number that a setting of context editing has; `otherwise` where it has none."""
     value = setting.get("value") if isinstance(setting, dict) else None
     return value if type(value) is int and value >= 0 else otherwise
 

@@ -193,7 +193,10 @@ def cold_question(current: CompactsCold) -> str:
     """Return the question of the pane, in a line; "" where there is nothing to ask."""
     if current["setting"] != cold.ASK or not current["tokens"]:
         return ""
-    return f"the cache is cold: {cold_sum(current)} can leave before your next prompt. Let that happen by itself whenever it pays?"
+    return (
+        f"the cache is cold: a compaction without a model would remove {cold_sum(current)} from the least needed calls and results. Let"
+        " that happen by itself whenever it pays?"
+    )
 
 
 # --- why a cache was lost -------------------------------------------------------------------------------------------------------

@@ -169,7 +169,8 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
         lines = text.pair("Now", f"{text.long_tokens(clear['tokens'])}{share} would leave, from {many}, placeholders subtracted")
     planned = text.long_tokens(clear["planned_tokens"])
     if text.long_tokens(clear["tokens"]) != planned:
-        lines += text.pair("Planned", f"{planned}, because what stays was counted at its longest")
+        shorter = ". The placeholders turned out shorter" if clear["tokens"] > clear["planned_tokens"] else ""
+        lines += text.pair("Planned", planned + shorter)
     if clear["thinking"]:
         again = text.long_tokens(sum["thinking_cost"])
         lines += text.pair(
@@ -208,7 +209,7 @@ def _cold_lines(clear: Clear) -> list[text.Line]:
     if clear["cleared"] or clear["pays"] or not have["items"] or not wait_s:
         return []
     many = f"{text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}"
-    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " for free"
+    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " at no cost"
     return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 

@@ -61,6 +61,7 @@ def _bars(report: Report, shown: list[ResultRow], columns: int, folds: bool) -> 
     first, now = shown[0]["number"], max(report["calls"], shown[-1]["number"])
     numbers = len(str(now)) + 1
     ended = _ended_by(report["results"])
+    folds = folds or columns < text.WIDTH
     lines = [" " * (numbers + 2 + (0 if folds and columns < _ROOMY else _LABEL + 1)) + _axis(first, now)]
     for row in shown:
         number, bar = f"{phrases.number(row):<{numbers}}  ", _bar(row, first, now) + " "
@@ -84,7 +85,7 @@ def _line(row: ResultRow, number: str, bar: str, ended: list[int], columns: int)
 def _folded(row: ResultRow, number: str, bar: str, ended: list[int], columns: int) -> list[str]:
     """Return the same with the whole note: beside the bar, and below it where there is no room."""
     if columns < _ROOMY:
-        above, head = [number + phrases.label(row, columns - len(number))], " " * len(number) + bar
+        above, head = [(number + phrases.label(row, columns - len(number))).rstrip()], " " * len(number) + bar
     else:
         above, head = [], f"{number}{text.pad(phrases.label(row, _LABEL), _LABEL)} {bar}"
     return [*above, *text.laid_out(text.pair(head, _whole_note(row, ended), text.width(head)), columns)]
@@ -183,8 +184,8 @@ def stats_lines(
     return lines + (_contexts(contexts) if contexts else [])
 
 
-def _figure_rows(scopes: list[LedgerFigures], details: bool) -> list[str]:
-    rows = [
+def _figure_rows(scopes: list[LedgerFigures], details: bool) -> list[text.Line]:
+    rows: list[text.Line] = [
         _row("Kept out, tokens", [amounts.kept_out(each) if each else "0" for each in scopes]),
         _row("Cleared, tokens", [amounts.tokens(each.get("cleared_tokens", 0)) for each in scopes]),
     ]
@@ -215,13 +216,21 @@ def _net_of_memory(figures: LedgerFigures) -> str:
     return amounts.usd(None if saved is None or cost is None else saved - cost, True)
 
 
-def _row(name: str, cells: list[str]) -> str:
-    return (f"{name:<{_NAME_COLUMNS}}" + "".join(f"{text.cut(cell, _COLUMN - 1):>{_COLUMN}}" for cell in cells)).rstrip()
+def _row(name: str, cells: list[str]) -> text.Line:
+    """Return a name and its cells beside each other, or below it where there is no room."""
+
+    def lines(columns: int) -> list[str]:
+        has_room = columns >= _NAME_COLUMNS + _COLUMN * len(cells)
+        each = _COLUMN if has_room else columns // len(cells)
+        row = "".join(f"{text.cut(cell, each - 1):>{each}}" for cell in cells).rstrip()
+        return [f"{name:<{_NAME_COLUMNS}}{row}".rstrip()] if has_room else [*filter(None, [name]), row]
+
+    return lines
 
 
-def _tier_rows(scopes: list[tuple[dict[str, int], dict[str, int]]]) -> list[str]:
+def _tier_rows(scopes: list[tuple[dict[str, int], dict[str, int]]]) -> list[text.Line]:
     """Return a row for each tier, of its results and their tokens in each scope."""
-    rows = []
+    rows: list[text.Line] = []
     for tier in TIERS:
         counts = [(items.get(tier, 0), tokens.get(tier, 0)) for items, tokens in scopes]
         if any(count for count, _ in counts):
@@ -229,7 +238,7 @@ def _tier_rows(scopes: list[tuple[dict[str, int], dict[str, int]]]) -> list[str]
     return rows
 
 
-def _false_rows(scopes: Iterable[EfficiencyMetrics]) -> list[str]:
+def _false_rows(scopes: Iterable[EfficiencyMetrics]) -> list[text.Line]:
     """Return the same of false expirations: they show whose lifetime is too short."""
     counts = {tier: [each.false_expirations_by_tier.get(tier, 0) for each in scopes] for tier in TIERS}
     return [_row("  " + tier, [f"{count:,}" for count in row]) for tier, row in counts.items() if any(row)]

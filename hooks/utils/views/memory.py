@@ -6,6 +6,7 @@ from __future__ import annotations
 from .. import text
 from ..io.system import day_of
 from ..state import services
+from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def marks(part: str, row: services.Marked, now: float, memory_command: str) -> l
         command = f"{memory_command} undo {' '.join(row['ids'])}"
     elif part == services.FORGOTTEN:
         keep, command = "To see which, so that you can undo it:", f"{memory_command} list --marked"
-    return [*text.wrap(f"{words} {keep}"), "  " + command]
+    return [*text.wrap(f"{words} {keep}"), *phrases.command_lines(command)]
 
 
 def _is_typed_as_it_is(id: str) -> bool:

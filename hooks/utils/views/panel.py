@@ -164,7 +164,7 @@ def reclaimable(report: Report) -> list[text.Line]:
     """Return what a clear would take, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
-        return ["Reclaimable: nothing"]
+        return ["Reclaimable by a clear: nothing"]
     later = _clearable(cold, True, report, " once the cache is cold")
     if now == cold:
         words = _clearable(now, False, report, "")
@@ -231,7 +231,7 @@ def notes(report: Report) -> list[text.Line]:
     return ["", *[line for note in parts for line in text.wrap(note)]]
 
 
-def _commands(command: str, details: bool, report: Report) -> list[str]:
+def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
     """Return the commands that can be used now."""
     kind = report["verdict"]["kind"]
     offered = {
@@ -245,7 +245,8 @@ def _commands(command: str, details: bool, report: Report) -> list[str]:
         offered.append(("View timeline", f"{command} timeline") if details else ("View details", f"{command} retention --details"))
         offered.append(("Adjust tiers", f"{command} retention --profile NAME"))
     offered.append(("Help", f"{command} help"))
-    return [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]
+    lines = [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]
+    return list(lines) if command.startswith("/") else [text.whole(*lines)]
 
 
 def profile_chosen(target: str | None, now_holds: str) -> str:

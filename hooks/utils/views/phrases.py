@@ -157,12 +157,13 @@ def quoted(target: str) -> str:
 
 def command_lines(command: str) -> list[text.Line]:
     """Return a command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break it worse."""
-    return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
+    return text.wrap("  " + command, indent="  ") if command.startswith("/") else [text.whole("  " + command)]
 
 
 def resume(session_id: str) -> text.Line:
     """Return the line that a person types so that the client loads the transcript again."""
-    return text.fitted("  /resume " + text.clean(session_id))
+    (line,) = text.wrap("  /resume " + text.clean(session_id), indent="  ")
+    return line
 
 
 def title(row: ResultRow, columns: int) -> str:
@@ -270,8 +271,12 @@ def notice(report: Report) -> str:
     return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
 
 
-def _clear_now(advice: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(advice['tokens'])} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
+def _clear_now(advice: Verdict, report: Report) -> str:
+    context = report["context"]
+    is_cold = context is not None and not context["cache_seconds_left"]
+    why = "the cache is cold, so " if is_cold and not advice["pays_after"] else ""
+    tokens = text.short_tokens(advice["tokens"])
+    return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
 
 
 def _wait(advice: Verdict, _report: Report) -> str:
@@ -321,7 +326,7 @@ _VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resum
 
 
 def _price(advice: Verdict) -> str:
-    return f", pays after {text.counted(advice['pays_after'], 'request')}" if advice["pays_after"] else " for free"
+    return f", pays after {text.counted(advice['pays_after'], 'request')}" if advice["pays_after"] else " at no cost"
 
 
 def _thinking(advice: Verdict) -> str:

@@ -255,7 +255,7 @@ def printed_lines(printed: list[tuple[Record, str | None]]) -> list[text.Line]:
         if content is None:
             lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}")
         else:
-            lines += content.split("\n")
+            lines.append(text.whole(*content.split("\n")))
     return lines
 
 

@@ -56,7 +56,7 @@ def result_line(row: ResultRow, note: str = "") -> text.Line:
 
 def _result_line(row: ResultRow, note: str, columns: int) -> str:
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
-    label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
+    label = max(min(_LABEL, columns - text.width(head)), (columns - text.width(head)) // 2 + 1)
     room = columns - text.width(head) - label - 1
     note = note or (phrases.ends_until(row) if row["state"] == "live" else phrases.how_ended(row, room))
     return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()

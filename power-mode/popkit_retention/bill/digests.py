@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
         pauses: list[int]
         lost: list[int]
-        # What the conversations were made of: kind (policy/lost_cache.py) -> tokens by the columns of `sums.columns_of`, to which they add
+        # What the conversations were made of: kind (policy/composition.py) -> tokens by the columns of `sums.columns_of`, to which they add
         # up.
         kinds: dict[str, list[int]]
 

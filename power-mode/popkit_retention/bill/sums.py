@@ -8,16 +8,18 @@ from __future__ import annotations
 from itertools import accumulate
 
 from hooks.utils.policy import lost_cache
-from hooks.utils.policy.lost_cache import OTHER, PAUSE, RESULT
+from hooks.utils.policy.composition import OTHER, RESULT
+from hooks.utils.policy.lost_cache import PAUSE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
+    from hooks.utils.policy.composition import Shares
     from hooks.utils.policy.conversation import Usage
     from hooks.utils.policy.economics import Models
-    from hooks.utils.policy.lost_cache import Sent, Shares
+    from hooks.utils.policy.lost_cache import Sent
 
     from .digests import Digest, Priced, Used
 
@@ -105,7 +107,7 @@ def kind_rows(
     tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
 ) -> list[Row]:
     """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
-    `usd` and `calls` are given. `kind`: one of policy/lost_cache.py, UNTOLD, `result` of the tool of this `name`, or `server` for the
+    `usd` and `calls` are given. `kind`: one of policy/composition.py, UNTOLD, `result` of the tool of this `name`, or `server` for the
     tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything but
     results."""
     rows: list[Row] = []

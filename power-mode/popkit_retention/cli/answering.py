@@ -60,7 +60,8 @@ def run(
         raise
     except expected as error:
         typed = getattr(error, "command", "")
-        after = ["", "  " + typed] if typed else []  # on a line of its own, so that it can be copied
+        after: list[Line]
+        after = ["", text.whole("  " + typed)] if typed else []  # on a line of its own, so that it can be copied
         if isinstance(error, UsageError):
             more = "help lists all words and flags." if "help" in table.by_name else "--help lists all flags."
             after = [f"{called or table.name} {more}"]
@@ -89,7 +90,7 @@ def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
     return answer.code
 
 
-def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], after: list[str]) -> int:
+def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], after: list[Line]) -> int:
     """Print the error of a command, and the lines `after` it; return the exit code."""
     if as_json:
         print(text.as_json({"error": text.clean(message)}))

@@ -14,7 +14,7 @@ import sys
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
-from hooks.utils.io.codec import dumps, loads
+from hooks.utils.io.codec import loads
 from hooks.utils.io.storage import LOGS, Storage
 
 from . import answering, settings_file
@@ -48,6 +48,7 @@ class Settings:
     def __init__(self, scope: str, environ: Mapping[str, str]):
         self.environ = environ
         self.home = home.popkit_home(environ)
+        self.previous = settings_file.Previous(PREVIOUS, environ)
         project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         folder = home.claude_folder(environ) if scope == "user" else os.path.join(os.path.abspath(project), ".claude")
         self.path = os.path.realpath(os.path.join(folder, "settings.json"))
@@ -94,8 +95,10 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     if not settings.is_agreed(after, yes):
         return 1
     _write_script(settings.home)
-    if ours is None:
-        _put_aside(settings, settings.current)
+    if settings.current is None:
+        settings.previous.forget(settings.path)
+    elif ours is None:
+        settings.previous.keep(settings.path, settings.current)
     settings.write(after)
     print(f"Installed in {settings.path}. It shows with the next answer in every running session.")
     return 0
@@ -107,34 +110,15 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
     if settings.ours() is None:
         print(f"The status line is not in {settings.path}, so nothing was changed.")
         return 0
-    aside = _aside(settings.home).get(settings.path)
+    previous = settings.previous.of(settings.path)
     text = settings.text or ""  # it has our status line
-    after = settings_file.with_value(text, KEY, aside) if isinstance(aside, str) else settings_file.without(text, KEY)
+    after = settings_file.with_value(text, KEY, previous) if isinstance(previous, str) else settings_file.without(text, KEY)
     if not settings.is_agreed(after, yes):
         return 1
     settings.write(after)
-    _put_aside(settings, None)
-    print(f"Uninstalled from {settings.path}." + (" The previous status line is back." if aside else ""))
+    settings.previous.forget(settings.path)
+    print(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""))
     return 0
-
-
-def _aside(popkit_home: str) -> dict:
-    """Return path of a settings.json -> the text of the status line that it had before."""
-    try:
-        value = loads(files.read_text(os.path.join(popkit_home, PREVIOUS)) or "{}")
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _put_aside(settings: Settings, text: str | None) -> None:
-    known = _aside(settings.home)
-    changed = {path: previous for path, previous in known.items() if path != settings.path}
-    if text is not None:
-        changed[settings.path] = text
-    if changed != known:
-        files.make_private_folder(settings.home)
-        files.replace_text(os.path.join(settings.home, PREVIOUS), dumps(changed))
 
 
 def _write_script(popkit_home: str) -> None:

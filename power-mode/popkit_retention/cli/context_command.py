@@ -17,7 +17,7 @@ from hooks.utils.state import live
 from hooks.utils.text import clean, laid_out
 
 from . import answering
-from .answering import Answer
+from .answering import Answer, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do one operation on a session; UsageError for anything that does not exist."""
+    """Do one operation on a session; Refused for anything that does not exist."""
     from hooks.utils.operations import context as answers
     from hooks.utils.operations.request import in_place_of
 
@@ -52,14 +52,14 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         path = _transcript(parsed.flags, environ)
         began = sessions.check(path)
     except sessions.NoSession as error:
-        raise UsageError(str(error)) from None
+        raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
     site = live.Site(environ, sessions.session_id_of(path), began)
     in_place = in_place_of(site.home, site.session_id)
     site.in_place = in_place is not None
     response = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if response.error:
-        raise UsageError(response.error)
+        raise Refused(response.error)
     return Answer(response.lines, response.data)
 
 
@@ -114,7 +114,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
             printed = restoring.printed(db, records)
             trouble = restoring.book_printed(site, db, records, time_of_day(environ))
     except (access.Refused, restoring.NotFound) as error:
-        raise UsageError(str(error)) from None
+        raise Refused(str(error)) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
     content = "\n".join(laid_out(receipt.printed_lines(printed), answering.width(sys.stdout))) + "\n"

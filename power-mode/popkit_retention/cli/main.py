@@ -10,6 +10,7 @@ from hooks.utils import text
 from hooks.utils.io import home
 
 from . import answering
+from .answering import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ COMMANDS = {
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
-    "dashboard": "integrations.dashboard",
+    "dashboard": "server_commands.dashboard",
     "setup": "setup_command.run",
     "statusline": "statusline_command.run",
-    "mcp": "integrations.mcp",
-    "serve": "integrations.serve",
-    "completion": "integrations.completion",
+    "mcp": "server_commands.mcp",
+    "serve": "server_commands.serve",
+    "completion": "completion_command.completion",
     "uninstall": "uninstall_command.run",
 }
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
@@ -78,20 +79,20 @@ def _write_no_more() -> None:
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
-        if not rest:
-            answering.write_view(overview(), sys.stdout, environ)
-            return 0
+        if not rest or rest == ["--json"]:
+            return answering.show(Answer(overview(), commands()), bool(rest), environ)
         name, rest = rest[0], ["--help"]
+        if name.startswith("-"):
+            return _not_known(
+                f'"{text.cut(text.clean(name), 40)}" is no command. popkit help takes the name of one, or just --json', environ
+            )
     if name == "replay":
         name, rest = "lab", _as_decisions(rest)
     if name in ("--version", "-V", "version"):
         print("popkit " + version())
         return 0
     if name not in COMMANDS:
-        known = ", ".join((*COMMANDS, "help", "--version"))
-        lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
-        answering.write_view(lines, sys.stderr, environ)
-        return 1
+        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"', environ)
     module_name, _, function = COMMANDS[name].partition(".")
     module = importlib.import_module("." + module_name, __package__)
     command = getattr(module, function)
@@ -103,6 +104,12 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(TABLES[name], command, rest, environ, getattr(module, "MISTAKES", ()))
 
 
+def _not_known(message: str, environ: Mapping[str, str]) -> int:
+    known = ", ".join((*COMMANDS, "help", "--version"))
+    answering.write_view(text.wrap(f"popkit: {message}. Known: {known}"), sys.stderr, environ)
+    return 1
+
+
 def _as_decisions(words: list[str]) -> list[str]:
     """Turn the words of `popkit replay` into those of `popkit lab --decisions`, and say so."""
     print("popkit replay is another name of popkit lab --decisions, where its --decisions is --out", file=sys.stderr)
@@ -110,13 +117,18 @@ def _as_decisions(words: list[str]) -> list[str]:
     return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
 
 
-def overview() -> list[text.Line]:
-    """Return the overview of all commands."""
+def commands() -> dict[str, str]:
+    """Return command -> its title."""
     from ..operations.tables import TABLES
 
+    return {name: TABLES[name].title for name in COMMANDS}
+
+
+def overview() -> list[text.Line]:
+    """Return the overview of all commands."""
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
-    for name in COMMANDS:
-        lines += text.pair("  " + name, TABLES[name].title, _COLUMN)
+    for name, title in commands().items():
+        lines += text.pair("  " + name, title, _COLUMN)
     return [*lines, "", "popkit help COMMAND says more; popkit --version shows the version."]
 
 

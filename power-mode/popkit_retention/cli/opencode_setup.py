@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from hooks.utils.io import files, home
-from hooks.utils.io.codec import dumps, loads
+from hooks.utils.io import home
+from hooks.utils.io.codec import loads
 from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
 from hooks.utils.io.system import sha256
 
@@ -82,7 +82,7 @@ def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str
         _make(change, undo, environ)
     if undo:
         for change in changes:
-            _forget(change.path, environ)
+            _kept(environ).forget(change.path)
     if changes:
         print(_done(undo, [change.path for change in made or changes], bool(made)))
     if refused:
@@ -247,7 +247,7 @@ class Before(NamedTuple):
 
 def _previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
     """Return what a file was that now has this text; None where that is not known."""
-    kept = _kept(environ).get(path)
+    kept = _kept(environ).of(path)
     before = kept.get("before") if isinstance(kept, dict) else 0
     if not isinstance(kept, dict) or not (before is None or (isinstance(before, str) and _is_text(before))):
         return None
@@ -265,32 +265,12 @@ def _is_text(text: str) -> bool:
 
 def _keep(path: str, before: Before, after: str, environ: Mapping[str, str]) -> None:
     """Keep what a file was, which is about to get the text `after`. OSError where our folder cannot be written."""
-    _write({**_kept(environ), path: {"before": before.text, "after": _hash(after)}}, environ)
-
-
-def _forget(path: str, environ: Mapping[str, str]) -> None:
-    """Forget a file: it is what it was again."""
-    kept = _kept(environ)
-    if kept.pop(path, None) is not None:
-        _write(kept, environ)
+    _kept(environ).keep(path, {"before": before.text, "after": _hash(after)})
 
 
 def _hash(text: str | None) -> str:
     return sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _kept(environ: Mapping[str, str]) -> dict[str, Any]:
-    return files.read_object(_place(environ))
-
-
-def _write(kept: dict[str, Any], environ: Mapping[str, str]) -> None:
-    place = _place(environ)
-    if kept:
-        files.make_private_folder(os.path.dirname(place))
-        files.replace_text(place, dumps(kept))
-    else:
-        files.remove(place)
-
-
-def _place(environ: Mapping[str, str]) -> str:
-    return os.path.join(home.popkit_home(environ), _NAME)
+def _kept(environ: Mapping[str, str]) -> settings_file.Previous:
+    return settings_file.Previous(_NAME, environ)

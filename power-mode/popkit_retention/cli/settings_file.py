@@ -15,8 +15,9 @@ from collections import namedtuple
 
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import files, home
+from hooks.utils.io.codec import dumps
 from hooks.utils.policy.masking import mask
-from hooks.utils.text import clean
+from hooks.utils.text import clean, whole
 
 from . import answering
 from .answering import Refused
@@ -45,7 +46,7 @@ def read(path: str) -> str | None:
 def show_change(path: str, before: str | None, after: str, environ: Mapping[str, str], hidden: Callable[[str], str] = str) -> None:
     """Show what would change, line by line; `hidden` removes secrets from a line."""
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
-    answering.write_view([clean(hidden(line).replace("\t", "    ")) for line in diff], sys.stdout, environ)
+    answering.write_view([whole(*(clean(hidden(line).replace("\t", "    ")) for line in diff))], sys.stdout, environ)
 
 
 def change(
@@ -95,6 +96,40 @@ def _check_unchanged(path: str, before: str | None) -> None:
         raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
 
 
+# --- what was there before our changes ---------------------------------------------------------------------------------------------------
+
+
+class Previous:
+    """A file of our folder with what our changes replaced, until they are undone: path of a settings file -> a JSON value. A file that is
+    not understood holds nothing."""
+
+    def __init__(self, name: str, environ: Mapping[str, str]) -> None:
+        self._path = os.path.join(home.popkit_home(environ), name)
+
+    def of(self, path: str) -> object:
+        """Return what a settings file had before; None where nothing is kept of it."""
+        return files.read_object(self._path).get(path)
+
+    def keep(self, path: str, value: object) -> None:
+        """Keep what a settings file has before a change. OSError where our folder cannot be written, or where what is kept of other
+        files cannot be read: it would be lost."""
+        files.read_bytes(self._path)
+        self._write({**files.read_object(self._path), path: value})
+
+    def forget(self, path: str) -> None:
+        """Delete what is kept of a settings file: the change is undone, or there was nothing before it."""
+        kept = files.read_object(self._path)
+        if kept.pop(path, None) is not None:
+            self._write(kept)
+
+    def _write(self, kept: dict[str, Any]) -> None:
+        if kept:
+            files.make_private_folder(os.path.dirname(self._path))
+            files.replace_text(self._path, dumps(kept))
+        else:
+            files.remove(self._path)
+
+
 # --- the user's own configuration --------------------------------------------------------------------------------------------------------
 
 
@@ -118,6 +153,14 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
         line = json.dumps(changed)[1:-1]
         raise Refused(f"{path} cannot be changed: it has comments, or is not valid. Put this into its object {WRAPPER}: {line}") from None
     return change(path, before, after, yes, dry_run, environ, mask)
+
+
+def remove_empty_own(environ: Mapping[str, str]) -> None:
+    """Delete the user's own configuration if it says nothing. Refused or OSError where it cannot be read or deleted."""
+    path = _own_path(environ)
+    text = read(path)
+    if text is not None and json.loads(text) in ({}, {WRAPPER: {}}):
+        remove(path, text)
 
 
 def with_settings(text: str, changed: Mapping[str, Any]) -> str:

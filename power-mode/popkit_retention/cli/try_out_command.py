@@ -117,6 +117,30 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(views.stopped(name, is_open))
 
 
+def on_trial(environ: Mapping[str, str]) -> list[str]:
+    """Return the settings that the user's own file has on trial. Refused or OSError where it cannot be read."""
+    own = settings_file.own_settings(environ)
+    return [name for name in ARMS if is_tried(own, name)]
+
+
+def end_all(environ: Mapping[str, str]) -> None:
+    """Put every setting that the user's own file has on trial back to what it was, and show the change; a file that then says nothing is
+    deleted. Refused or OSError where it cannot be changed."""
+    names = on_trial(environ)
+    if not names:
+        return
+    try:
+        known = trials.load(home.popkit_home(environ))
+    except trials.Corrupt:
+        known = trials.Trials("", [])  # what they were before is lost: then they are as PopKit ships them
+    changed: dict[str, Any] = {}
+    for name in names:
+        current = known.current(name)
+        changed.update(_changed(name, current.before if current else None))
+    settings_file.change_own(changed, True, False, environ)
+    settings_file.remove_empty_own(environ)
+
+
 def _own(name: str, environ: Mapping[str, str]) -> Any:
     """Return the value of a setting in the user's own file; for memory, whether it is tried."""
     value = settings_file.own_settings(environ).get(name)

@@ -259,7 +259,7 @@ def _sessions(app_state: AppState) -> APIRouter:
         return sessions.content(app_state, app_state.session(id), handle)
 
     @made.post(
-        "/{id}/deeds", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"
+        "/{id}/operations", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"
     )
     def operate(id: Id, request: OperationRequest) -> OperationResult:
         return contexts.do(app_state, app_state.session(id), request.id, request.why)
@@ -288,7 +288,10 @@ def _memory(app_state: AppState) -> APIRouter:
         return memories.overview(app_state, project, tier, q, limit)
 
     @made.post(
-        "/deeds", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered on an item"
+        "/operations",
+        response_model=OperationResult,
+        responses=failures(*CHANGING, 503),
+        summary="Run an operation that was offered on an item",
     )
     def operate(request: MemoryOperationRequest) -> OperationResult:
         return memories.do(app_state, request.project, request.id)
@@ -310,7 +313,7 @@ def _stored_data(app_state: AppState) -> APIRouter:
         return retention.log(limit)
 
     @made.post(
-        "/deeds",
+        "/operations",
         response_model=OperationResult,
         responses=failures(*CHANGING, 503),
         summary="Run an operation that was offered, or hold a session",

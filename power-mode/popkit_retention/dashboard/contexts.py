@@ -5,7 +5,6 @@ time, and the last few are cached."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import flag_parser, text
+from hooks.utils.io import files
 from hooks.utils.operations import CONTEXT, context, offers, switches
 from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import events, planning, verdict
@@ -138,7 +138,7 @@ class ContextCache:
         if known.running or holds:
             in_memory = holds and known.id in self._cached
             rested = before is None or not known.running or time.monotonic() - before.read_at >= REST * before.took_s
-            is_small = is_patient or _size(known.transcript) <= SMALL_BYTES
+            is_small = is_patient or files.size_of(known.transcript) <= SMALL_BYTES
             if in_memory or (may_read and rested and is_small):
                 before = self._read(known, is_patient) or before
         if before is None or before.stamp != known.stamp:
@@ -234,13 +234,6 @@ def _journal(site: Site) -> list[Any]:
         return reconciling.journal_of(site, site.paths())
     except OSError:
         return []  # then only the transcript counts, as in the panel
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0
 
 
 # --- operations on a session -------------------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ class _Rows:
             written_at=item.created_at,
             accessed_at=item.last_accessed,
             next=self._next(item, moment),
-            deeds=_offered(item),
+            operations=_offered(item),
         )
 
     def _next(self, item: Item, moment: transitions.Moment) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BODY_BYTES = 64 * 1024
 _TAKEN_BYTES = 1024 * 1024  # bytes read of a larger body, before it is refused
-OPERATIONS = "/deeds"
+OPERATIONS = "/operations"
 CHANGE_HEADER = "X-PopKit-Change"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 _POLICY = (

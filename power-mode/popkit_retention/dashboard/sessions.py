@@ -203,7 +203,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         layers=cached.sampler.layers(cached.outlook.made.conversation, report) if cached.outlook.made else Layers(),
         strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
-        deeds=contexts.offered_for_session(app_state, known, cached, warmth),
+        operations=contexts.offered_for_session(app_state, known, cached, warmth),
         warm=warm,
         figures=figures_of(report["figures"]) if report["figures"] else None,
         ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
@@ -222,7 +222,7 @@ def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
         layers=layers,
         strategy=app_state.spending.strategy(row.id),
         bars=[],
-        deeds=[],
+        operations=[],
     )
 
 
@@ -254,7 +254,9 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
     with app_state.contexts.reading(known) as cached:
         row = _row(cached, number)
         lines = text.laid_out(results.why(cached.report, row), COLUMNS)
-        return ResultDetail(row=dict(row), why=lines, deeds=contexts.offered_for_result(known, cached, row), handle=reports.handle_of(row))
+        return ResultDetail(
+            row=dict(row), why=lines, operations=contexts.offered_for_result(known, cached, row), handle=reports.handle_of(row)
+        )
 
 
 def _row(cached: CachedContext, number: int) -> ResultRow:

@@ -222,7 +222,7 @@ class SessionDetail(Shape):
     layers: Layers
     strategy: Optional[Strategy] = None
     bars: list[Bar]
-    deeds: list[Offer]
+    operations: list[Offer]
     warm: Optional[KeptWarm] = None
     figures: Optional[Figures] = None
     ledger: list[str] = []
@@ -253,7 +253,7 @@ class ResultDetail(Shape):
 
     row: dict[str, Any]
     why: list[str]
-    deeds: list[Offer]
+    operations: list[Offer]
     handle: str = ""
 
 

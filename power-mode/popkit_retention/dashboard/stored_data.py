@@ -57,7 +57,7 @@ class Retention:
             zones=zones,
             sizes=self._sizes(),
             log_whole=whole,
-            deeds=[_undo(each) for each in status["domains"] if each["marked"]],
+            operations=[_undo(each) for each in status["domains"] if each["marked"]],
             problems=[text.clean(each) for each in problems],
         )
 
@@ -96,7 +96,7 @@ class Retention:
             why=text.clean(hold["why"]),
             since=retention_policies.seconds_of(hold["created_at"]),
             until=retention_policies.seconds_of(hold["until"]) if hold["until"] is not None else None,
-            deeds=[Offer(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
+            operations=[Offer(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
         )
 
     def offered_for(self, session: str) -> list[Offer]:

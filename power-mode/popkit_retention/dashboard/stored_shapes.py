@@ -33,7 +33,7 @@ class MemoryItem(Shape):
     written_at: float
     accessed_at: float
     next: str  # what happens next, in words
-    deeds: list[Offer] = []
+    operations: list[Offer] = []
 
 
 class MemoryTierSum(Shape):
@@ -111,7 +111,7 @@ class HoldShown(Shape):
     why: str
     since: float
     until: Optional[float] = None
-    deeds: list[Offer] = []
+    operations: list[Offer] = []
 
 
 class Zone(Shape):
@@ -129,7 +129,7 @@ class RetentionOverview(Shape):
     zones: list[Zone]
     sizes: dict[str, int]  # name of a store -> bytes in our folder; "" is for files that PopKit did not make
     log_whole: bool
-    deeds: list[Offer] = []
+    operations: list[Offer] = []
     problems: list[str] = []
 
 

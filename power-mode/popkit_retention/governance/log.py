@@ -14,6 +14,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from hooks.utils.io import sqlite_file
+from hooks.utils.io.codec import texts
 from hooks.utils.io.sqlite_file import FIRST_PREV_HASH, Schema, StoreDamaged, StoreTooNew, link_hash
 from hooks.utils.policy.masking import mask
 
@@ -327,10 +328,9 @@ def _misnamed(db: sqlite3.Connection) -> list[str]:
 
 def _ids(text: Any) -> list[str]:
     try:
-        ids = json.loads(text)
+        return texts(json.loads(text))
     except (TypeError, ValueError, RecursionError):
         return []
-    return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else []
 
 
 def _undone(db: sqlite3.Connection) -> list[str]:

@@ -22,7 +22,7 @@ _HOMES = {
     "DuplicateId": "stores",
     "ForgettingCurveModel": "valuation",
     "HOT_TIER_POLICY": "valuation",
-    "InMemoryStore": "stores.reference",
+    "InMemoryStore": "stores.in_memory",
     "InformationLossMetrics": "reports",
     "Item": "items",
     "Lesson": "items",
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .memory import Busy, Memory, NotThere
     from .reports import InformationLossMetrics
     from .stores import DuplicateId, StoreUnavailable
-    from .stores.reference import InMemoryStore
+    from .stores.in_memory import InMemoryStore
     from .stores.sqlite import SqliteStore
     from .tier_manager import MemoryTierManager
     from .valuation import (

@@ -1,5 +1,4 @@
-"""Exports and imports items as JSON lines; makes weekly backups of the ARCHIVE tier from such exports; and manages memory's folder: its
-lock, the alerts that hooks show, doctor's check. The files of a single project belong to `hooks.utils.state.memory`.
+"""Export and import items as JSON lines, and make weekly backups of the ARCHIVE tier from such exports.
 
 An export is a head, then one object for each item (a compressed one with its full text), and a digest at the end. An import is checked as a
 whole before any of it is kept, and its secrets are masked. The user vouches for the whole file by importing it: anybody who could write
@@ -15,22 +14,17 @@ import json
 import math
 import os
 import re
-from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import files, home, repository, storage
-from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io import files, storage
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import memory, services
-from hooks.utils.text import clean, counted, size, span
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores import Batch, audited
 from .valuation import ARCHIVE_TIER_POLICY, DAY_S
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from .stores import Store
 
@@ -209,105 +203,3 @@ def _made_at(name: str) -> float | None:
     """Return the time (seconds) of a backup by its file name; None for another file."""
     match = _BACKUP.fullmatch(name)
     return float(match[1]) if match else None
-
-
-# --- the folder ---------------------------------------------------------------------------------------------------------------------------
-
-_CHECK = "memory"  # the name of doctor's check
-_OURS = ("memory", "memory-learn")  # in the log of hooks
-
-
-class Folder:
-    """`$POPKIT_HOME/memory`."""
-
-    def __init__(self, popkit_home: str) -> None:
-        self.home = popkit_home
-        self.path = os.path.join(popkit_home, memory.FOLDER)
-
-    @property
-    def lock(self) -> str:
-        """Return the path of the lock that one job at a time holds."""
-        return os.path.join(self.path, "job.lock")
-
-    @property
-    def backups(self) -> str:
-        """Return the folder of the backups that `back_up` makes."""
-        return os.path.join(self.path, "backups")
-
-    def set_alerts(self, alerts: list[dict[str, object]], now: float) -> None:
-        """Write each project's alerts into the folder that hooks keep for it; remove alerts that no longer apply."""
-        for key in self._projects():
-            project = memory.Project(self.home, repository.Repository(key, "", ""))
-            services.set_alerts(
-                project, {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
-            )
-
-    def _projects(self) -> list[str]:
-        return [name for name in files.names(self.path) if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
-
-
-def _seconds(at: object, now: float) -> float:
-    return float(at) if isinstance(at, (int, float)) else now
-
-
-# --- doctor ------------------------------------------------------------------------------------------------------------------------------
-
-
-def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return doctor's check of memory: whether it is on for the project, how large it is, when its job ran, what went wrong. Changes
-    nothing."""
-    failed = storage.count_failures(popkit_home, _OURS)
-    facts: dict[str, Any] = {"on": False, "failures": failed}
-    notes = f"; {counted(failed, 'logged failure')}" if failed else ""
-    if not memory.is_used(popkit_home):
-        return Check(_CHECK, OK, f"off. To see what it would do: /popkit:context memory on{notes}", **facts)
-    mine = memory.project_of(popkit_home, project)
-    name = clean(mine.repository.name)
-    try:
-        facts["on"] = mine.is_on()
-        document = mine.document()
-    except (OSError, ValueError) as error:
-        advice = f"Check {mine.folder}. Until then, sessions start without memory."
-        return Check(_CHECK, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{notes}", advice, **facts)
-    facts["bytes"] = STORAGE[0].bytes_in(popkit_home)
-    facts["waiting"] = len(mine.to_learn())
-    if not facts["on"]:
-        return Check(_CHECK, OK, f"off for {name}; the memory of all projects takes {size(facts['bytes'])}{notes}", **facts)
-    from .memory import Memory
-    from .stores import StoreUnavailable
-
-    try:
-        with closing(Memory.of(environ, project)) as opened:
-            status: dict[str, Any] = opened.status()
-    except StoreUnavailable as error:
-        return Check(
-            _CHECK, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{notes}", "popkit memory verify", **facts
-        )
-    ran = status["run"]
-    facts.update(items=status["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
-    state = f"on for {name}: {counted(status['items'], 'item')}, {size(facts['bytes'])}; its job "
-    state += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
-    state += "" if document else "; MEMORY.md is empty"
-    if facts["run_failures"]:
-        return Check(
-            _CHECK, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory run --force", **facts
-        )
-    return Check(_CHECK, OK, state + notes, **facts)
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)
-
-
-STORAGE = (
-    Storage(
-        "memory",
-        {
-            "": r"memory\.sqlite",
-            memory.FOLDER: r"job\.lock|backups/archive-[^/]*"
-            r"|.+-[0-9a-f]{12}/(MEMORY\.md|entries\.json|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
-        },
-        check_folder,
-        keep=("To keep what sessions taught:", "popkit memory export --all FILE"),
-    ),
-)

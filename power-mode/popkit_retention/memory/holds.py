@@ -36,7 +36,7 @@ from .transitions import GRACE_S
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .exchange import Folder
+    from .folder import Folder
     from .items import Item
     from .stores import Batch, Store
 

@@ -21,11 +21,11 @@ from hooks.utils.state.memory import project_of
 from ..extras import reach
 from . import document, embeddings, exchange, holds, job, learning, reports, search, transitions, valuation
 from .compression import summarise_with
-from .exchange import Folder
+from .folder import Folder
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
 from .job import HourlyJob, for_thread
 from .stores import Batch, Change, Outdated, Store, audited, configured_store, listed, mapping
-from .stores.reference import InMemoryStore
+from .stores.in_memory import InMemoryStore
 from .terms import terms_of
 from .transitions import Moment
 

@@ -16,7 +16,7 @@ from .compression import at_level, keywords
 from .embeddings import likeness
 from .items import EMBEDDING, FULL, HOT, KEYWORDS, LEVELS, SUMMARY, TIERS, WARM, Item
 from .sentences import Corpus
-from .stores.reference import InMemoryStore
+from .stores.in_memory import InMemoryStore
 from .transitions import HOT_HOURS, HOT_STAYS, HOUR_S, KEY_ACCESSES, KEY_SCORE
 from .valuation import DAY_S
 

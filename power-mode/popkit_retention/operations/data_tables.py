@@ -1,21 +1,11 @@
-"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention` and `popkit archive`; and the
-flags that other commands share."""
+"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention` and `popkit archive`."""
 
 from __future__ import annotations
 
 from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, Type, choice, choices, several, text, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 
-HOST = Flag("--host claude-code|codex|opencode|entire", "the host whose sessions to use if no path is given", default="claude-code")
-# Flags of operations on any number of sessions.
-MANY_SESSIONS = (
-    Flag("--list FILE", "also read paths and addresses from FILE, one per line (-: standard input)", FILE),
-    Flag("--jobs N", "number of processes (default: one per processor)", whole()),
-    Flag("--scheduler ADDRESS", "work on this scheduler's Dask cluster instead, such as tcp://10.0.0.5:8786"),
-)
-DRY_RUN = Flag("--dry-run", "only show what would happen")
-YES = Flag("--yes", "do not ask")
-JSON = Flag("--json", "as JSON")
+from .shared_flags import DRY_RUN, HOST, JSON, MANY_SESSIONS, YES
 
 MEMORY_COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads modules that a server of tools does not need

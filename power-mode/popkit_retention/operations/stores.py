@@ -124,7 +124,7 @@ STORES = (
     "hooks.utils.state.sweeping",
     "hooks.utils.state.trials",
     "popkit_retention.extras",
-    "popkit_retention.memory.exchange",
+    "popkit_retention.memory.folder",
     "popkit_retention.governance.data_folder",
     "popkit_retention.governance.manifests",
     "popkit_retention.usage.database",

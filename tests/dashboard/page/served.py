@@ -129,7 +129,7 @@ class Visit:
         return said
 
     def status(self) -> str:
-        """What came of a deed."""
+        """What came of an operation."""
         notice = self.page.locator(".notice-told")
         expect(notice).to_be_visible()
         return notice.inner_text()

@@ -68,7 +68,7 @@ def test_while_a_session_runs_it_is_asked_for_each_minute(clocked: Clocked, brow
     seen.close()
 
 
-def test_a_refused_deed_is_followed_by_what_is_offered_now(clocked: Clocked, browser: Browser) -> None:
+def test_a_refused_operation_is_followed_by_what_is_offered_now(clocked: Clocked, browser: Browser) -> None:
     seen = clocked.visit(browser, PLACE)
     seen.page.get_by_role("button", name="Clear anyway").click()
     clocked.shop.at += COLD_S  # of which the page has not heard

@@ -29,7 +29,8 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    return phrases.verdict(report_of(seen)).removeprefix("Clear now: ") + ". " + CLEARED + "."
+    words = phrases.verdict(report_of(seen)).removeprefix("Clear now: ")
+    return words[0].upper() + words[1:] + ". " + CLEARED + "."
 
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
@@ -173,7 +174,7 @@ def test_a_clear_leaves_placeholders_and_the_undo_puts_every_byte_back(home: Hom
     content = seen.page.get_by_role("dialog")
     expect(content).to_contain_text("export const value119 = 942361;")
     content.get_by_role("button", name="Close").click()
-    # The undo is offered with what came of the clear, and where the deeds of the session are.
+    # The undo is offered with what came of the clear, and where the operations of the session are.
     seen.page.get_by_role("status").get_by_role("button", name="Undo the last clear").click()
     seen.page.get_by_role("dialog").get_by_role("button", name="Undo the last clear", exact=True).click()
     expect(seen.page.get_by_label("What to do now").get_by_role("button", name="Clear", exact=True)).to_be_visible()

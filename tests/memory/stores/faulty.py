@@ -14,7 +14,7 @@ from popkit_retention.memory.stores import Batch, Change, check_expected, write_
 from popkit_retention.memory.stores import change_contracts as changes
 from popkit_retention.memory.stores import conformance as items
 from popkit_retention.memory.stores import query_contracts as queries
-from popkit_retention.memory.stores.reference import InMemoryStore
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 FAULTY: list[tuple[object, type[InMemoryStore]]] = []
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.memory.stores import conformance, open_store, query_contracts
+from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
-from popkit_retention.memory.stores.reference import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.stores.faulty import FAULTY, Minimal, TellsNobody
 from tests.memory.stores.refusing import refused

@@ -12,23 +12,9 @@ from __future__ import annotations
 import json  # noqa: TID253  as in entries
 
 from ...io.codec import loads
+from ...policy.composition import ADDED, CALLED, RESULT, SAID, SUMMARY, THOUGHT, WROTE, Composition
 from ...policy.estimate import IMAGE_TOKENS, content_of_path, estimate_tokens
-from ...policy.lost_cache import (
-    ADDED,
-    CALLED,
-    IN_MESSAGES,
-    IN_MODEL,
-    IN_OTHER,
-    IN_SYSTEM,
-    IN_TOOLS,
-    RESULT,
-    SAID,
-    SUMMARY,
-    THOUGHT,
-    WROTE,
-    Between,
-    Composition,
-)
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_OTHER, IN_SYSTEM, IN_TOOLS, Between
 from ...policy.messages import thinking_tokens
 from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
 from .. import tool as tool_named

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 
+from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, THOUGHT, Between, Sent, drops_thinking, lost_tokens
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
 from . import entries, seconds_of
 from .entries import is_answer
 from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed

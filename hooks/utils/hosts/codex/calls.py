@@ -11,6 +11,8 @@ import json
 import re
 import shlex
 
+from ...io.codec import texts
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,7 +125,7 @@ def line_of(command: object) -> str:
     """Return the command line of a command, a line or a list of words; of a list that only starts a shell the line that it gets."""
     if isinstance(command, str):
         return command
-    words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
+    words = texts(command)
     program = words[0].replace("\\", "/").rpartition("/")[2].lower() if words else ""
     if len(words) == 3 and words[1][:1] in ("-", "/") and (program in _POWERSHELLS or (program in _SHELLS and words[1].endswith("c"))):
         return words[2]

@@ -122,11 +122,11 @@ class Kept:
         files.make_private_folder(os.path.dirname(self.path))
         cut = "" if _ends_whole(self.path) else "\n"  # a kill has cut the last line short
         files.append_text(self.path, cut + lines)
-        self.size = _size(self.path)
+        self.size = files.size_of(self.path)
 
     def _look(self) -> None:
         """Read the file, unless it is what was written last."""
-        size = _size(self.path)
+        size = files.size_of(self.path)
         if size == self.size:
             return
         self.size, self.last_entries, self.results, self.translator.before = size, {}, {}, None
@@ -148,13 +148,6 @@ def _branch(stored: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         before = entry.get("parentUuid") or entry.get("logicalParentUuid")
         entry = known.get(before) if isinstance(before, str) else None
     return branch[::-1]
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def _ends_whole(path: str) -> bool:

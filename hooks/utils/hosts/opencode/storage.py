@@ -214,7 +214,7 @@ def _size_of_files(path: str) -> int:
     storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
     folder = os.path.join(storage, "message", os.path.basename(path).removesuffix(_SUFFIX))
     folders = [folder, *(os.path.join(storage, "part", message) for message in _names_in(folder))]
-    return _bytes_of(path) + sum(_bytes_of(os.path.join(one, name + _SUFFIX)) for one in folders for name in _names_in(one))
+    return files.size_of(path) + sum(files.size_of(os.path.join(one, name + _SUFFIX)) for one in folders for name in _names_in(one))
 
 
 def _names_in(folder: str) -> list[str]:
@@ -224,15 +224,8 @@ def _names_in(folder: str) -> list[str]:
 def _object_in(path: str) -> dict[str, Any] | None:
     """Return the JSON object in a file; None for anything else."""
     try:
-        data = files.read_bytes(path) if _bytes_of(path) <= LARGEST_FILE else None
+        data = files.read_bytes(path) if files.size_of(path) <= LARGEST_FILE else None
         value = json.loads(data.decode("utf-8", "replace")) if data is not None else None
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _bytes_of(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0

@@ -51,7 +51,7 @@ export function forgetServer() {
   asked = null;
 }
 
-/** POST of a deed: {done, text}, or a Failure. */
+/** POST of an operation: {done, text}, or a Failure. */
 export async function post(path, body) {
   const { change_token: token } = await me();
   const headers = { "Content-Type": "application/json", "X-PopKit-Change": token };

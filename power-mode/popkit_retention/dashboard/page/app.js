@@ -6,7 +6,7 @@ import { hurry, start } from "./changes.js";
 import { moment } from "./format.js";
 import { useLive } from "./live.js";
 import { Patterns } from "./palette.js";
-import { Deeds } from "./parts/deeds.js";
+import { Operations } from "./parts/operations.js";
 import { useRoute, VIEWS } from "./route.js";
 import { Bill } from "./views/bill.js";
 import { Budgets } from "./views/budgets.js";
@@ -44,7 +44,7 @@ function App() {
     <${Stale} />
     <main id="main" ref=${main} tabindex="-1"><${SHOWN[view]} id=${id} /></main>
     <${Foot} />
-    <${Deeds} />`;
+    <${Operations} />`;
 }
 
 const PHASES = { connecting: "Connecting", live: "Live", lost: "Not connected", locked: "Not connected" };

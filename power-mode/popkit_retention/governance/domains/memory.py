@@ -21,11 +21,12 @@ from hooks.utils.policy.masking import mask
 
 from ...extras import reach
 from ...memory import exchange, holds
-from ...memory.exchange import Folder
+from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
 from ...memory.learning import Origins
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
-from ...memory.stores.reference import InMemoryStore, in_batches
+from ...memory.stores.in_memory import InMemoryStore
+from ...memory.stores.shared import in_batches
 from ...memory.transitions import GRACE_S
 from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, MEMORY, THOUGHT

@@ -14,7 +14,7 @@ from ..items import ACCESSES_KEPT, BadItem
 from . import Candidates, DuplicateId, StoreUnavailable, Total, check_expected
 from . import neo4j_schema as cypher
 from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
-from .reference import (
+from .shared import (
     FIELDS,
     as_json,
     check_change,

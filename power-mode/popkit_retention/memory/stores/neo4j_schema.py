@@ -14,7 +14,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, Item
 from ..terms import terms_of
-from .reference import FIELDS
+from .shared import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, BadItem
 from . import StoreUnavailable, Total, sqlite_schema, write_all
-from .reference import (
+from .shared import (
     as_json,
     check_change,
     check_new,

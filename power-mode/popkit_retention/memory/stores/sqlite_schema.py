@@ -19,7 +19,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from ..items import ACCESSES_KEPT, DIMENSIONS, Item
 from ..terms import rarity, terms_of
 from . import Candidates
-from .reference import FIELDS, in_batches
+from .shared import FIELDS, in_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

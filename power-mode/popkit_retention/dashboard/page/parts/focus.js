@@ -10,7 +10,7 @@ export const toHeading = () => heading()?.focus({ preventScroll: true });
 
 /** Once an element that had the focus has gone, and nothing has it: a button beside where it was gets it, else the heading. */
 export function afterIt(element) {
-  const beside = element?.parentElement?.closest(".deeds");
+  const beside = element?.parentElement?.closest(".operations");
   const timer = setInterval(() => {
     if (element?.isConnected || document.querySelector("dialog[open]")) return;
     clearInterval(timer);

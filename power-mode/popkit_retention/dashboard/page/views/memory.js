@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { get, query } from "../api.js";
 import { capital, counted, percent, quoted, tokens, whole } from "../format.js";
-import { DeedButtons, place } from "../parts/deeds.js";
+import { OperationButtons, place } from "../parts/operations.js";
 import { Meter } from "../parts/fill.js";
 import { Answered, Card, Choice, Empty, More } from "../parts/states.js";
 import { Ago } from "../parts/when.js";
@@ -149,9 +149,9 @@ function Document({ shown }) {
 function Item({ item, project }) {
   const offers = async () => {
     const { items } = await get(query("/api/memory", { project, limit: MOST }));
-    return items.find(({ id }) => id === item.id)?.deeds ?? [];
+    return items.find(({ id }) => id === item.id)?.operations ?? [];
   };
-  const where = place("/api/memory/deeds", { body: { project }, touches: ["/api/memory", "/api/retention"], offers });
+  const where = place("/api/memory/operations", { body: { project }, touches: ["/api/memory", "/api/retention"], offers });
   return html`<li class="item">
     <p class="item-head">
       <${TierBadge} tier=${item.tier} /> <span class="note">${item.kind}</span>
@@ -163,7 +163,7 @@ function Item({ item, project }) {
       }
     </p>
     <p class="item-text">${item.text}</p>
-    <${DeedButtons} deeds=${item.deeds} where=${where} />
+    <${OperationButtons} operations=${item.operations} where=${where} />
     <p class="note">${item.next}${item.next && " · "}written <${Ago} at=${item.written_at} />, last
       used <${Ago} at=${item.accessed_at} /></p>
     <details class="data">

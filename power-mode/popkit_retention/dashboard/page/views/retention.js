@@ -6,7 +6,7 @@ import { query } from "../api.js";
 import { NamedBars } from "../charts/bars.js";
 import { capital, counted, date, moment, sentence, size, whole } from "../format.js";
 import { fillOf, Legend } from "../palette.js";
-import { DeedButtons, place } from "../parts/deeds.js";
+import { OperationButtons, place } from "../parts/operations.js";
 import { Answered, Card, Empty, More } from "../parts/states.js";
 import { useTitle } from "../route.js";
 
@@ -15,7 +15,7 @@ const WHOLE = "The log is complete and unaltered.";
 const BROKEN = "The log is broken: popkit doctor says where.";
 const LOG_PAGE = 30;
 const LOG_MOST = 1_000; // that the server tells at once
-const WHERE = place("/api/retention/deeds", { touches: ["/api/retention", "/api/memory", "/api/sessions/"] });
+const WHERE = place("/api/retention/operations", { touches: ["/api/retention", "/api/memory", "/api/sessions/"] });
 
 export function Retention() {
   const answer = useAnswer("/api/retention");
@@ -32,8 +32,8 @@ export function Retention() {
         }
         ${data.policies.map((policy) => html`<${Policy} key=${policy.domain} policy=${policy} />`)}
         ${
-          data.deeds.length > 0 &&
-          html`<${Card} title="What can be done" id="deeds" wide><${DeedButtons} deeds=${data.deeds}
+          data.operations.length > 0 &&
+          html`<${Card} title="What can be done" id="operations" wide><${OperationButtons} operations=${data.operations}
           where=${WHERE} /><//>`
         }
         <${Holds} holds=${data.holds} />
@@ -100,7 +100,7 @@ function Holds({ holds }) {
             <span class="id">${hold.target}</span> · held by ${hold.who} since ${moment(hold.since)}
             ${hold.until ? `, until ${date(hold.until)}` : ""}
           </p>
-          <${DeedButtons} deeds=${hold.deeds} where=${WHERE} />
+          <${OperationButtons} operations=${hold.operations} where=${WHERE} />
         </li>`,
           )}</ul>`
         : html`<${Empty} title="Nothing is held">Open a session and choose Hold to keep all its results.<//>`

@@ -5,7 +5,7 @@ import { renew, useAnswer } from "../answers.js";
 import { baseName, capital, counted, elsewhere, longTokens, modelOf, money, percent, titleOf, tokens, whole } from "../format.js";
 import { useTurns } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
-import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
+import { OperationButtons, offeredAt, place } from "../parts/operations.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Card } from "../parts/states.js";
 import { Ago } from "../parts/when.js";
@@ -62,18 +62,18 @@ function Head({ detail }) {
 }
 
 function Detail({ detail, base }) {
-  const deeds = place(`${base}/deeds`, { touches: [base, "/api/sessions?", "/api/retention"], offers: offeredAt(base) });
-  const about = detail.deeds.filter(({ id }) => !id.startsWith("warm"));
+  const operations = place(`${base}/operations`, { touches: [base, "/api/sessions?", "/api/retention"], offers: offeredAt(base) });
+  const about = detail.operations.filter(({ id }) => !id.startsWith("warm"));
   const { report, session } = detail;
   return html`<${Verdict} verdict=${session.verdict} doubt=${detail.doubt}>
-      <${DeedButtons} deeds=${about} where=${deeds} strong="clear" />
+      <${OperationButtons} operations=${about} where=${operations} strong="clear" />
     <//>
     <div class="cards">
       <${Context} fill=${session.context} layers=${detail.layers} strategy=${detail.strategy} />
       <${Dead} report=${report} />
       <${OverTime} base=${base} />
-      <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} />
-      <${Worth} detail=${detail} deeds=${deeds} />
+      <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} operations=${operations} />
+      <${Worth} detail=${detail} operations=${operations} />
       <${Panel} lines=${detail.lines} id=${session.id} />
     </div>`;
 }
@@ -214,7 +214,7 @@ const Figure = ({ name, value, more }) => html`<div class="figure-row">
 const priceNote = ({ cost_usd: cost, unpriced }) =>
   cost === null ? "no price is known for its model" : unpriced ? "without requests whose price is not known" : "";
 
-function Worth({ detail, deeds }) {
+function Worth({ detail, operations }) {
   const { warm, ledger, figures } = detail;
   return html`<${Card} title="What it was worth" id="worth" wide>
     <dl class="figures">
@@ -232,7 +232,7 @@ function Worth({ detail, deeds }) {
       ${warm.sums.map(([name, words]) => html`<div class="figure-row" key=${name}><dt>${name}</dt><dd>${words}</dd></div>`)}
     </dl></details>`
     }
-    <${DeedButtons} deeds=${detail.deeds.filter(({ id }) => id.startsWith("warm"))} where=${deeds} />
+    <${OperationButtons} operations=${detail.operations.filter(({ id }) => id.startsWith("warm"))} where=${operations} />
   <//>`;
 }
 

@@ -25,7 +25,7 @@ const NONE = {
 };
 const STATES = { live: "live", expired: "expired, still in the context", cleared: "cleared: a placeholder is left" };
 
-export function Timeline({ bars, calls, base, deeds }) {
+export function Timeline({ bars, calls, base, operations }) {
   const [state, choose] = useState("all");
   const [everything, show] = useState(false);
   const [opened, open] = useState(null);
@@ -76,7 +76,7 @@ export function Timeline({ bars, calls, base, deeds }) {
         </button>`
         }
       </div>
-      ${opened !== null && html`<${Why} key=${opened} number=${opened} base=${base} deeds=${deeds} close=${close} />`}
+      ${opened !== null && html`<${Why} key=${opened} number=${opened} base=${base} operations=${operations} close=${close} />`}
     </div>
   <//>`;
 }

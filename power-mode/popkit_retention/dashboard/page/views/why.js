@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
-import { DeedButtons, offeredAt, showContent } from "../parts/deeds.js";
+import { OperationButtons, offeredAt, showContent } from "../parts/operations.js";
 import { Answered } from "../parts/states.js";
 
 const ASIDE = 10; // columns of the left column of `why`
@@ -20,7 +20,7 @@ export function pairs(lines) {
   return found;
 }
 
-export function Why({ number, base, deeds, close }) {
+export function Why({ number, base, operations, close }) {
   const path = `${base}/results/${number}`;
   const answer = useAnswer(path);
   const head = useRef(null);
@@ -36,14 +36,14 @@ export function Why({ number, base, deeds, close }) {
       <button type="button" class="button button-quiet" onClick=${close}>Close</button>
     </div>
     <${Answered} answer=${answer} what="the reasons" lines=${6}>
-      ${({ row, why, deeds: offered, handle }) => html`
+      ${({ row, why, operations: offered, handle }) => html`
         <p class="why-label">${row.label}${row.error ? " (fail)" : ""}</p>
         <dl class="why-lines">
           ${pairs(why)
             .filter(([name]) => name)
             .map(([name, words]) => html`<div key=${name + words}><dt>${name}</dt><dd>${words}</dd></div>`)}
         </dl>
-        <${DeedButtons} deeds=${offered} where=${{ ...deeds, offers: offeredAt(path) }}>
+        <${OperationButtons} operations=${offered} where=${{ ...operations, offers: offeredAt(path) }}>
           ${
             handle &&
             html`<button type="button" class="button" onClick=${() => showContent(`${base}/content/${encodeURIComponent(handle)}`)}>

@@ -1,4 +1,4 @@
-"""The dialog about a deed and the message about what came of it, while other things happen."""
+"""The dialog about an operation and the message about what came of it, while other things happen."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tests.dashboard.page.homes import PLACE, Home
 from tests.dashboard.page.served import Visit
 
 Visits = Callable[..., Visit]
-SAY = "async (words) => (await import('/parts/deeds.js')).say(words)"
+SAY = "async (words) => (await import('/parts/operations.js')).say(words)"
 
 
-def test_while_a_deed_is_done_its_dialog_stays(home: Home, visit: Visits) -> None:
+def test_while_an_operation_is_done_its_dialog_stays(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
     held: list[Route] = []
-    page.route("**/deeds", lambda route, _request: held.append(route))
+    page.route("**/operations", lambda route, _request: held.append(route))
     page.get_by_role("button", name="Clear", exact=True).click()
     dialog = page.get_by_role("dialog", name="Clear")
-    with page.expect_request("**/deeds"):
+    with page.expect_request("**/operations"):
         dialog.get_by_role("button", name="Clear", exact=True).click()
     expect(dialog.get_by_role("button", name="Working…")).to_be_disabled()
     expect(dialog.get_by_role("button", name="Cancel")).to_be_disabled()
@@ -33,13 +33,13 @@ def test_while_a_deed_is_done_its_dialog_stays(home: Home, visit: Visits) -> Non
     assert "/resume" in seen.status()
 
 
-def test_a_deed_that_is_done_closes_no_dialog_but_its_own(visit: Visits) -> None:
+def test_an_operation_that_is_done_closes_no_dialog_but_its_own(visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
     held: list[Route] = []
-    page.route("**/deeds", lambda route, _request: held.append(route))
+    page.route("**/operations", lambda route, _request: held.append(route))
     page.get_by_role("button", name="Clear", exact=True).click()
-    with page.expect_request("**/deeds"):
+    with page.expect_request("**/operations"):
         page.get_by_role("dialog", name="Clear").get_by_role("button", name="Clear", exact=True).click()
     page.evaluate("document.querySelector('dialog[open]').close()")  # as a browser does when Escape is pressed again and again
     page.get_by_role("button", name="Hold", exact=True).click()
@@ -50,7 +50,7 @@ def test_a_deed_that_is_done_closes_no_dialog_but_its_own(visit: Visits) -> None
     expect(other).to_be_visible()
 
 
-def test_a_way_back_is_offered_with_the_message_of_its_own_deed_alone(visit: Visits) -> None:
+def test_a_way_back_is_offered_with_the_message_of_its_own_operation_alone(visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
     page.get_by_role("button", name=re.compile("^T31 Read lib.ts")).click()
@@ -70,12 +70,12 @@ def test_a_way_back_is_offered_with_the_message_of_its_own_deed_alone(visit: Vis
     expect(page.locator(".notice").get_by_role("button")).to_have_text(["Dismiss"])
 
 
-def test_when_a_deed_takes_its_button_away_the_focus_goes_to_the_one_beside_it(visit: Visits) -> None:
+def test_when_an_operation_takes_its_button_away_the_focus_goes_to_the_one_beside_it(visit: Visits) -> None:
     page = visit(PLACE).page
     page.get_by_role("button", name="Hold", exact=True).press("Enter")
     page.get_by_label("Why it is held").fill("for the audit")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Release", exact=True).first).to_be_visible()
-    expect(page.locator(".verdict .deeds button:focus")).to_have_count(1)
+    expect(page.locator(".verdict .operations button:focus")).to_have_count(1)
     page.get_by_role("button", name="Dismiss").press("Enter")
     expect(page.locator("#session-title")).to_be_focused()

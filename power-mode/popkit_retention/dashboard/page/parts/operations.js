@@ -20,26 +20,26 @@ function useShown() {
   return shown;
 }
 
-/** Says something in the status region. `again`: a deed that takes it back, with its place. What is said. */
+/** Says something in the status region. `again`: an operation that takes it back, with its place. What is said. */
 export function say(text, { failed = false, again = null } = {}) {
   show({ notice: { text, failed, again } });
   return shown.notice;
 }
 
 /**
- * Where deeds of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is requested again ·
- * `offers`: () -> the deeds that there are afterwards, among them the one that takes it back.
+ * Where operations of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is requested again ·
+ * `offers`: () -> the operations that there are afterwards, among them the one that takes it back.
  */
 export const place = (path, { body = {}, touches, offers = null }) => ({ path, body, touches, offers });
 
-/** What an answer with deeds offers. */
-export const offeredAt = (path) => async () => (await get(path)).deeds;
+/** What an answer with operations offers. */
+export const offeredAt = (path) => async () => (await get(path)).operations;
 
 const wordOf = ({ id }) => id.split(" ")[0];
 
 // What the user has to say besides.
 const FIELDS = { hold: [{ name: "why", label: "Why it is held", needed: true }] };
-// What takes a deed back, as the words of deeds go.
+// What takes an operation back, as the words of operations go.
 const OPPOSITES = {
   clear: "undo",
   pin: "unpin",
@@ -51,24 +51,27 @@ const OPPOSITES = {
   demote: "promote",
 };
 
-/** Opens the dialog about a deed. `from`: the button that was pressed. */
-const ask = (deed, where) => show({ asking: { deed, where, from: document.activeElement, fields: FIELDS[wordOf(deed)] ?? [] } });
+/** Opens the dialog about an operation. `from`: the button that was pressed. */
+const ask = (operation, where) => {
+  const fields = FIELDS[wordOf(operation)] ?? [];
+  show({ asking: { operation, where, from: document.activeElement, fields } });
+};
 
-async function wayBack(deed, where) {
-  const back = OPPOSITES[wordOf(deed)];
+async function wayBack(operation, where) {
+  const back = OPPOSITES[wordOf(operation)];
   if (!back || !where.offers) return null;
   try {
     const found = (await where.offers()).find((each) => wordOf(each) === back);
-    return found ? { deed: found, where } : null;
+    return found ? { operation: found, where } : null;
   } catch {
-    return null; // the deed is done all the same
+    return null; // the operation is done all the same
   }
 }
 
-async function posted({ deed, where }, said) {
+async function posted({ operation, where }, said) {
   try {
-    const { done, text } = await post(where.path, { ...where.body, ...said, id: deed.id });
-    return { done, text: text || (done ? `${deed.label}: done` : `${deed.label}: nothing was done`) };
+    const { done, text } = await post(where.path, { ...where.body, ...said, id: operation.id });
+    return { done, text: text || (done ? `${operation.label}: done` : `${operation.label}: nothing was done`) };
   } catch (error) {
     return { done: false, text: error.message };
   }
@@ -81,24 +84,24 @@ async function carryOut(asking, said) {
   // Meanwhile another dialog may have been opened, and another message said.
   if (shown.asking === mine) show({ asking: null });
   const notice = say(text, { failed: !done });
-  mine.where.touches.forEach(renew); // of a deed that is refused, too: what offered it is old
+  mine.where.touches.forEach(renew); // of an operation that is refused, too: what offered it is old
   afterIt(mine.from);
-  const again = done ? await wayBack(mine.deed, mine.where) : null;
+  const again = done ? await wayBack(mine.operation, mine.where) : null;
   if (again && shown.notice === notice) show({ notice: { ...notice, again } });
 }
 
-/** A button for each deed. */
-export function DeedButtons({ deeds, where, strong = "", children }) {
-  return html`<div class="deeds">
-    ${deeds.map(
-      (deed) =>
+/** A button for each operation. */
+export function OperationButtons({ operations, where, strong = "", children }) {
+  return html`<div class="operations">
+    ${operations.map(
+      (operation) =>
         html`<button
           type="button"
-          key=${deed.id}
-          class=${`button ${wordOf(deed) === strong ? "button-strong" : deed.danger ? "button-danger" : ""}`}
-          onClick=${() => ask(deed, where)}
+          key=${operation.id}
+          class=${`button ${wordOf(operation) === strong ? "button-strong" : operation.danger ? "button-danger" : ""}`}
+          onClick=${() => ask(operation, where)}
         >
-          ${deed.label}
+          ${operation.label}
         </button>`,
     )}
     ${children}
@@ -134,8 +137,8 @@ function Confirm({ asking }) {
     ${
       asking &&
       html`<form class="confirm" onSubmit=${go}>
-      <h2 id="confirm-title">${asking.deed.label}</h2>
-      <p class="sum">${sentence(asking.deed.sum)}</p>
+      <h2 id="confirm-title">${asking.operation.label}</h2>
+      <p class="sum">${sentence(asking.operation.sum)}</p>
       ${asking.fields.map(
         ({ name, label, needed }) =>
           html`<label class="field" key=${name}
@@ -144,8 +147,12 @@ function Confirm({ asking }) {
       )}
       <div class="confirm-buttons">
         <button type="button" class="button" onClick=${close} disabled=${busy}>Cancel</button>
-        <button type="submit" class=${`button ${asking.deed.danger ? "button-danger button-filled" : "button-strong"}`} disabled=${busy}>
-          ${busy ? "Working…" : asking.deed.label}
+        <button
+          type="submit"
+          class=${`button ${asking.operation.danger ? "button-danger button-filled" : "button-strong"}`}
+          disabled=${busy}
+        >
+          ${busy ? "Working…" : asking.operation.label}
         </button>
       </div>
     </form>`
@@ -196,11 +203,11 @@ function dismiss() {
 function Notice({ notice }) {
   return html`<div class=${notice.failed ? "notice notice-failed" : "notice"}>
     <div class="notice-told"><${Told} text=${notice.text} /></div>
-    <div class="deeds">
+    <div class="operations">
       ${
         notice.again &&
-        html`<button type="button" class="button" onClick=${() => ask(notice.again.deed, notice.again.where)}>
-        ${notice.again.deed.label}
+        html`<button type="button" class="button" onClick=${() => ask(notice.again.operation, notice.again.where)}>
+        ${notice.again.operation.label}
       </button>`
       }
       <button type="button" class="button" onClick=${dismiss}>Dismiss</button>
@@ -209,7 +216,7 @@ function Notice({ notice }) {
 }
 
 /** The dialogs and the status region; once on the page. */
-export function Deeds() {
+export function Operations() {
   const { asking, notice, content } = useShown();
   return html`<${Confirm} asking=${asking} />
     <${ContentDialog} content=${content} />
