@@ -26,13 +26,6 @@ SCRIPTS = {
 }
 
 
-@pytest.fixture
-def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
-    made = Tracked(home, api)
-    api.scripts.update(SCRIPTS)
-    return made
-
-
 @dataclass
 class Window:
     """A client's window that several tests work in, and what is tracked of it."""
@@ -50,6 +43,8 @@ def opened(
         api.places["work"] = str(home.work)
         tracked = Tracked(home, api)
         api.scripts.update(SCRIPTS)
+        tracked.popkit_home.mkdir(parents=True)
+        (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
         with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=100) as terminal:
             terminal.wait_ready()
             yield Window(tracked, terminal)
@@ -96,20 +91,17 @@ def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(window: Wi
     assert any(line.startswith("Session") and "npm test" in line for line in panel)
 
 
-def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
-    tracked.popkit_home.mkdir(parents=True)
-    (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.turn("go [[SCRIPT:search]]", "searched it")
-        terminal.send("go [[SCRIPT:full]]")
-        terminal.wait("it is full")
-        terminal.wait("PopKit: the context is 92% full (162k of 176k).")
-        terminal.wait("Full, and little to clear: /compact (what is dead goes first)")
-        terminal.wait_idle()
-        terminal.turn("again [[SCRIPT:full]]", "it is full")
-        assert terminal.text().count("PopKit: the context is") == 1
-    sent = json.dumps([request.body["messages"] for request in tracked.api.turns()])
+def test_a_threshold_is_told_once_with_what_to_do(window: Window):
+    terminal = window.terminal
+    terminal.turn("go [[SCRIPT:search]]", "searched it")
+    terminal.send("go [[SCRIPT:full]]")
+    terminal.wait("it is full")
+    terminal.wait("PopKit: the context is 92% full (162k of 176k).")
+    terminal.wait("Full, and little to clear: /compact (what is dead goes first)")
+    terminal.wait_idle()
+    terminal.turn("again [[SCRIPT:full]]", "it is full")
+    assert terminal.text().count("PopKit: the context is") == 1
+    sent = json.dumps([request.body["messages"] for request in window.tracked.api.turns()])
     assert "PopKit: the context is" not in sent
 
 
@@ -163,16 +155,17 @@ def test_a_fork_ends_with_what_is_current_in_it_and_ends_nothing_in_the_session_
     tracked = window.tracked
     look(window.terminal)
     first = tracked.session_id()
-    before = set((tracked.home.config / "projects").glob("*/*.jsonl"))
-    with ClientTerminal(tracked.home, plugin_dir=ROOT, resume=first, extra=["--fork-session"]) as other:
-        other.wait_ready()
-        other.turn("go [[SCRIPT:search]]", "searched it")
-        (path,) = set((tracked.home.config / "projects").glob("*/*.jsonl")) - before
-        assert labels(tracked, path.stem)[:2] == LOOKED
-        other.send("/exit")
-        other.wait_end()
-    until(lambda: LOOKED[1] not in labels(tracked, path.stem), "its end, which may outlive its hook")
-    assert labels(tracked, path.stem)[0] == LOOKED[0]
+    known = []
+
+    def prompts() -> Iterator[str]:
+        yield "go [[SCRIPT:search]]"
+        known.extend(labels(tracked, tracked.session_id()))
+
+    fork = tracked.home.run_headless(prompts(), plugin_dir=ROOT, resume=first, extra=["--fork-session"]).session_id
+    assert fork != first
+    assert known[:2] == LOOKED
+    until(lambda: LOOKED[1] not in labels(tracked, fork), "its end, which may outlive its hook")
+    assert labels(tracked, fork)[0] == LOOKED[0]
     assert tracked.live_labels(first) == LOOKED
     assert labels(tracked, first) == LOOKED
     assert tracked.errors() == ""
