@@ -1,15 +1,17 @@
-"""The plugin in the client's terminal: the panel, the thresholds, rewind, /clear and /compact as a person meets them."""
+"""The plugin in the client's terminal: the panel, the status line, the thresholds, rewind, /clear and /compact as a person meets them."""
 
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from hooks.utils.state import reconciling
-from tests.patience import until
+from tests.patience import HANG_S, until
 
 from . import installs
 from .client import ClientHome
@@ -22,7 +24,11 @@ APP = {"file_path": "{work}/src/app.js"}
 SCRIPTS = {
     "look": [call(("Read", APP), ("Bash", {"command": "npm test"})), say("looked at it")],
     "search": [call(("Bash", {"command": "grep -rn add src"})), call(("Bash", {"command": "ls src"})), say("searched it")],
-    "full": [call(("Bash", {"command": "npm test"}), cache_read_input_tokens=162_000), say("it is full", cache_read_input_tokens=162_000)],
+    "full": [
+        call(("Bash", {"command": "mkdir -p docs"})),
+        call(("Bash", {"command": "npm test"}), cache_read_input_tokens=162_000),
+        say("it is full", cache_read_input_tokens=162_000),
+    ],
 }
 
 
@@ -103,6 +109,19 @@ def test_a_threshold_is_told_once_with_what_to_do(window: Window):
     assert terminal.text().count("PopKit: the context is") == 1
     sent = json.dumps([request.body["messages"] for request in window.tracked.api.turns()])
     assert "PopKit: the context is" not in sent
+
+
+def test_once_the_status_line_is_installed_the_next_answer_shows_it(window: Window):
+    """By its own command, while the client runs. What `doctor` reads of the client: test_install.py."""
+    statusline(window.tracked, "install")
+    window.terminal.turn("go [[SCRIPT:full]]", "it is full")
+    window.terminal.wait(re.compile(r"context (81|16)% · .*(expired|reclaimable).* · cache warm"))  # of 200,000 or of a million tokens
+    statusline(window.tracked, "uninstall")
+
+
+def statusline(tracked: Tracked, word: str) -> None:
+    command = [ROOT / "bin" / "popkit", "statusline", word, "--yes"]
+    subprocess.run(command, env=tracked.home.env(), cwd=tracked.home.work, capture_output=True, check=True, timeout=HANG_S)
 
 
 def test_a_rewound_branch_is_neither_live_nor_expired(window: Window):
