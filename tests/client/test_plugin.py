@@ -14,7 +14,7 @@ import pytest
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 from . import installs
 from .client import ClientHome, Run
@@ -45,6 +45,12 @@ DAY = {
     "rejected": [call(("Edit", {**EDIT, "old_string": "nowhere to be found"})), say("that was rejected")],
     "more": [call(("Bash", {"command": "rg -n add src || true"})), call(("Bash", {"command": "npm test"})), say("more is done")],
 }
+# (stage, its prompt, what its transcript has at the end)
+STAGES = [
+    ("compacted", "/compact", '"subtype":"compact_boundary"'),
+    ("gone on", "go [[SCRIPT:more]]", "more is done"),
+    ("rejected", "go [[SCRIPT:rejected]]", "that was rejected"),
+]
 
 
 class Tracked:
@@ -127,8 +133,10 @@ class Day:
         self.sent = [request.body for request in requests]
 
         def prompts() -> Iterator[str]:
-            for stage, prompt in {"compacted": "/compact", "gone on": "go [[SCRIPT:more]]", "rejected": "go [[SCRIPT:rejected]]"}.items():
+            for stage, prompt, written in STAGES:
                 yield prompt
+                path = tracked.home.transcript_path(self.session_id)
+                until(lambda: written in path.read_text(), "the client has written what it answered")  # noqa: B023
                 self.note(stage)
             tracked.api.clear()
             yield "/popkit:context retention"
