@@ -118,22 +118,24 @@ class Solved:
 def solved(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
     if sdks.why_not_python():
         pytest.skip(sdks.why_not_python())
-    found = {}
-    for name in ("baseline", "popkit", "popkit_strong"):
-        with ScriptedApi({"solve": SOLVE}) as api:
-            home = ClientHome(tmp_path_factory.mktemp(name), clients["newest"], api.url)
-            api.places["work"] = str(home.work)
-            lines = "".join(f"exports.item{n:04d} = 'what is sold as number {n}';\n" for n in range(1, 401))
-            (home.work / "src" / "list.js").write_text(lines)
-            home.extra_env |= {
-                "PATH": f"{home.installed.executable.parent}:{home.env()['PATH']}", "POPKIT_PLUGIN_DIR": str(ROOT),
-                "POPKIT_DOOR_MS": "60000", "PYTHONPATH": f"{STAND_IN}:{ARM.parent}",
-            }  # fmt: skip
-            command = [sdks.python(), STAND_IN / "solve.py", name, "Resolve the issue [[SCRIPT:solve]]"]
-            done = subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True, timeout=HANG_S, check=False)
-            assert done.returncode == 0, done.stderr
-            found[name] = Solved(json.loads(done.stdout), api.turns())
-    return found
+    arms = ("baseline", "popkit", "popkit_strong")
+    with ScriptedApi({"solve": SOLVE}) as api:
+        home = ClientHome(tmp_path_factory.mktemp("solved"), clients["newest"], api.url)
+        api.places["work"] = str(home.work)
+        lines = "".join(f"exports.item{n:04d} = 'what is sold as number {n}';\n" for n in range(1, 401))
+        (home.work / "src" / "list.js").write_text(lines)
+        subprocess.run(["git", "add", "-A"], cwd=home.work, check=True, timeout=HANG_S)
+        home.extra_env |= {
+            "PATH": f"{home.installed.executable.parent}:{home.env()['PATH']}", "POPKIT_PLUGIN_DIR": str(ROOT),
+            "POPKIT_DOOR_MS": "60000", "PYTHONPATH": f"{STAND_IN}:{ARM.parent}",
+        }  # fmt: skip
+        command = [sdks.python(), STAND_IN / "solve.py", "Resolve the issue [[SCRIPT:solve]]", *arms]
+        done = subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True, timeout=HANG_S, check=False)
+        assert done.returncode == 0, done.stderr
+        begins = [number for number, request in enumerate(api.turns()) if not request.tool_results()]
+        requests = [api.turns()[begin:end] for begin, end in zip(begins, [*begins[1:], None])]
+        assert len(requests) == len(arms)
+        return {name: Solved(json.loads(told), its) for name, told, its in zip(arms, done.stdout.splitlines(), requests)}
 
 
 def test_a_solve_ends_as_without_it_and_costs_less(solved):

@@ -12,17 +12,20 @@ from tests.cli import inside
 
 from . import installs
 from .client import ClientHome, Run
+from .provider import blocks_of
 from .scripted_api import ScriptedApi, call, say
 from .test_mod import ROOT
 
 SERVER = Path(__file__).parent / "mcp_server.py"
-ANSWER, HIDDEN = "mcp__demo__lookup", "mcp__demo__fail"
+DEFERRED, HIDDEN = "mcp__demo__lookup", "mcp__demo__fail"
 RULES = "# Rules\n\n" + "Be kind to whoever reads it. " * 60 + "\n\n## Tests\n\n" + "Every change has its test. " * 40 + "\n"
 
 
 def play(home: ClientHome, *prompts: str) -> Run:
     """A new session with two MCP tools in the prompt."""
-    return home.run_headless(list(prompts), plugin_dir=ROOT, mcp_server=SERVER)
+    server = {"command": sys.executable, "args": ["-S", "-E", str(SERVER)], "alwaysLoad": True}
+    servers = ("--mcp-config", json.dumps({"mcpServers": {"demo": server}}), "--strict-mcp-config")
+    return home.run_headless(list(prompts), plugin_dir=ROOT, extra=servers)
 
 
 def answered(home: ClientHome, *prompts: str) -> list[str]:
@@ -35,45 +38,34 @@ def tools(api: ScriptedApi) -> list[set[str]]:
     return [{tool["name"] for tool in request.body["tools"] if tool["name"].startswith("mcp__demo")} for request in api.turns()]
 
 
-def test_a_tool_that_is_hidden_is_in_no_request_of_the_next_session_and_comes_back_at_a_word(
+def test_tools_that_are_hidden_or_deferred_are_in_no_request_of_the_next_session_until_a_word_or_a_search(
     clients: dict[str, installs.Installed], tmp_path: Path
 ):
-    with ScriptedApi({"hi": [say("hello")]}) as api:
-        home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000", "ENABLE_TOOL_SEARCH": "false"})
-        (home.work / "CLAUDE.md").write_text(RULES)
-        _, bill, hidden = answered(home, "go [[SCRIPT:hi]]", "/popkit bill --details", f"/popkit bill hide {HIDDEN} --yes")
-        assert tools(api) == [{ANSWER, HIDDEN}]
-        assert api.of_kind("count_tokens") == []
-        assert "MCP server demo (2 tools); never used" in bill, bill
-        assert all(name in bill for name in ("System prompt", "System tools", "CLAUDE.md", "Tests", "Skills", ANSWER)), bill
-        assert f"{HIDDEN} is hidden" in hidden, hidden
-
-        api.clear()
-        _, bill, back, _ = answered(
-            home, "go [[SCRIPT:hi]]", "/popkit bill", f"/popkit bill show {HIDDEN}", "again [[SCRIPT:hi]]"
-        )  # fmt: skip
-        assert "Out of this project's prompts" in bill, bill
-        assert "MCP server demo (1 tool)" in bill, bill
-        assert f"{HIDDEN} is back" in back, back
-        assert tools(api) == [{ANSWER}, {ANSWER, HIDDEN}]
-
-
-def test_a_tool_that_is_deferred_stays_out_of_the_prompt_until_it_is_looked_for(clients: dict[str, installs.Installed], tmp_path: Path):
-    server = {"command": sys.executable, "args": ["-S", "-E", str(SERVER)], "alwaysLoad": True}
-    eager = ("--mcp-config", json.dumps({"mcpServers": {"demo": server}}), "--strict-mcp-config")
-    looks = [call(("ToolSearch", {"query": f"select:{HIDDEN}"})), say("found")]
+    looks = [call(("ToolSearch", {"query": f"select:{DEFERRED}"})), say("found")]
     with ScriptedApi({"hi": [say("hello")], "looks": looks}) as api:
         home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000"})
-        run = home.run_headless(["go [[SCRIPT:hi]]", "/popkit bill", f"/popkit bill defer {HIDDEN} --yes"], plugin_dir=ROOT, extra=eager)
-        assert tools(api) == [{ANSWER, HIDDEN}]
-        assert f"{HIDDEN} is deferred" in run.results[-1]["result"].replace("\\", "")
+        (home.work / "CLAUDE.md").write_text(RULES)
+        _, bill, hidden, deferred = answered(
+            home, "go [[SCRIPT:hi]]", "/popkit bill --details", f"/popkit bill hide {HIDDEN} --yes", f"/popkit bill defer {DEFERRED} --yes"
+        )
+        assert tools(api) == [{DEFERRED, HIDDEN}]
+        assert api.of_kind("count_tokens") == []
+        assert "MCP server demo (2 tools); never used" in bill, bill
+        assert all(name in bill for name in ("System prompt", "System tools", "CLAUDE.md", "Tests", "Skills", DEFERRED)), bill
+        assert f"{HIDDEN} is hidden" in hidden, hidden
+        assert f"{DEFERRED} is deferred" in deferred, deferred
 
         api.clear()
-        run = home.run_headless(["go [[SCRIPT:hi]]", "go [[SCRIPT:looks]]", "/popkit bill"], plugin_dir=ROOT, extra=eager)
-        assert tools(api)[:2] == [{ANSWER}] * 2
-        found = json.dumps(api.turns()[-1].body["messages"])
-        assert HIDDEN in found
-        assert "deferred since" in run.results[-1]["result"]
+        _, _, bill, back, _ = answered(
+            home, "go [[SCRIPT:hi]]", "go [[SCRIPT:looks]]", "/popkit bill", f"/popkit bill show {HIDDEN}", "again [[SCRIPT:hi]]"
+        )
+        assert tools(api)[:2] == [set(), set()]
+        results = [block for message in api.turns()[2].body["messages"] for block in blocks_of(message) if block["type"] == "tool_result"]
+        assert DEFERRED in json.dumps(results)
+        assert "Out of this project's prompts" in bill, bill
+        assert "deferred since" in bill, bill
+        assert f"{HIDDEN} is back" in back, back
+        assert HIDDEN in tools(api)[-1]
 
 
 def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, installs.Installed], tmp_path: Path):

@@ -31,24 +31,24 @@ def headers(now: int) -> dict[str, str]:
     return told
 
 
-def kept(home: Path, client: installs.Installed, env: dict[str, str]) -> tuple[list[list[object]], str, int]:
-    """(what is kept of two sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
+def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: int) -> tuple[list[list[object]], str, int]:
+    """(what is kept of sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
     began = int(time.time())
     with ScriptedApi() as api:
         made = Session(ClientHome(home, client, api.url), api)
         api.headers.update(headers(began))
         made.home.extra_env.update(env)
-        made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
-        for name in RESETS_IN:  # another session, which finds the windows fuller
-            api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
-        made.runs.append(made.home.run_headless(["three"], plugin_dir=ROOT))
+        for _ in range(sessions):
+            made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
+            for name in RESETS_IN:  # the next session finds the windows fuller
+                api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
         assert made.log() == ""
         path = made.popkit / "limits.json"
         return json.loads(path.read_text()) if path.exists() else [], made.popkit_says("limits"), began
 
 
 def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Installed], tmp_path: Path):
-    rows, says, began = kept(tmp_path, clients["newest"], SUBSCRIBED)
+    rows, says, began = kept(tmp_path, clients["newest"], SUBSCRIBED, sessions=2)
     assert [(kind, percent, resets_at) for kind, _, percent, resets_at in rows[:2]] == [
         ("five_hour", 62, began + 9_000),
         ("seven_day", 31, began + 300_000),
@@ -59,6 +59,6 @@ def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Inst
 
 
 def test_a_key_of_the_api_has_none(clients: dict[str, installs.Installed], tmp_path: Path):
-    rows, says, _ = kept(tmp_path, clients["newest"], {})
+    rows, says, _ = kept(tmp_path, clients["newest"], {}, sessions=1)
     assert rows == []
     assert "There is no reading of a limit yet." in says

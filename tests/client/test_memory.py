@@ -23,7 +23,6 @@ from .scripted_api import Recorded, ScriptedApi, call, say
 ROOT = Path(__file__).resolve().parents[2]
 COUNTED = "tools/count_the_lines.sh"
 COMMAND = f"sh {COUNTED} --all"
-SAID = "# Project memory\n\n- tools/: count_the_lines.sh\n- `sh tools/count_the_lines.sh --all`"
 SCRIPTS = {
     "first": [
         call(("Bash", {"command": "ls"})),
@@ -98,22 +97,21 @@ def times(said: str, request: Recorded) -> int:
     return request.text.count(json.dumps(said, ensure_ascii=False)[1:-1])
 
 
-@pytest.fixture
-def shop(home: ClientHome, api: ScriptedApi) -> Shop:
-    return Shop(home, api)
-
-
 @dataclass
 class Taught:
-    """A session while memory was off, the word that switches it on, and a session that taught what it says now."""
+    """A session while memory was off; the words that switch it on, off and on, and a session that taught what it says now; one that used
+    it. The requests of the last one are those that are recorded."""
 
     shop: Shop
     learnt_while_off: bool
-    requests_for_the_word: int
-    is_on: bool
-    session_id: str
+    is_on: list[bool]  # after each word
+    requests_for_the_words: int
+    status: str
     told_at_first: int
     said: str
+    asked_before: dict[str, int]
+    used: str  # the session
+    told: list[Recorded]  # its requests
 
 
 def taught(home: ClientHome, api: ScriptedApi) -> Taught:
@@ -122,15 +120,21 @@ def taught(home: ClientHome, api: ScriptedApi) -> Taught:
     shop.run("first")
     learnt_while_off = (shop.popkit_home / memory.FOLDER).exists()
     (home.work / COUNTED).unlink()
-    found = []
+    is_on, requests = [], []
 
     def prompts() -> Iterator[str]:
-        yield "/popkit:context memory on"
-        found.append((len(api.requests), shop.project.is_on()))
+        for word in ("on", "off", "on"):
+            yield f"/popkit:context memory {word}"
+            is_on.append(shop.project.is_on())
+        yield "/popkit:context memory status"
+        requests.extend(api.requests)
         yield "go [[SCRIPT:first]]"
 
-    session_id = shop.say(prompts()).session_id
-    return Taught(shop, learnt_while_off, *found[0], session_id, times("tools/", shop.first()), shop.learnt())
+    status = shop.say(prompts()).stdout
+    told_at_first, said, asked_before = times("tools/", shop.first()), shop.learnt(), shop.asked_for()
+    used, told = shop.run("second").session_id, api.turns()
+    shop.learnt()
+    return Taught(shop, learnt_while_off, is_on, len(requests), status, told_at_first, said, asked_before, used, told)
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
@@ -142,30 +146,25 @@ def played(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Ite
 
 @pytest.fixture
 def teaching(played: Kept) -> Taught:
-    """As it was when it had been learnt."""
+    """As it was when it had been used."""
     played.as_it_was()
     return played.played
 
 
 def test_a_second_session_begins_with_what_the_first_one_taught_and_uses_it(teaching: Taught):
-    shop, said = teaching.shop, teaching.said
+    shop, said, (first, *_, last) = teaching.shop, teaching.said, teaching.told
     assert teaching.told_at_first == 0
     assert COMMAND in said
     assert Path(COUNTED).name in said
-    before = shop.asked_for()
-
-    used = shop.run("second")
-    assert used.session_id != teaching.session_id
-    assert times(said, shop.first()) == 1
-    assert times(said, shop.api.turns()[-1]) == 1
-    assert COMMAND in shop.api.turns()[-1].text
-    shop.learnt()
-    assert (before[COMMAND], shop.asked_for()[COMMAND]) == (0, 1)
+    assert times(said, first) == 1
+    assert times(said, last) == 1
+    assert COMMAND in last.text
+    assert (teaching.asked_before[COMMAND], shop.asked_for()[COMMAND]) == (0, 1)
     status = shop.popkit("memory", "status")
     assert status["asked"] >= 1
     assert (status["on"], status["used"]) == (True, 1)
 
-    ledger = shop.popkit("context", "stats", "--session", used.session_id)["session"]["figures"]
+    ledger = shop.popkit("context", "stats", "--session", teaching.used)["session"]["figures"]
     assert ledger["memory_tokens"] > 0
     assert ledger["cost_by_usd"]["memory"] > 0
     assert (ledger["spared"], ledger["saved_by_usd"]["memory"]) == (0, 0.0)  # the first answer that names a file counts for nothing
@@ -173,34 +172,28 @@ def test_a_second_session_begins_with_what_the_first_one_taught_and_uses_it(teac
     assert shop.log() == ""
 
 
-def test_what_memory_holds_is_given_to_each_context_once(shop: Shop):
-    shop.project.turn_on(1.0)
-    shop.project.write_document(SAID)
-    begun = shop.run("second").session_id
-    assert [times(SAID, request) for request in shop.api.turns()] == [1] * len(SCRIPTS["second"])
+def test_what_memory_holds_is_given_to_each_context_once(teaching: Taught):
+    shop, said = teaching.shop, teaching.said
+    assert [times(said, request) for request in teaching.told] == [1] * len(SCRIPTS["second"])
     # In one process: the oldest client writes down nothing that a hook says of a compaction in a run of its own.
-    shop.say(["go [[SCRIPT:more]]", "/compact", "go [[SCRIPT:more]]"], resume=begun)
-    assert times(SAID, shop.first()) == 1, "the conversation has it"
-    first, again = (entry["said"] for entry in shop.given(begun))
-    assert first == SAID
+    shop.say(["go [[SCRIPT:more]]", "/compact", "go [[SCRIPT:more]]"], resume=teaching.used)
+    assert times(said, shop.first()) == 1, "the conversation has it"
+    first, again = (entry["said"] for entry in shop.given(teaching.used))
+    assert first == said
     assert times(again, shop.api.turns()[-1]) == 1, "it is given again, as the summary is all that is left"
-    shop.project.turn_off(2.0)
-    begun = shop.run("more").session_id
-    assert times(again, shop.first()) == 0
-    assert shop.given(begun) == []
     assert shop.log() == ""
 
 
 def test_the_words_are_answered_by_the_command_without_a_request_and_after_off_nothing_is_learnt_or_given(teaching: Taught):
-    assert teaching.requests_for_the_word == 0
-    assert teaching.is_on
-    assert not teaching.learnt_while_off
     shop = teaching.shop
-    told = shop.say(["/popkit:context memory status", "/popkit:context memory off"])
-    assert shop.api.requests == []
+    assert teaching.is_on == [True, False, True]
+    assert teaching.requests_for_the_words == 0
     if shop.home.installed.version != OLDEST_SUPPORTED:  # which shows no reason of a blocked prompt where it prints
-        assert "Memory of shop" in told.stdout
+        assert "Memory of shop" in teaching.status
+    assert not teaching.learnt_while_off
+    shop.project.turn_off(2.0)
     session = shop.run("second").session_id
     assert times(teaching.said, shop.first()) == 0
     assert shop.project.to_learn() == []
     assert shop.given(session) == []
+    assert shop.log() == ""

@@ -11,7 +11,7 @@ from popkit_retention.cli import main
 from . import installs
 from .client import ClientHome
 from .scripted_api import ScriptedApi, Step, call, say
-from .test_mod import BIG, Session, referred
+from .test_mod import BIG, ROOT, Session, referred
 
 pytestmark = pytest.mark.client
 
@@ -51,10 +51,9 @@ def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
         read("{work}/other.py", 24_500, cleared=2, offset=2),
         say("done", cache_read_input_tokens=25_000),
     ]
-    session.play("go [[SCRIPT:long]]")
-    assert not any(map(referred, session.results()))
     api.scripts["next"] = [call(("Bash", {"command": "true"})), say("next is done")]
-    session.play("go [[SCRIPT:next]]")
+    session.runs.append(session.home.run_headless(["go [[SCRIPT:long]]", "go [[SCRIPT:next]]"], plugin_dir=ROOT))
+    assert not any(map(referred, session.results()))
     session.popkit_says("context", "stats")
     noted = [id for entry in session.journal() if entry["event"] == "outside" for id in entry["ids"]]
     assert noted[0].startswith("toolu_long_0_")

@@ -14,11 +14,11 @@ import pytest
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 from . import installs
 from .client import ClientHome, Run
-from .ends import BOTH, both_ends
+from .ends import BOTH
 from .scripted_api import ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +45,12 @@ DAY = {
     "rejected": [call(("Edit", {**EDIT, "old_string": "nowhere to be found"})), say("that was rejected")],
     "more": [call(("Bash", {"command": "rg -n add src || true"})), call(("Bash", {"command": "npm test"})), say("more is done")],
 }
+# (stage, its prompt, what its transcript has at the end)
+STAGES = [
+    ("compacted", "/compact", '"subtype":"compact_boundary"'),
+    ("gone on", "go [[SCRIPT:more]]", "more is done"),
+    ("rejected", "go [[SCRIPT:rejected]]", "that was rejected"),
+]
 
 
 class Tracked:
@@ -99,31 +105,44 @@ def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
 
 
 @dataclass
-class Played:
-    """A session at each of its stages: what the hooks have kept of it, and what transcript and journal give."""
+class Day:
+    """A day of work; its session is resumed and compacted, and goes on, also to a call that is rejected; at last the panel is asked for.
+    At each stage, what the hooks have kept of it and what transcript and journal give."""
 
     tracked: Tracked
     session_id: str = ""
     stored: dict[str, dict] = field(default_factory=dict)
     rebuilt: dict[str, dict] = field(default_factory=dict)
-
-    def play(self, stage: str, prompt: str) -> None:
-        """Begins the session, or resumes it, and notes how things stand then."""
-        run = self.tracked.run(prompt, resume=self.session_id or None)
-        self.session_id = self.session_id or run.session_id
-        self.stored[stage] = self.tracked.stored(self.session_id)
-        self.rebuilt[stage] = self.tracked.rebuilt(self.session_id)
-
-
-@dataclass
-class Day(Played):
-    """A day of work, compacted afterwards and gone on with; at last the panel is asked for."""
-
     errors: str = ""
     expired: list = field(default_factory=list)
     sent: list = field(default_factory=list)
     panel: str = ""
     sent_for_the_panel: list = field(default_factory=list)
+
+    def note(self, stage: str) -> None:
+        self.stored[stage] = self.tracked.stored(self.session_id)
+        self.rebuilt[stage] = self.tracked.rebuilt(self.session_id)
+
+    def play(self) -> None:
+        tracked, requests = self.tracked, self.tracked.api.requests
+        self.session_id = tracked.run("go [[SCRIPT:day]]").session_id
+        self.note("worked")
+        self.errors = tracked.errors()
+        paths = tracked.site(self.session_id).paths()
+        self.expired = list(store.read_expired(paths, store.load(paths).state).values())
+        self.sent = [request.body for request in requests]
+
+        def prompts() -> Iterator[str]:
+            for stage, prompt, written in STAGES:
+                yield prompt
+                path = tracked.home.transcript_path(self.session_id)
+                until(lambda: written in path.read_text(), "the client has written what it answered")  # noqa: B023
+                self.note(stage)
+            tracked.api.clear()
+            yield "/popkit:context retention"
+            self.sent_for_the_panel = list(requests)
+
+        self.panel = tracked.run(prompts(), resume=self.session_id).stdout
 
 
 @pytest.fixture(scope="module", params=BOTH)
@@ -136,16 +155,7 @@ def day(request: pytest.FixtureRequest, clients: dict[str, installs.Installed], 
         tracked.popkit_home.mkdir()
         (tracked.popkit_home / "retention-config.json").write_text('{"compact": "off"}')  # of ours, see test_compact.py
         made = Day(tracked)
-        made.play("worked", "go [[SCRIPT:day]]")
-        made.errors = tracked.errors()
-        paths = tracked.site(made.session_id).paths()
-        made.expired = list(store.read_expired(paths, store.load(paths).state).values())
-        made.sent = [request.body for request in api.requests]
-        made.play("compacted", "/compact")
-        made.play("gone on", "go [[SCRIPT:more]]")
-        api.clear()
-        made.panel = tracked.run("/popkit:context retention", resume=made.session_id, plain=True).stdout
-        made.sent_for_the_panel = list(api.requests)
+        made.play()
         yield made
 
 
@@ -187,14 +197,15 @@ def test_a_compaction_ends_what_was_before_it(day: Day):
     assert day.stored["gone on"]["epoch"] == 1
 
 
-@both_ends
-def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_somebody_asks(tracked: Tracked):
-    run = tracked.run("go [[SCRIPT:rejected]]")
+def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_somebody_asks(day: Day):
+    tracked = day.tracked
     if tracked.home.installed.version == installs.OLDEST_SUPPORTED:  # where the mod runs, its band may have asked already
-        assert tracked.stored(run.session_id)["index"] == 0
-    made = reconciling.reconcile(tracked.site(run.session_id), str(tracked.home.transcript_path(run.session_id)))
-    assert [(result.tier, result.error) for result in made.state.live.values()] == [("preserved", True)]
-    assert tracked.stored(run.session_id) == tracked.rebuilt(run.session_id)
+        assert day.stored["rejected"]["index"] == day.stored["gone on"]["index"]
+    made = reconciling.reconcile(tracked.site(day.session_id), str(tracked.home.transcript_path(day.session_id)))
+    assert made.state.index == day.stored["gone on"]["index"] + 1
+    *_, rejected = made.state.live.values()
+    assert (rejected.label, rejected.tier, rejected.error) == ("Edit src/app.js", "preserved", True)
+    assert tracked.stored(day.session_id) == tracked.rebuilt(day.session_id)
 
 
 def test_the_panel_is_answered_without_a_request(day: Day):
@@ -222,17 +233,16 @@ def test_a_compaction_in_mid_turn_keeps_what_the_client_carries_over(tracked: Tr
     }
     tracked.api.summary = "It was a long turn. [[SCRIPT:after]]"
     tracked.home.extra_env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
-    first = tracked.run("fill it [[SCRIPT:fill]]")
+    session_id = tracked.run(["fill it [[SCRIPT:fill]]", "go [[SCRIPT:more]]"]).session_id
     assert [request.kind for request in tracked.api.requests].count("summary") == 1
-    made = reconciling.reconcile(tracked.site(first.session_id), str(tracked.home.transcript_path(first.session_id)))
+    made = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
     in_context = tracked.api.turns()[-1].text
     known = {result.label for result in [*made.state.live.values(), *made.state.expired.values()]}
     assert ("Bash echo full" in known) == ("echo full" in in_context)
     assert "Bash echo filling" not in known
     assert "Bash echo after" in known
     assert made.state.epoch == 1
-    tracked.run("go [[SCRIPT:more]]", resume=first.session_id)
-    assert tracked.stored(first.session_id) == tracked.rebuilt(first.session_id)
+    assert tracked.stored(session_id) == tracked.rebuilt(session_id)
 
 
 def test_off_means_off(tracked: Tracked):

@@ -1,15 +1,17 @@
-"""The plugin in the client's terminal: the panel, the thresholds, rewind, /clear and /compact as a person meets them."""
+"""The plugin in the client's terminal: the panel, the status line, the thresholds, rewind, /clear and /compact as a person meets them."""
 
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from hooks.utils.state import reconciling
-from tests.patience import until
+from tests.patience import HANG_S, until
 
 from . import installs
 from .client import ClientHome
@@ -22,15 +24,12 @@ APP = {"file_path": "{work}/src/app.js"}
 SCRIPTS = {
     "look": [call(("Read", APP), ("Bash", {"command": "npm test"})), say("looked at it")],
     "search": [call(("Bash", {"command": "grep -rn add src"})), call(("Bash", {"command": "ls src"})), say("searched it")],
-    "full": [call(("Bash", {"command": "npm test"}), cache_read_input_tokens=162_000), say("it is full", cache_read_input_tokens=162_000)],
+    "full": [
+        call(("Bash", {"command": "mkdir -p docs"})),
+        call(("Bash", {"command": "npm test"}), cache_read_input_tokens=162_000),
+        say("it is full", cache_read_input_tokens=162_000),
+    ],
 }
-
-
-@pytest.fixture
-def tracked(home: ClientHome, api: ScriptedApi) -> Tracked:
-    made = Tracked(home, api)
-    api.scripts.update(SCRIPTS)
-    return made
 
 
 @dataclass
@@ -50,6 +49,8 @@ def opened(
         api.places["work"] = str(home.work)
         tracked = Tracked(home, api)
         api.scripts.update(SCRIPTS)
+        tracked.popkit_home.mkdir(parents=True)
+        (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
         with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=100) as terminal:
             terminal.wait_ready()
             yield Window(tracked, terminal)
@@ -96,21 +97,31 @@ def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(window: Wi
     assert any(line.startswith("Session") and "npm test" in line for line in panel)
 
 
-def test_a_threshold_is_told_once_with_what_to_do(tracked: Tracked):
-    tracked.popkit_home.mkdir(parents=True)
-    (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
-    with ClientTerminal(tracked.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.turn("go [[SCRIPT:search]]", "searched it")
-        terminal.send("go [[SCRIPT:full]]")
-        terminal.wait("it is full")
-        terminal.wait("PopKit: the context is 92% full (162k of 176k).")
-        terminal.wait("Full, and little to clear: /compact (what is dead goes first)")
-        terminal.wait_idle()
-        terminal.turn("again [[SCRIPT:full]]", "it is full")
-        assert terminal.text().count("PopKit: the context is") == 1
-    sent = json.dumps([request.body["messages"] for request in tracked.api.turns()])
+def test_a_threshold_is_told_once_with_what_to_do(window: Window):
+    terminal = window.terminal
+    terminal.turn("go [[SCRIPT:search]]", "searched it")
+    terminal.send("go [[SCRIPT:full]]")
+    terminal.wait("it is full")
+    terminal.wait("PopKit: the context is 92% full (162k of 176k).")
+    terminal.wait("Full, and little to clear: /compact (what is dead goes first)")
+    terminal.wait_idle()
+    terminal.turn("again [[SCRIPT:full]]", "it is full")
+    assert terminal.text().count("PopKit: the context is") == 1
+    sent = json.dumps([request.body["messages"] for request in window.tracked.api.turns()])
     assert "PopKit: the context is" not in sent
+
+
+def test_once_the_status_line_is_installed_the_next_answer_shows_it(window: Window):
+    """By its own command, while the client runs. What `doctor` reads of the client: test_install.py."""
+    statusline(window.tracked, "install")
+    window.terminal.turn("go [[SCRIPT:full]]", "it is full")
+    window.terminal.wait(re.compile(r"context (81|16)% · .*(expired|reclaimable).* · cache warm"))  # of 200,000 or of a million tokens
+    statusline(window.tracked, "uninstall")
+
+
+def statusline(tracked: Tracked, word: str) -> None:
+    command = [ROOT / "bin" / "popkit", "statusline", word, "--yes"]
+    subprocess.run(command, env=tracked.home.env(), cwd=tracked.home.work, capture_output=True, check=True, timeout=HANG_S)
 
 
 def test_a_rewound_branch_is_neither_live_nor_expired(window: Window):
@@ -163,16 +174,17 @@ def test_a_fork_ends_with_what_is_current_in_it_and_ends_nothing_in_the_session_
     tracked = window.tracked
     look(window.terminal)
     first = tracked.session_id()
-    before = set((tracked.home.config / "projects").glob("*/*.jsonl"))
-    with ClientTerminal(tracked.home, plugin_dir=ROOT, resume=first, extra=["--fork-session"]) as other:
-        other.wait_ready()
-        other.turn("go [[SCRIPT:search]]", "searched it")
-        (path,) = set((tracked.home.config / "projects").glob("*/*.jsonl")) - before
-        assert labels(tracked, path.stem)[:2] == LOOKED
-        other.send("/exit")
-        other.wait_end()
-    until(lambda: LOOKED[1] not in labels(tracked, path.stem), "its end, which may outlive its hook")
-    assert labels(tracked, path.stem)[0] == LOOKED[0]
+    known = []
+
+    def prompts() -> Iterator[str]:
+        yield "go [[SCRIPT:search]]"
+        known.extend(labels(tracked, tracked.session_id()))
+
+    fork = tracked.home.run_headless(prompts(), plugin_dir=ROOT, resume=first, extra=["--fork-session"]).session_id
+    assert fork != first
+    assert known[:2] == LOOKED
+    until(lambda: LOOKED[1] not in labels(tracked, fork), "its end, which may outlive its hook")
+    assert labels(tracked, fork)[0] == LOOKED[0]
     assert tracked.live_labels(first) == LOOKED
     assert labels(tracked, first) == LOOKED
     assert tracked.errors() == ""

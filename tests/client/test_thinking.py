@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,33 @@ def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
     return made
 
 
-def deep(home: ClientHome, api: ScriptedApi) -> tuple[Reclaimed, str]:
-    """Plays a session that thinks; with its id."""
+@dataclass
+class Thinker:
+    """A session that has thought, its transcript then, and what it would have sent next."""
+
+    world: Reclaimed
+    session_id: str
+    original: bytes
+    before: Recorded
+    gone_on: bytes  # its transcript then
+
+    @property
+    def path(self) -> Path:
+        return self.world.home.transcript_path(self.session_id)
+
+
+def deep(home: ClientHome, api: ScriptedApi) -> Thinker:
+    """Plays these."""
     world = Reclaimed(home, api)
     api.scripts.update(SCRIPTS)
-    return world, run(world, "deep")
+    session_id = run(world, "deep")
+    path = home.transcript_path(session_id)
+    original = path.read_bytes()
+    run(world, "muse", resume=session_id)
+    (before,) = api.turns()
+    gone_on = path.read_bytes()
+    path.write_bytes(original)
+    return Thinker(world, session_id, original, before, gone_on)
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
@@ -62,16 +85,16 @@ def played(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Ite
 
 
 @pytest.fixture
-def thinker(played: Kept) -> tuple[Reclaimed, str]:
-    """As it was when it had been played: its world and its id."""
+def thinker(played: Kept) -> Thinker:
+    """As it was before it went on."""
     played.as_it_was()
     return played.played
 
 
-def run(world: Reclaimed, script: str, resume: str | None = None) -> str:
-    """One headless run with the plugin; the id of its session."""
+def run(world: Reclaimed, *scripts: str, resume: str | None = None) -> str:
+    """One headless run with the plugin, a prompt for each script; the id of its session."""
     world.api.clear()
-    done = world.home.run_headless(f"go [[SCRIPT:{script}]]", plugin_dir=ROOT, resume=resume)
+    done = world.home.run_headless([f"go [[SCRIPT:{script}]]" for script in scripts], plugin_dir=ROOT, resume=resume)
     assert done.returncode == 0, done.stderr
     return done.session_id
 
@@ -117,31 +140,24 @@ def assert_taken(before: Recorded, after: Recorded) -> None:
     assert set(map(plain, differing)) == set(placeholders(differing)) == {RUN, READ}
 
 
-def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_provider_takes(thinker: tuple):
-    world, session_id = thinker
-    path = world.home.transcript_path(session_id)
-    original = path.read_bytes()
-    run(world, "muse", session_id)
-    (before,) = world.api.turns()
+def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_provider_takes(thinker: Thinker):
+    world, session_id, before = thinker.world, thinker.session_id, thinker.before
     assert (faults(before.body["messages"]), len(thought_of(before))) == ([], 7)
-    path.write_bytes(original)
 
     done = clear(world, session_id)
     assert done.thinking > 0
-    run(world, "muse", session_id)
-    (after,) = world.api.turns()
+    run(world, "muse", "muse", resume=session_id)
+    after, next_one = world.api.turns()
     assert_taken(before, after)
     assert len(thought_of(after)) == 2
-    run(world, "muse", session_id)
-    (next_one,) = world.api.turns()
     assert faults(next_one.body["messages"]) == []
     assert len(thought_of(next_one)) == 3, "what is thought from now on stays"
     assert whole(world.home.transcript(session_id))
 
     back = undo(world, session_id)
     assert back.left > 0, "what was thought over the placeholders"
-    assert path.read_bytes().startswith(original)
-    run(world, "muse", session_id)
+    assert thinker.path.read_bytes().startswith(thinker.original)
+    run(world, "muse", resume=session_id)
     (again,) = world.api.turns()
     assert faults(again.body["messages"]) == []
     assert left_out(before.body["messages"], again.body["messages"]) == ""
@@ -150,11 +166,11 @@ def test_a_session_cleared_with_its_thinking_resumes_with_a_request_that_the_pro
     assert world.errors() == ""
 
 
-def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(thinker: tuple):
+def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(thinker: Thinker):
     """So the check sees what it is there for."""
-    world, session_id = thinker
-    clear(world, session_id, with_thinking=False)
-    run(world, "muse", session_id)
+    world = thinker.world
+    clear(world, thinker.session_id, with_thinking=False)
+    run(world, "muse", resume=thinker.session_id)
     (after,) = world.api.turns()
     assert set(faults(after.body["messages"])) == {
         f"message {number}: thinking that is bound to a different conversation"
@@ -162,19 +178,17 @@ def test_without_its_thinking_the_same_clear_is_one_that_the_provider_refuses(th
     }
 
 
-def test_a_session_whose_last_thought_was_interrupted_resumes_too(thinker: tuple):
+def test_a_session_whose_last_thought_was_interrupted_resumes_too(thinker: Thinker):
     """The client sends no message of thinking alone, so one that was left in the middle stands as it was."""
-    world, session_id = thinker
-    run(world, "muse", session_id)
-    path = world.home.transcript_path(session_id)
-    lines = path.read_bytes().splitlines(keepends=True)
+    world = thinker.world
+    lines = thinker.gone_on.splitlines(keepends=True)
     alone = [line for line in lines if b"just musing" not in line]
     assert len(alone) == len(lines) - 1
-    path.write_bytes(b"".join(alone))
-    run(world, "muse", session_id)
+    thinker.path.write_bytes(b"".join(alone))
+    run(world, "muse", resume=thinker.session_id)
     (before, *_) = world.api.turns()
-    clear(world, session_id)
-    run(world, "muse", session_id)
+    clear(world, thinker.session_id)
+    run(world, "muse", resume=thinker.session_id)
     (after, *_) = world.api.turns()
     messages = after.body["messages"]
     assert faults(messages) == []
@@ -199,10 +213,10 @@ def test_real_sessions_lose_the_cleared_contents_and_the_thinking_behind_the_fir
             continue
         cleared = path.read_bytes()
         path.write_bytes(original)
-        run(world, "muse", session_id)
+        run(world, "muse", resume=session_id)
         before = blocks(api.turns()[-1])
         path.write_bytes(cleared)
-        run(world, "muse", session_id)
+        run(world, "muse", resume=session_id)
         after = blocks(api.turns()[-1])
         there = next(at for at, (_, block) in enumerate(after) if block.get("tool_use_id") in done.handles)
         thinking, kept = ([block for _, block in sent if block["type"] in SEALS] for sent in (after, before[:there]))

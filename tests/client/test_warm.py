@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -131,28 +132,41 @@ def over(session: Warm) -> None:
     patience.until(is_over, "the requests to end")
 
 
-def test_where_the_cache_was_not_found_no_other_follows_until_the_next_turn(session: Warm):
-    session.begin(keep_warm="on")
-    session.talk("go [[SCRIPT:missing]]", session.until(1), watch, "more [[SCRIPT:first]]", session.until(2))
-    before, after, *_ = session.warmed()
-    assert before["read"] == 9
-    assert after["read"] > 0.9 * after["prompt"]
-    assert "did not find the cache" not in session.popkit_says("context", "warm", "show")
+@dataclass
+class Played:
+    """A session that misses the cache, is compacted, and has a turn that begins while it is kept warm. `counts`: how many requests had
+    kept it warm when; `held`: the one that the provider takes its time for."""
 
+    session: Warm
+    counts: dict[str, int] = field(default_factory=dict)
+    held: list[dict[str, Any]] = field(default_factory=list)
 
-def test_a_compaction_ends_it_and_so_does_the_end_of_the_session(session: Warm):
-    session.begin(keep_warm="on")
-    counts = []
+    def count(self, when: str) -> None:
+        self.counts[when] = len(self.session.warming())
 
-    def count() -> None:
-        counts.append(len(session.warming()))
+    def play(self) -> None:
+        session, asked, released = self.session, threading.Event(), threading.Event()
+        answer = session.api.answer
 
-    session.talk("go [[SCRIPT:first]]", session.until(1), "/compact", count, watch, count, "more [[SCRIPT:first]]", lambda: more(session))
-    count()
-    watch()
-    count()
-    assert counts[0] == counts[1]
-    assert counts[1] < counts[2] == counts[3]
+        def takes_its_time(body: dict[str, Any], kind: str) -> dict[str, Any]:
+            if LINE in json.dumps(body["messages"][-1]) and not self.held:
+                self.held.append(body)
+                asked.set()
+                released.wait(patience.HANG_S)
+            return answer(body, kind)
+
+        def hold() -> None:
+            session.api.answer = takes_its_time
+            assert asked.wait(patience.HANG_S / 2), "nothing keeps the cache warm"
+
+        session.talk(
+            *("go [[SCRIPT:missing]]", session.until(1), watch, "more [[SCRIPT:first]]", session.until(2)),
+            *("/compact", lambda: self.count("compacted"), watch, lambda: self.count("watched")),
+            *("more [[SCRIPT:first]]", hold, "more [[SCRIPT:second]]", released.set, lambda: more(session)),
+        )
+        self.count("ended")
+        watch()
+        self.count("over")
 
 
 def more(session: Warm) -> None:
@@ -160,28 +174,38 @@ def more(session: Warm) -> None:
     session.until(len(session.warmed()) + 1)()
 
 
-def test_a_turn_that_begins_while_one_is_under_way_is_neither_held_up_nor_changed(session: Warm):
-    session.begin(keep_warm="on")
-    answer, asked, released = session.api.answer, threading.Event(), threading.Event()
+@pytest.fixture(scope="module")
+def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    with ScriptedApi() as api:
+        session = Warm(ClientHome(tmp_path_factory.mktemp("warm"), clients["newest"], api.url), api)
+        api.scripts.update(SCRIPTS)
+        session.begin(keep_warm="on")
+        made = Played(session)
+        made.play()
+        yield made
 
-    def held(body: dict[str, Any], kind: str) -> dict[str, Any]:
-        if LINE in json.dumps(body["messages"][-1]):
-            asked.set()
-            released.wait(patience.HANG_S)
-        return answer(body, kind)
 
-    def wait() -> None:
-        assert asked.wait(patience.HANG_S / 2), "nothing keeps the cache warm"
+def test_where_the_cache_was_not_found_no_other_follows_until_the_next_turn(played: Played):
+    before, after, *_ = played.session.warmed()
+    assert before["read"] == 9
+    assert after["read"] > 0.9 * after["prompt"]
+    assert "did not find the cache" not in played.session.popkit_says("context", "warm", "show")
 
-    session.api.answer = held  # the provider takes its time
-    session.talk("go [[SCRIPT:first]]", wait, "more [[SCRIPT:second]]", released.set, session.until(1))
-    first = session.warming()[0]
-    turns = [turn for turn in session.api.turns() if LINE not in turn.text]
-    before, after = turns[-2:]
-    assert session.api.turns().index(first) < session.api.turns().index(after)
-    assert sent(after)[: len(sent(before))] == sent(before)
-    assert LINE not in after.text
-    assert "more" in after.text
+
+def test_a_compaction_ends_it_and_so_does_the_end_of_the_session(played: Played):
+    counts = played.counts
+    assert counts["compacted"] == counts["watched"]
+    assert counts["watched"] < counts["ended"] == counts["over"]
+
+
+def test_a_turn_that_begins_while_one_is_under_way_is_neither_held_up_nor_changed(played: Played):
+    requests = played.session.api.turns()
+    held = next(number for number, request in enumerate(requests) if request.body is played.held[0])
+    before, after = [number for number, request in enumerate(requests) if LINE not in request.text][-2:]
+    assert before < held < after
+    assert sent(requests[after])[: len(sent(requests[before]))] == sent(requests[before])
+    assert LINE not in requests[after].text
+    assert "[[SCRIPT:second]]" in requests[after].text
 
 
 def test_in_a_terminal_the_word_shows_the_sum_first(session: Warm):

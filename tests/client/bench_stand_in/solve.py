@@ -1,8 +1,9 @@
-"""One solve as the bench's runner documents it: an arm's setup, what it attaches as options of the Agent SDK, one prompt, its teardown.
+"""A solve as the bench's runner documents it: an arm's setup, what it attaches as options of the Agent SDK, one prompt, its teardown.
 
-    python solve.py ARM PROMPT
+    python solve.py PROMPT ARM…
 
-runs in the repository that is to be changed and prints what the runner takes from it: the SDK's cost, turns and session.
+runs in the repository that is to be changed, for one arm after the other, and prints in a line for each what the runner takes from it: the
+SDK's cost, turns and session. Each arm finds the files as they are in Git's index.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 
 import popkit  # noqa: F401  the arm registers itself
@@ -44,4 +46,7 @@ async def solve(name: str, prompt: str) -> dict:
     return {"usd": result.total_cost_usd, "turns": result.num_turns, "session": result.session_id, "error": result.is_error}
 
 
-print(json.dumps(asyncio.run(solve(*sys.argv[1:]))))
+prompt, *arms = sys.argv[1:]
+for name in arms:
+    print(json.dumps(asyncio.run(solve(name, prompt))))
+    subprocess.run(["git", "checkout", "-q", "."], check=True)
