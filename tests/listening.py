@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,7 +52,7 @@ _TRIES = 5
 
 
 @contextmanager
-def on_a_free_port(start: Callable[[int], subprocess.Popen], is_up: Callable[[int], bool], log: Path) -> Iterator[int]:
+def on_a_free_port(start: Callable[[int], Any], is_up: Callable[[int], bool], log: Path) -> Iterator[int]:
     """The port of a program that `start` starts. Who else looks for a free port may take this one meanwhile: then the program ends, and is
     started on another."""
     for _ in range(_TRIES):

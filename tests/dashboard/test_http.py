@@ -151,7 +151,7 @@ def test_schemathesis_finds_nothing(served: Served, count, tmp_path: Path, capsy
     tokens = (f"Authorization:Bearer {served.access.token}", f"X-PopKit-Change:{served.access.change_token}")
     command = [
         str(Path(sys.prefix) / "bin" / "schemathesis"), "run", f"http://127.0.0.1:{served.port}/api/openapi.json", "--checks", "all",
-        "--phases", "examples,coverage,fuzzing,stateful", "--mode", "all", "--max-examples", str(count(8, 300)), "--seed", str(SEED),
+        "--phases", "examples,coverage,fuzzing,stateful", "--mode", "all", "--max-examples", str(count(4, 300)), "--seed", str(SEED),
         "--no-color", "--warnings", "off", "--continue-on-failure",
         "--request-timeout", "60", "-H", tokens[0], "-H", tokens[1],
     ]  # fmt: skip

@@ -52,7 +52,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path, tests: str, *flags: str) -> subprocess.CompletedProcess:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH", "PYTHONSAFEPATH"))}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *flags]
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "--assert=plain", *flags]
         + [str(Path("tests", "policy", name)) for name in tests.split()],
         cwd=folder,
         env={**environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # the plugins take as long to load as the tests take to run

@@ -36,7 +36,7 @@ def big(project: Project) -> str:
 
 
 @pytest.mark.usefixtures("big")
-def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private(project: Project, api: BothApis) -> None:
+def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private_and_never_cleared(project: Project, api: BothApis) -> None:
     api.scripts.update(twice=twice(), again=[say("Yes.")])
     project.say("[[SCRIPT:twice]] go")
     kept = project.kept()
@@ -48,7 +48,12 @@ def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private(project:
     assert panel["context"]["window"] == WINDOWS[project.provider]
     bill = json.loads(project.popkit_says("bill", str(kept), "--json").stdout)
     assert bill["whole"]["requests"] == len(bodies(api, project))
+    before = kept.read_bytes()
+    refused = project.popkit_says("context", "clear")
+    assert "OpenCode keeps this session itself" in " ".join(refused.stderr.split())
+    assert project.kept().read_bytes() == before
     project.say("[[SCRIPT:again]] go on")
+    assert broken(bodies(api, project)) == []
     kept = project.kept()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
@@ -57,36 +62,6 @@ def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private(project:
     assert len(ids) == len(set(ids))
     assert [entry["parentUuid"] for entry in said] == [None, *ids[:-1]]
     assert [event.name for event in host.events_of(str(kept))] == ["prompted", "call", "call", "prompted"]
-
-
-@ONCE
-@pytest.mark.usefixtures("big")
-def test_nothing_of_the_past_is_ever_cleared(project: Project, api: BothApis) -> None:
-    api.scripts["twice"] = twice()
-    project.say("[[SCRIPT:twice]] go")
-    before = project.kept().read_bytes()
-    refused = project.popkit_says("context", "clear")
-    assert "OpenCode keeps this session itself" in " ".join(refused.stderr.split())
-    assert project.kept().read_bytes() == before
-    project.say("[[SCRIPT:twice]] go")
-    assert broken(bodies(api, project)) == []
-
-
-@ONCE
-@pytest.mark.usefixtures("big")
-def test_an_export_is_read_as_the_session_is(project: Project, api: BothApis, tmp_path: Path) -> None:
-    api.scripts["twice"] = twice()
-    project.say("[[SCRIPT:twice]] go")
-    export = tmp_path / "export.json"
-    export.write_text(project.opencode("export", project.session).stdout)
-
-    def told(path: Path) -> list[dict[str, Any]]:
-        names = ("type", "uuid", "parentUuid", "timestamp", "message", "sessionId")
-        return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
-
-    assert told(export) == told(project.kept())
-    tried = json.loads(project.popkit_says("try", str(export), "--json").stdout)
-    assert tried["calls"] == 2
 
 
 @pytest.mark.usefixtures("big")
@@ -231,7 +206,15 @@ def test_whatever_is_wrong_with_the_helper_results_enter_as_they_came(hasty: Ser
 # --- storage -----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_its_storage_says_what_its_export_says_and_is_left_as_it_was(program: Path, api: BothApis, tmp_path: Path) -> None:
+def told(path: Path) -> list[dict[str, Any]]:
+    """What the entries of a transcript say, whoever has written them."""
+    names = ("type", "uuid", "parentUuid", "timestamp", "message", "sessionId")
+    return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
+
+
+def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_is_left_as_it_was(
+    program: Path, api: BothApis, tmp_path: Path
+) -> None:
     alone = Server(tmp_path, program)  # no other session is in its storage, and no process writes to it
     project = Project(alone, "shop", api.url, ANTHROPIC)
     (project.work / "src" / "big.js").write_text(big_file())
@@ -241,11 +224,15 @@ def test_its_storage_says_what_its_export_says_and_is_left_as_it_was(program: Pa
     assert ran.returncode == 0, ran.stderr
     session = json.loads(ran.stdout.splitlines()[-1])["sessionID"]
     alone.until_helpers_have_ended()
-    (alone.root / "export.json").write_text(project.opencode("export", session).stdout)
+    export = alone.root / "export.json"
+    export.write_text(project.opencode("export", session).stdout)
+    (kept,) = (alone.popkit / "transcripts").glob(f"*/{session}.jsonl")
+    assert told(export) == told(kept)
+    assert json.loads(project.popkit_says("try", str(export), "--json").stdout)["calls"] == 2
     before = everything(alone.home / ".data")
     (stored,) = storage.every(alone.env())
     assert (stored.id, stored.project, stored.parent) == (session, str(project.work), "")
-    assert lines(stored.address) == lines(str(alone.root / "export.json"))
+    assert lines(stored.address) == lines(str(export))
     shown = json.loads(project.popkit_says("try", "--host", "opencode", "--json").stdout)
     assert (shown["session"], shown["calls"], shown["host"]) == (session, 2, "OpenCode")
     assert shown["installed"]["requests"] == len(bodies(api, project))

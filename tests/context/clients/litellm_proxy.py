@@ -7,18 +7,22 @@ installs it. With POPKIT_OFFLINE set no registry is asked.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.client import installs
 from tests.listening import on_a_free_port
+from tests.patience import until
 
 ROOT = Path(__file__).resolve().parents[3]
 VERSION = "1.106.2"
@@ -83,21 +87,64 @@ class Proxy:
             return False
 
 
-@contextmanager
-def running(config: str, folder: Path, **environ: str) -> Iterator[Proxy]:
-    """A proxy with a config.yaml, whose callbacks may come from our sources and these tests."""
-    (folder / "config.yaml").write_text(config)
+class _Fork:
+    """One of the forks, with what a test asks of a `subprocess.Popen`."""
+
+    stdin = None
+
+    def __init__(self, ask: Callable[[dict], Any], job: dict) -> None:
+        self._ask = ask
+        self._ended: int | None = None
+        self.pid: int = ask(job)
+
+    def poll(self) -> int | None:
+        if self._ended is None:
+            self._ended = self._ask({"ended": self.pid})
+        return self._ended
+
+    def terminate(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
+
+    def wait(self, _timeout: float) -> None:
+        until(lambda: self.poll() is not None, "the proxy to end")
+
+
+class Forks:
+    """A process that has loaded the proxy, which takes longer than anything that a test asks of one; its forks are those proxies."""
+
+    def __init__(self) -> None:
+        program = [install().with_name("python"), "-m", f"{__package__}.litellm_forks"]
+        self._process = subprocess.Popen(program, cwd=ROOT, env=_environ(ROOT), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def close(self) -> None:
+        self._process.communicate()
+
+    def _answer(self, job: dict) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    @contextmanager
+    def running(self, config: str, folder: Path, **environ: str) -> Iterator[Proxy]:
+        """A proxy with a config.yaml, whose callbacks may come from our sources and these tests."""
+        (folder / "config.yaml").write_text(config)
+        printed = folder / "printed"
+        job = {"environ": _environ(folder, **environ), "cwd": str(folder), "printed": str(printed)}
+
+        def start(port: int) -> _Fork:
+            words = ["--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
+            return _Fork(self._answer, {**job, "words": words})
+
+        with on_a_free_port(start, lambda port: Proxy(port, printed).is_up(), printed) as port:
+            yield Proxy(port, printed)
+
+
+def _environ(home: Path, **more: str) -> dict[str, str]:
     path = os.pathsep.join([str(ROOT), str(ROOT / "power-mode")])
-    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": path, **QUIET, **environ}
-    printed = folder / "printed"
-
-    def start(port: int) -> subprocess.Popen:
-        command = [install(), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
-        with printed.open("wb") as output:
-            return subprocess.Popen(command, cwd=folder, env=environ, stdout=output, stderr=subprocess.STDOUT)
-
-    with on_a_free_port(start, lambda port: Proxy(port, printed).is_up(), printed) as port:
-        yield Proxy(port, printed)
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": path, **QUIET, **more}
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from popkit_retention.usage import Sum
 from popkit_retention.usage.database import open_store
 
@@ -57,19 +55,17 @@ class Team:
 
 def home_of(folder: Path, context: Mapping[str, object]) -> dict[str, str]:
     """Return the environment of a proxy whose user, dana, has these settings of `context`."""
-    if reason := litellm_proxy.why_not():
-        pytest.skip(reason)
     (folder / "popkit").mkdir()
     (folder / "popkit" / "retention-config.json").write_text(json.dumps({"retention": {"context": context}}))
     return {"POPKIT_HOME": str(folder / "popkit"), "LOGNAME": DANA}
 
 
 @contextmanager
-def running(folder: Path, environ: dict[str, str], *callbacks: str) -> Iterator[Team]:
+def running(forks: litellm_proxy.Forks, folder: Path, environ: dict[str, str], *callbacks: str) -> Iterator[Team]:
     """Yield the team of a proxy with our callback and others."""
     with Providers() as api:
         config = CONFIG.format(url=api.url, key=litellm_proxy.KEY, callbacks=", ".join([OURS, *callbacks]))
-        with litellm_proxy.running(config, folder, **environ) as proxy:
+        with forks.running(config, folder, **environ) as proxy:
             team = Team(proxy, api, environ)
             yield team
             team.openai.close()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,8 @@ from popkit_retention.context.usage_log import Exceeded
 from popkit_retention.usage import Tokens
 from popkit_retention.usage.budgets import Standing
 from popkit_retention.usage.database import open_store
-from tests.paths import PYTHONPATH
-from tests.patience import HANG_S, until
+from tests.kit.forks import Forks, Function
+from tests.patience import until
 from tests.usage.records import used
 
 from .callers import KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of
@@ -112,49 +110,23 @@ def test_each_limit_warns_by_default_and_refuses_where_it_is_told_to(tmp_path: P
     service.close()
 
 
-# Forks, as of a server that has loaded all beforehand; each makes a client of its own.
-WORKERS = """
-import os, sys
-import anthropic
-from popkit_retention.context import BudgetExceeded, with_context
-
-def work():
-    plain = anthropic.Anthropic(base_url=sys.argv[1], api_key="none", max_retries=0, http_client=anthropic.DefaultHttpxClient(verify=False))
-    client = with_context(plain, user_id="dana", session_id="s1")
-    os.write(1, b"ready\\n")  # in one write: the others write, too
-    os.read(0, len("go\\n"))
-    sent = 0
-    while True:
-        try:
-            client.messages.create(model="scripted-large", max_tokens=64, messages=[{"role": "user", "content": "go on"}])
-        except BudgetExceeded:
-            break
-        sent += 1
-    os.write(1, b"%d\\n" % sent)
-
-for _ in range(int(sys.argv[2])):
-    if not os.fork():
-        work()
-        os._exit(0)
-while True:
-    try:
-        os.wait()
-    except ChildProcessError:
-        break
-"""
 EACH = INPUT + CACHE_READ + CACHE_WRITE + OUTPUT  # tokens of an answer
 
 
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    """A server's workers: forks of a process that has loaded everything, the clients' packages too."""
+    forks = Forks(installed=True)
+    yield forks
+    forks.close()
+
+
 @pytest.mark.parametrize("limit", ["session_tokens", "month_tokens"])
-def test_many_workers_exceed_a_limit_by_at_most_one_request_each(api: Providers, tmp_path: Path, limit: str):
+def test_many_workers_exceed_a_limit_by_at_most_one_request_each(api: Providers, forks: Forks, tmp_path: Path, limit: str):
     workers, allowed = 6, 20
-    environ = {**os.environ, **configured(tmp_path, **{limit: allowed * EACH}, on_exceeded="refuse"), "PYTHONPATH": PYTHONPATH}
-    start = [sys.executable, "-c", WORKERS, api.url, str(workers)]
-    with subprocess.Popen(start, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        assert [running.stdout.readline() for _ in range(workers)] == ["ready\n"] * workers
-        said, _ = running.communicate("go\n" * workers, timeout=HANG_S)
-    sent = [int(line) for line in said.split()]
-    assert len(sent) == workers
+    environ = configured(tmp_path, **{limit: allowed * EACH}, on_exceeded="refuse")
+    done = forks.run_together([Function("tests.context.clients.worker:ask_until_refused", [api.url])] * workers, environ)
+    sent = [int(each.out) for each in done]
     with open_store(environ) as store:
         spent = store.of_session("s1")
     assert spent.requests == sum(sent) == len(api.requests)

@@ -1,8 +1,11 @@
-"""LiteLLM's real proxy sends built contexts for everybody who is named, in both forms; what fails here fails no request."""
+"""LiteLLM's real proxy sends built contexts for everybody who is named, in both forms; a limit refuses with 429 and a body that says why,
+and nothing is sent; what fails, a database that says nothing and names that nobody should have fail no request."""
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +16,11 @@ from hooks.utils.policy.economics import models_of
 from popkit_retention.usage import DAY_S, Tokens
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.ingestion import used_of
+from tests.context.hostile import HOSTILE, Way
 from tests.patience import until
 from tests.usage.records import used
 
+from . import litellm_proxy
 from .litellm_team import DANA, Team, home_of, running
 from .providers import CACHE_READ, INPUT, OUTPUT, TEXT
 
@@ -24,13 +29,23 @@ LONG += [{"role": "user", "content": "And now?"}]
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+def forks() -> Iterator[litellm_proxy.Forks]:
+    """The proxy, loaded: one takes seconds of processor time, so the tests with one stay in this file."""
+    if reason := litellm_proxy.why_not():
+        pytest.skip(reason)
+    forks = litellm_proxy.Forks()
+    yield forks
+    forks.close()
+
+
+@pytest.fixture(scope="module")
+def team(forks: litellm_proxy.Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     folder = tmp_path_factory.mktemp("proxy")
     environ = home_of(folder, {"month_tokens": 1_000})  # used up in every session: the least is sent
     with open_store(environ) as store:
         tomorrow = time.time() + DAY_S  # it counts in this month, and in the one that may begin meanwhile
         store.write([used("before", "before", tomorrow, user=DANA, tokens=Tokens(5_000, 0, 0, 0, 0))])
-    with running(folder, environ, "tests.context.clients.unlucky.popkit_context") as team:
+    with running(forks, folder, environ, "tests.context.clients.unlucky.popkit_context") as team:
         yield team
 
 
@@ -155,3 +170,135 @@ def test_no_caller_can_name_a_folder_of_the_proxys_machine(team: Team, tmp_path:
     for extra in ({"metadata": {"project": str(tmp_path)}}, {"popkit": {"project": str(tmp_path)}}):
         team.openai.chat.completions.create(model="gpt", messages=question, user=DANA, extra_body=extra)
         assert "BERTHS" not in team.api.last.raw.decode()
+
+
+# --- a limit that refuses --------------------------------------------------------------------------------------------------------------
+
+
+# Two answers of this size go, the third is refused.
+LIMIT = 2 * (INPUT + CACHE_READ + OUTPUT)
+
+
+@pytest.fixture(scope="module")
+def refusing(forks: litellm_proxy.Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    folder = tmp_path_factory.mktemp("proxy")
+    with running(forks, folder, home_of(folder, {"session_tokens": LIMIT, "on_exceeded": "refuse"})) as team:
+        yield team
+
+
+@pytest.fixture
+def refused() -> tuple[type[Exception], ...]:
+    """What a client of either form raises at a 429."""
+    import anthropic
+    import openai
+
+    return openai.RateLimitError, anthropic.RateLimitError
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(refusing: Team, refused, form: str, stream: bool):
+    session = f"session-{form}-{stream}"
+
+    def ask() -> object:
+        headers = {"x-litellm-session-id": session}
+        if form == "openai":
+            made = refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers=headers)
+        else:
+            made = refusing.anthropic.messages.create(
+                model="claude", max_tokens=64, messages=LONG, metadata={"user_id": DANA}, stream=stream, extra_headers=headers
+            )
+        return list(made) if stream else made
+
+    for number in (1, 2):
+        ask()
+        until(lambda: refusing.used(session).requests == number, "what the call used is recorded")  # noqa: B023  asked before the next call
+    sent = len(refusing.api.requests)
+    with pytest.raises(refused) as told:
+        ask()
+    assert told.value.status_code == 429
+    assert len(refusing.api.requests) == sent
+    said = json.dumps(told.value.response.json())
+    assert "the limit of this session is used up (" in said
+    assert f" of {LIMIT} tokens)" in said
+    assert "popkit budget set session_tokens=" in said
+
+
+def test_another_session_goes_on(refusing: Team):
+    refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, extra_headers={"x-litellm-session-id": "another"})
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_requests_one_after_the_other_are_refused_once_what_was_used_is_logged(refusing: Team, refused, form: str):
+    headers = {"x-litellm-session-id": f"session-hurried-{form}"}
+    before = len(refusing.api.requests)
+
+    def ask() -> None:
+        if form == "openai":
+            refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, extra_headers=headers)
+        else:
+            asked = {"model": "claude", "max_tokens": 64, "messages": LONG, "metadata": {"user_id": DANA}}
+            refusing.anthropic.messages.create(**asked, extra_headers=headers)
+
+    with pytest.raises(refused):  # noqa: PT012  which of them is refused is what is asked
+        for _ in range(20):
+            ask()
+    # LiteLLM logs an answer beside sending it, so one more may be on its way.
+    assert len(refusing.api.requests) - before <= 4
+
+
+# --- a database that says nothing, and callers with names that nobody should have ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def attacked(forks: litellm_proxy.Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    folder = tmp_path_factory.mktemp("proxy")
+    nobody = Way()
+    environ = home_of(folder, {"month_tokens": 1_000_000})
+    environ["POPKIT_DATABASE_URL"] = f"postgresql://dana:hunter2@127.0.0.1:{nobody.port}/none"
+    environ["PYTHONPATH"] = os.pathsep.join([str(litellm_proxy.ROOT), str(litellm_proxy.ROOT / "power-mode"), str(driver(folder))])
+    with running(forks, folder, environ) as team:
+        yield team
+    assert nobody.sockets, "the proxy has asked the silent server"
+    nobody.close()
+
+
+def driver(folder: Path) -> Path:
+    """A folder with the driver for PostgreSQL of this Python, which the proxy's own does not have."""
+    made = folder / "driver"
+    made.mkdir()
+    for name in ("pg8000", "scramp", "asn1crypto", "dateutil"):
+        place = Path(importlib.import_module(name).__file__ or "")
+        place = place.parent if place.name == "__init__.py" else place
+        (made / place.name).symlink_to(place)
+        for told in place.parent.glob(f"{name}-*.dist-info"):  # it asks for its own version
+            (made / told.name).symlink_to(told)
+    return made
+
+
+# Half a surrogate is no JSON that a client can send.
+@pytest.mark.parametrize("name", [name for kind, name in HOSTILE.items() if kind != "half a surrogate"], ids=lambda name: repr(name)[:12])
+def test_every_request_is_answered_whoever_asks_while_the_database_is_silent(attacked: Team, name: str):
+    extra = {"metadata": {"session_id": name, "user_id": name}, "litellm_session_id": name}
+    answer = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], user=name, extra_body=extra)
+    assert answer.choices[0].message.content == TEXT
+    said = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], user=name, extra_body=extra, stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in said if chunk.choices).strip() == TEXT
+    message = attacked.anthropic.messages.create(model="claude", max_tokens=64, messages=LONG[-1:], metadata={"user_id": name})
+    assert message.content[0].text == TEXT
+    assert [seen.messages[-1]["role"] for seen in attacked.api.requests[-3:]] == ["user"] * 3
+    assert "Traceback" not in attacked.proxy.log
+    assert "building a context failed" not in attacked.proxy.log
+
+
+@pytest.mark.parametrize("value", [7, 1.5, True, ["dana"], {"a": {"b": 1}}], ids=repr)
+def test_names_that_are_no_texts_name_nobody(attacked: Team, value: object):
+    extra = {"metadata": {"session_id": value, "user_id": value}, "popkit": {"user_id": value}}
+    answer = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], extra_body=extra)
+    assert answer.choices[0].message.content == TEXT
+    assert attacked.api.last.messages == LONG[-1:]
+    assert "building a context failed" not in attacked.proxy.log
+
+
+def test_what_the_proxy_says_of_it_holds_no_credentials(attacked: Team):
+    assert "hunter2" not in attacked.proxy.log

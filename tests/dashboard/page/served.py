@@ -22,9 +22,10 @@ from tests.patience import HANG_S
 VIEWS = ("sessions", "memory", "retention", "budgets", "bill", "stats")
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 400, "height": 850}
-# A browser that asks nobody but us.
+# A browser that asks nobody but us, and draws without playing a graphics card.
 _ARGS = (
-    "--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
 )  # fmt: skip
 # What the browser itself says of an answer that is an error; the page shows it in words.
 _OF_THE_BROWSER = re.compile(r"^Failed to load resource: (?:the server responded with a status of (?:4\d\d|5\d\d)|net::ERR_)")

@@ -33,8 +33,12 @@ WHAT_TO_DO = (
     "If the registry does not answer: try again, or name a mirror (in ~/.m2/settings.xml), or run scripts/test --offline, "
     "which uses what is in .cache."
 )
-# The first compiler alone: what the second one makes faster does not pay for its own time in a server that lives for a minute.
-OPTIONS = ("--add-opens=java.base/java.nio=ALL-UNNAMED", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# The first compiler alone: what the second one makes faster does not pay for its own time in a server that lives for a minute. Nor does
+# looking through each class before it is used: these are Neo4j's own.
+OPTIONS = (
+    "--add-opens=java.base/java.nio=ALL-UNNAMED", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+    "-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote",
+)  # fmt: skip
 
 
 class ServerInstallError(RuntimeError):
