@@ -192,7 +192,7 @@ def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_
     for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
         lines = text.laid_out(marks(services.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
         assert lines[-1] == "  popkit memory list --marked"
-    assert marks(services.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory")[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
+    assert text.laid_out(marks(services.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory"))[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
 
 
 @pytest.mark.parametrize(

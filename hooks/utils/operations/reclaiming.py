@@ -116,9 +116,7 @@ def restore(request: Request) -> Answer:
         return Answer(receipt_views.begun_lines(len(handles)), {"restored": handles, "in_place": True})
     if "in-place" not in request.flags:
         words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-        lines = receipt_views.printed_lines(printed)
-        if request.command == COMMAND:
-            lines = [text.visible(line) if isinstance(line, str) else line for line in lines]  # the client writes them to its terminal
+        lines = receipt_views.printed_lines(printed, safe=request.command == COMMAND)  # the client writes them to its terminal
         return Answer(["", *lines, *words], receipt_views.printed_data(printed))
     back = undoing.restore_in_place(site, request.transcript_path, request.now, records)
     site.remember(planned=None)

@@ -246,8 +246,9 @@ def _record_line(record: Record) -> text.Line:
     return text.fitted(head + text.clean(record.label))
 
 
-def printed_lines(printed: list[tuple[Record, str | None]]) -> list[text.Line]:
-    """Return the contents of records, each under its name if there are several. `printed`: [(record, text or None)]."""
+def printed_lines(printed: list[tuple[Record, str | None]], safe: bool = False) -> list[text.Line]:
+    """Return the contents of records, each under its name if there are several. `printed`: [(record, text or None)]; `safe`: for a reader
+    that does not escape what would move the cursor, hide or reorder letters."""
     lines: list[text.Line] = []
     for record, content in printed:
         if len(printed) > 1:
@@ -255,7 +256,8 @@ def printed_lines(printed: list[tuple[Record, str | None]]) -> list[text.Line]:
         if content is None:
             lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}")
         else:
-            lines.append(text.whole(*content.split("\n")))
+            of_content = content.split("\n")
+            lines.append(text.whole(*(map(text.visible, of_content) if safe else of_content)))
     return lines
 
 
