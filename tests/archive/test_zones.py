@@ -294,13 +294,16 @@ def _zones(db: sqlite3.Connection, ids: list[str]) -> list[str]:
     return [row(db, id)["zone"] for id in ids]
 
 
-def test_a_chain_is_archived_at_once_and_counted(db: sqlite3.Connection) -> None:
+def test_a_chain_archived_at_once_is_as_if_record_by_record(db: sqlite3.Connection) -> None:
     ids = fill(db, 7)
     other = fill(db, 7, Chain("session-2", "session-2"))
     counts = archive_chain(db, "session-1", **SMALL)
     assert counts == {"hot_to_warm": 2, "hot_to_cold": 3, "warm_to_cold": 0, "kept_warm": 0, "damaged": 0}
     assert _zones(db, ids) == ["cold"] * 3 + ["warm"] * 2 + ["hot"] * 2
     assert _zones(db, other) == [None] * 7, "other chains are not touched"
+    for id in other:
+        archive_record(db, id, **SMALL)
+    assert _zones(db, other) == _zones(db, ids)
 
 
 def test_a_chain_archived_again_changes_nothing(db: sqlite3.Connection) -> None:

@@ -73,7 +73,7 @@ class Long:
 
     def alike(self, part: str) -> str:
         """A part of a request without the names that differ between sessions which play the same."""
-        for found, name in ((self.home.root, "ROOT"), (str(self.home.root).replace("/", "-"), "ROOT")):
+        for found, name in ((self.home.root, "ROOT"), (re.sub("[^a-zA-Z0-9]", "-", str(self.home.root)), "ROOT")):
             part = part.replace(str(found), name)
         part = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID", part)
         part = re.sub(r'"signature": "\w+"', "SEAL", part)

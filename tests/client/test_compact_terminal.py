@@ -65,7 +65,7 @@ class Told:
         receipts = self.world.popkit_home / "sessions" / self.world.session_id() / "main.receipts.jsonl"
         self.receipt = json.loads(receipts.read_text().splitlines()[-1])
         terminal.send("/popkit")
-        terminal.wait("Reclaimable: ")
+        terminal.wait("Reclaimable")
         terminal.press_until("3", lambda shown: "left the context" in shown)
         terminal.wait_idle()
         self.screens["receipt"] = terminal.text()
