@@ -1,2 +1,18 @@
 """Look-ups that several commands, tools and pages share, and `tables`: all operations with their arguments, from which parser, help,
-completion, documents and schemas are made."""
+completion, documents and schemas are made. Here are the flags that several commands have."""
+
+from __future__ import annotations
+
+from hooks.utils.argument_types import FILE, whole
+from hooks.utils.flag_parser import Flag
+
+HOST = Flag("--host claude-code|codex|opencode|entire", "the host whose sessions to use if no path is given", default="claude-code")
+# Flags of operations on any number of sessions.
+MANY_SESSIONS = (
+    Flag("--list FILE", "also read paths and addresses from FILE, one per line (-: standard input)", FILE),
+    Flag("--jobs N", "number of processes (default: one per processor)", whole()),
+    Flag("--scheduler ADDRESS", "work on this scheduler's Dask cluster instead, such as tcp://10.0.0.5:8786"),
+)
+DRY_RUN = Flag("--dry-run", "only show what would happen")
+YES = Flag("--yes", "do not ask")
+JSON = Flag("--json", "as JSON")

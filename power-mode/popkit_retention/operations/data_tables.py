@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, Type, choice, choices, several, text, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 
-from .shared_flags import DRY_RUN, HOST, JSON, MANY_SESSIONS, YES
+from . import DRY_RUN, HOST, JSON, MANY_SESSIONS, YES
 
 MEMORY_COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads modules that a server of tools does not need

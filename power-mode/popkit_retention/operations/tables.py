@@ -8,8 +8,8 @@ from hooks.utils.operations import CONTEXT
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from hooks.utils.policy.trials import ARMS
 
+from . import HOST, JSON, MANY_SESSIONS, YES
 from .data_tables import ARCHIVE, MEMORY, RETENTION
-from .shared_flags import HOST, JSON, MANY_SESSIONS, YES
 
 _SHOW = Flag("--dry-run", "only show the change")
 _MODEL = Flag(
