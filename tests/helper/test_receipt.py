@@ -163,6 +163,7 @@ def test_calls_of_which_nothing_stands_tell_why_they_left_and_come_back(helper: 
 
 def test_a_journal_of_an_older_version_gives_a_receipt_as_well(busy: Helper):
     Running(busy).compacts("auto")
+    busy.ask("/view")  # the archive is written after the answer
     now = receipts(busy)[0]
     folder = busy.home / "sessions" / busy.transcript.stem
     (folder / "main.receipts.jsonl").unlink()
