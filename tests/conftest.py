@@ -45,7 +45,6 @@ def alone(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.disable()  # while all tests are loaded: nothing of them is garbage, and looking for some takes a third of the time
     # In the background of a script Ctrl-C is ignored, also by whatever is started here, where tests end things by it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -78,9 +77,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
 
 
-def pytest_collection_finish() -> None:
-    gc.freeze()  # what is loaded stays
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    gc.disable()  # nothing of the tests is garbage, and looking for some takes a third of the time
+    try:
+        return (yield)
+    finally:
+        gc.freeze()  # what is loaded stays
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -103,6 +103,16 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
     assert (found["session"], found["calls"], found["project"]) == ("mine", 14, "/home/dev/shop")
 
 
+def error_of(shell: Shell, words: list, said: str) -> str:
+    """What a call that fails prints; it says that."""
+    shell.session("one")
+    code, shown, error = shell("context", *words)
+    assert (code, shown) == (1, "")
+    assert said in " ".join(error.split())
+    assert error.startswith("popkit context: ")
+    return error
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -112,11 +122,7 @@ def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> Non
     ],
 )
 def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, said: str) -> None:
-    shell.session("one")
-    code, shown, error = shell("context", *words)
-    assert (code, shown) == (1, "")
-    assert said in " ".join(error.split())
-    assert error.startswith("popkit context: ")
+    error = error_of(shell, words, said)
     assert error.endswith("popkit context help lists all words and flags.\n")
     assert all(len(line) <= 76 for line in error.splitlines())
 
@@ -131,11 +137,7 @@ def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, sai
     ],
 )
 def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(shell: Shell, words: list, said: str) -> None:
-    shell.session("one")
-    code, shown, error = shell("context", *words)
-    assert (code, shown) == (1, "")
-    assert said in " ".join(error.split())
-    assert error.startswith("popkit context: ")
+    error = error_of(shell, words, said)
     assert "help lists" not in error
 
 
