@@ -27,9 +27,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hooks.utils.hosts.claude_code import TOOLS  # noqa: E402
+from hooks.utils.io.home import GOVERNANCE  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import memory, services, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import jobs, memory, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
@@ -178,11 +179,11 @@ class Ends:
         self.bench = Bench(folder)
         folder.mkdir()
         if has_policies:
-            governed = folder / "popkit" / services.DATA_FOLDER
+            governed = folder / "popkit" / GOVERNANCE
             governed.mkdir(parents=True)
             each = {"older_than_days": 30, "keep_session_ids": [], "keep_context_ids": [], "auto_gc": True}
-            (governed / services.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
-            (governed / services.NOTE).write_text(services.collection_note(time.time()))
+            (governed / jobs.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
+            (governed / jobs.NOTE).write_text(jobs.collection_note(time.time()))
 
     def end(self) -> float:
         """Seconds of the hook on a session that ends."""

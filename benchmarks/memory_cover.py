@@ -26,7 +26,7 @@ from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.placeholder import NAME
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state.memory_text import paths_in
+from hooks.utils.state.memory_reading import paths_in
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policy import Session, strings_of
 from popkit_retention.memory import document, extraction

@@ -12,6 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.io.repository import blob_of
+from hooks.utils.state.memory_checks import Fact
+from hooks.utils.state.memory_text import COMMAND, NAME, PATH, TEST, Entry, render
+from tests.hooks import payloads
+from tests.hooks.remembering import Remembering
 from tests.patience import HANG_S
 from tests.reclaim.shops import Shop, worked
 
@@ -40,6 +46,8 @@ VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 # What PostToolUse may load beyond what a bare interpreter has: C modules, and what making the pack anew needs. Not even `os`, which costs
 # 1 ms.
 HOT = {"__future__", "_ast", "_blake2", "_json", "_sha2", "_sha256", "gc", "time"}
+# What a session's start loads beyond that where memory is on and what is remembered still holds.
+OF_MEMORY = {"_sha1", "zlib"}
 # What no hook may load: each costs more than a bare start.
 NEVER = {
     "argparse", "asyncio", "concurrent.futures", "dataclasses", "http.client", "importlib.metadata", "inspect", "logging",
@@ -100,7 +108,7 @@ def _loaded(python: Path, home: Path, script: Path | None = None, payload: objec
         text=True,
         check=True,
         timeout=HANG_S,
-        env={"POPKIT_HOME": str(home), "PATH": os.defpath},
+        env={"POPKIT_HOME": str(home), "HOME": str(home.parent), "PATH": os.defpath},
     )
     lines = [line.split("|")[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {name for name in lines if name != "imported package"}
@@ -165,6 +173,26 @@ def test_no_hook_loads_what_costs_more_than_a_start(pythons: list[Path], hook: s
         assert loaded & NEVER == set(), python
         assert "sqlite3" not in loaded or hook in MAY_OPEN_THE_ARCHIVE, python
         assert not (session.home / "hooks.log").exists()
+
+
+def test_a_session_that_is_given_memory_loads_hardly_more(pythons: list[Path], tmp_path: Path) -> None:
+    for number, python in enumerate(pythons):
+        shop = Remembering(tmp_path / str(number))
+        (shop.work / "src/cart.py").write_text(PYTHON_TEXT)
+        entries = [
+            Entry(COMMAND, "npm test", TEST), Entry(PATH, "cart.py", "src", [Fact("src/cart.py", "", "", blob_of(PYTHON_TEXT.encode()))]),
+            Entry(NAME, "add", "src/cart.py", [Fact("src/cart.py", "add")]),
+        ]  # fmt: skip
+        shop.project.turn_on(1.0)
+        shop.project.write_document(render(entries), entries)
+        own = tmp_path / str(number) / ".claude" / "projects" / folder_name(str(shop.work)) / "memory"
+        own.mkdir(parents=True)
+        (own / "MEMORY.md").write_text("- address: npm test first\n")
+        payload = payloads.session_start("startup", cwd=str(shop.work), transcript_path=str(tmp_path / "none.jsonl"))
+        shop.begin(session_id="another")  # the first one reads the configuration, for all that follow
+        surplus = _beyond(_loaded(python, shop.home.path), python, shop.home.path, HOOKS / "session-start.py", payload)
+        assert surplus <= HOT | OF_MEMORY, python
+        assert [entry["said"] for entry in shop.booked()] == [render(entries[1:]).strip()], "Claude Code's own memory has the command"
 
 
 def test_every_module_of_the_library_imports(pythons: list[Path]) -> None:

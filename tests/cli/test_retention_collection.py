@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.state import services
+from hooks.utils.state import jobs
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
 
@@ -151,10 +151,10 @@ def test_a_mistake_changes_nothing(aged: Governed, words: list, said: str) -> No
 
 
 def test_hooks_children_collect_where_auto_gc_is_on_and_print_nothing(aged: Governed) -> None:
-    assert aged.retention(*services.COLLECT[1:]) == ""
+    assert aged.retention(*jobs.COLLECT[1:]) == ""
     assert marked(aged) == 0
     aged.retention("set", "memory.auto_gc=true")
-    assert aged.retention(*services.COLLECT[1:]) == ""
+    assert aged.retention(*jobs.COLLECT[1:]) == ""
     assert marked(aged) == 3
     assert {entry["by"] for entry in aged.told("log", "--action", "marked")["entries"]} == {"job"}
     assert "the hourly job: marked 3 memories" in aged.retention("log", "--action", "marked")
@@ -163,7 +163,7 @@ def test_hooks_children_collect_where_auto_gc_is_on_and_print_nothing(aged: Gove
 def test_what_goes_wrong_in_a_hooks_child_stands_in_the_log(aged: Governed) -> None:
     aged.retention("set", "memory.auto_gc=true")
     (aged.home / "data" / "state" / "retention-policies.json").write_text("{")
-    assert aged.retention(*services.COLLECT[1:]) == ""
+    assert aged.retention(*jobs.COLLECT[1:]) == ""
     assert " retention " in aged.log()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
-from hooks.utils.state import memory, memory_checks, services
+from hooks.utils.state import memory, memory_checks, published
 from hooks.utils.state.memory_checks import Fact
 from hooks.utils.state.memory_text import Entry, render
 from tests.hooks import payloads
@@ -111,7 +111,7 @@ def test_without_memory_a_session_writes_nothing_of_it(shop: Remembering):
 
 def test_what_memory_keeps_is_private(remembered: Remembering):
     remembered.project.note_ended("s", str(remembered.transcript), 3.0)
-    services.set_alerts(remembered.project, {"m1": 5.0})
+    published.set_alerts(remembered.project, {"m1": 5.0})
     folder = Path(remembered.project.folder)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
@@ -253,22 +253,6 @@ def test_an_ended_session_is_noted(blocking: Blocking):
     blocking.child()
     assert blocking.shop.project.to_learn() == [str(blocking.shop.transcript)]
     blocking.let_go()
-
-
-# --- alerts --------------------------------------------------------------------------------------------------------------------------
-
-
-def test_an_alert_is_told_once(remembered: Remembering):
-    project = remembered.project
-    assert services.unseen_alerts(project) == {}
-    services.set_alerts(project, {"m1": 5.0, "m2": 6.0})
-    assert services.unseen_alerts(project) == {"m1": 5.0, "m2": 6.0}
-    services.note_alerts_seen(project, ["m1"])
-    services.set_alerts(project, {"m1": 5.0, "m3": 7.0})
-    assert services.unseen_alerts(project) == {"m3": 7.0}
-    services.set_alerts(project, {"m3": 7.0})
-    services.set_alerts(project, {"m1": 9.0})
-    assert services.unseen_alerts(project) == {"m1": 9.0}
 
 
 def test_tool_calls_and_prompts_touch_no_memory(remembered: Remembering):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import memory_text
+from hooks.utils.state import memory_reading, memory_text
 from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES
 from hooks.utils.state.memory_checks import Fact, Verdict
 from popkit_retention.memory import document, draft
@@ -129,7 +129,7 @@ paths = st.lists(
 @given(paths)
 def test_the_tree_says_whole_paths(some):
     made = document.build([item(PATH, path) for path in some], 2_000)
-    assert sorted(memory_text.paths_in(made.text)) == sorted(some)
+    assert sorted(memory_reading.paths_in(made.text)) == sorted(some)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_the_tree_says_whole_paths(some):
 def test_files_of_a_folder_are_written_together_as_a_shell_has_them(files, line):
     made = document.build([*(item(PATH, f"a/{file}") for file in files), name("countTheCoins", "a/coins.ts")])
     assert f"a/: {line}\n" in made.text
-    assert sorted(memory_text.paths_in(made.text)) == sorted(f"a/{file}" for file in files)
+    assert sorted(memory_reading.paths_in(made.text)) == sorted(f"a/{file}" for file in files)
 
 
 @pytest.mark.parametrize("group", ["{a, b}.ts", "{a,b}.ts"])
 def test_the_tree_of_an_earlier_version_is_read_too(group):
-    assert memory_text.paths_in(f"src/: {group}, c.md") == ["src/a.ts", "src/b.ts", "src/c.md"]
+    assert memory_reading.paths_in(f"src/: {group}, c.md") == ["src/a.ts", "src/b.ts", "src/c.md"]
 
 
 names_of_files = st.text('ab.{},() "\\\\*', min_size=1, max_size=8).filter(
@@ -169,7 +169,7 @@ def test_whatever_files_are_called_each_is_read_as_itself(files):
     entries = {f"{folder}/{file}": memory_text.Entry(PATH, file, folder) for folder, file, _ in files}
     for folder, file, changed in files:
         entries[f"{folder}/{file}"].changed = changed
-    assert sorted(memory_text.paths_in(memory_text.render(entries.values()))) == sorted(entries)
+    assert sorted(memory_reading.paths_in(memory_text.render(entries.values()))) == sorted(entries)
 
 
 commands = st.from_regex(r"(cd (src|lib) && )?(\\{0,2}# (in )?|\\)?[a-z]{1,3}", fullmatch=True)
@@ -178,12 +178,12 @@ commands = st.from_regex(r"(cd (src|lib) && )?(\\{0,2}# (in )?|\\)?[a-z]{1,3}", 
 @given(st.lists(commands, max_size=8, unique=True))
 def test_whatever_commands_begin_with_each_is_read_as_itself(some):
     text = memory_text.render([memory_text.Entry(COMMAND, command) for command in some])
-    assert sorted(memory_text.commands_in(text)) == sorted(some)
+    assert sorted(memory_reading.commands_in(text)) == sorted(some)
 
 
 def test_a_hostile_tree_does_not_grow_beyond_its_length():
     for hostile in ("{a,b}" * 1_000, "{a,{b,{c," * 1_000, "{" * 5_000 + "," + "}" * 5_000):
-        assert sum(map(len, memory_text.paths_in(f"src/: {hostile}"))) < 10 * len(hostile)
+        assert sum(map(len, memory_reading.paths_in(f"src/: {hostile}"))) < 10 * len(hostile)
 
 
 def test_nothing_to_tell_is_an_empty_text():
@@ -229,7 +229,7 @@ def test_what_is_gone_is_not_told_what_was_renamed_by_its_new_name_and_what_chan
     some = [item(PATH, f"src/{name}.py", details={"opened": True}) for name in ("gone", "old", "changed", "same")]
     states = {f"src/{name}.py": (name, f"src/{name}.py") for name in ("gone", "changed", "same")}
     made = told(some, {**states, "src/old.py": ("renamed", "lib/new.py")})
-    assert memory_text.paths_in(made.text) == ["lib/new.py", "src/changed.py", "src/same.py"]
+    assert memory_reading.paths_in(made.text) == ["lib/new.py", "src/changed.py", "src/same.py"]
     assert "changed.py*, same.py" in made.text
     assert memory_text.LEGEND in made.text
     assert reason(made, some[0]) == document.NO_MORE
@@ -262,7 +262,7 @@ def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_co
         for purpose in memory_text.PURPOSES
     ]
     made = document.build([*files, *commands], tokens)
-    told = memory_text.commands_in(made.text)
+    told = memory_reading.commands_in(made.text)
     assert {line.split()[-1] for line in told} == set(memory_text.PURPOSES)
     assert 0.7 * draft.COMMANDS_TOKENS < estimate_tokens("\n".join(told), CONTENT) <= draft.COMMANDS_TOKENS
 
@@ -290,7 +290,7 @@ def test_commands_that_share_a_folder_stand_below_its_name():
     texts = {"cd src && go test ./...": "test", "cd src && go vet ./...": "lint", "cd web && npm run build": "build", "make fmt": "format"}
     made = document.build([command(text, purpose) for text, purpose in texts.items()])
     assert "```sh\ncd web && npm run build\nmake fmt\n# in src\ngo test ./...\ngo vet ./...\n```" in made.text
-    assert sorted(memory_text.commands_in(made.text)) == sorted(texts)
+    assert sorted(memory_reading.commands_in(made.text)) == sorted(texts)
 
 
 def test_notes_come_before_files_and_leave_them_room():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.io import processes
+from hooks.utils.io import repository
 from hooks.utils.io.repository import Repository
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
@@ -505,5 +505,5 @@ def test_what_is_learnt_knows_the_commit_and_the_blob_and_a_file_that_is_gone_is
     session.run("pnpm test", "ok", cwd=str(shop))
     lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", str(shop), "shop"))
     details = {each.text: each.details for each in lesson.observed}
-    assert details["a.py"] == {"opened": True, "commit": "0123456789" * 4, "blob": processes.git_blob_of(b"x")}
+    assert details["a.py"] == {"opened": True, "commit": "0123456789" * 4, "blob": repository.blob_of(b"x")}
     assert "b.py" not in details

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.io.system import day_of
 from hooks.utils.operations import switches
 from hooks.utils.operations.context import answer
-from hooks.utils.state import live, memory, services
+from hooks.utils.state import live, memory, published
 from hooks.utils.views.memory import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
@@ -146,12 +147,12 @@ def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     assert "forgotten" not in answer("", site, "", NOW)
     project.turn_on(NOW)
-    services.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
+    published.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
     assert "forgotten" not in answer("retention --json", site, "", NOW)
     said = " ".join(answer("", site, "", NOW).split())
     assert f"2 valuable memories will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
     assert "forgotten" not in answer("", site, "", NOW)
-    services.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
+    published.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
     assert "1 valuable memory will be forgotten by" in answer("", site, "", NOW)
 
 
@@ -159,7 +160,7 @@ def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     project.turn_on(NOW)
     for spoilt in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
-        Path(project.folder, services.ALERTS).write_text(spoilt)
+        Path(project.folder, published.ALERTS).write_text(spoilt)
         assert "forgotten" not in answer("", asking.site(), "", NOW)
 
 
@@ -169,13 +170,13 @@ def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
 def mark(asking: Asking, part: str, by: str, count: int, left: float, project: str = "") -> None:
     key = project or memory.project_of(str(asking.home.path), str(asking.work)).repository.key
     marks = [(key, by, f"m{number}", NOW + left + number) for number in range(1, count + 1)]
-    services.replace_marked(str(asking.home.path), part, lambda: services.marked_rows(marks))
+    published.replace_marked(str(asking.home.path), part, lambda: published.marked_rows(marks))
 
 
 def test_the_panel_tells_what_tools_and_the_job_have_marked(asking: Asking, golden):
-    mark(asking, services.FORGOTTEN, "tool", 3, 23 * 3_600)
-    mark(asking, services.RAG, "job", 1_212, 5 * 3_600)
-    mark(asking, services.MEMORY, "job", 1, -60)
+    mark(asking, published.FORGOTTEN, "tool", 3, 23 * 3_600)
+    mark(asking, published.RAG, "job", 1_212, 5 * 3_600)
+    mark(asking, published.MEMORY, "job", 1, -60)
     told = answer("", asking.site(), "", NOW)
     assert told == answer("", asking.site(), "", NOW)  # until it is no longer so
     golden(GOLDENS / "marked.txt", told[: told.index("Retention status")])
@@ -183,16 +184,16 @@ def test_the_panel_tells_what_tools_and_the_job_have_marked(asking: Asking, gold
 
 
 def test_other_projects_are_not_told(asking: Asking):
-    mark(asking, services.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
+    mark(asking, published.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
     assert "marked" not in answer("", asking.site(), "", NOW)
 
 
 def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_are():
     row = {"project": "p", "by": "tool", "count": 6, "ids": ["m1", "m2", "m3", "m4", "m5"], "first": NOW + 60}
     for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
-        lines = text.laid_out(marks(services.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
+        lines = text.laid_out(marks(published.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
         assert lines[-1] == "  popkit memory list --marked"
-    assert text.laid_out(marks(services.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory"))[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
+    assert text.laid_out(marks(published.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory"))[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
 
 
 @pytest.mark.parametrize(
@@ -203,17 +204,8 @@ def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_
      '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": 1, "first": 1, "ids": [1]}]}}'],
 )  # fmt: skip
 def test_marks_that_cannot_be_read_are_none(asking: Asking, said: str):
-    folder = Path(asking.home.path) / services.DATA_FOLDER
+    folder = Path(asking.home.path) / GOVERNANCE
     folder.mkdir(parents=True)
     key = memory.project_of(str(asking.home.path), str(asking.work)).repository.key
-    (folder / services.MARKED_FILE).write_text(said.replace("KEY", key))
+    (folder / published.MARKED_FILE).write_text(said.replace("KEY", key))
     assert "marked" not in answer("", asking.site(), "", NOW)
-
-
-def test_where_nothing_is_marked_nothing_is_written(tmp_path: Path):
-    services.replace_marked(str(tmp_path), services.RAG, list)
-    assert list(tmp_path.iterdir()) == []
-    services.replace_marked(str(tmp_path), services.RAG, lambda: services.marked_rows([("p", "job", "r1", NOW)]))
-    services.replace_marked(str(tmp_path), services.MEMORY, lambda: services.marked_rows([("p", "tool", "m1", NOW)]))
-    services.replace_marked(str(tmp_path), services.RAG, list)
-    assert [part for part, _ in services.marked_of(str(tmp_path), "p")] == [services.MEMORY]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import processes, repository
+from hooks.utils.io import repository
 from hooks.utils.state import memory_checks
 from hooks.utils.state.memory_checks import CHANGED, GONE, RENAMED, SAME, Fact, Verdict
 from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH, Entry, render
@@ -39,7 +39,7 @@ class Checkout:
         self.git("commit", "-qm", "x")
 
     def fact(self, file: str, holds: str = "") -> Fact:
-        return Fact(file, holds, self.first, processes.git_blob_of(CART if "cart" in file else b"x = 1\n"))
+        return Fact(file, holds, self.first, repository.blob_of(CART if "cart" in file else b"x = 1\n"))
 
     def state(self, fact: Fact) -> Verdict:
         return memory_checks.check(str(self.root), [fact])[fact]
@@ -139,7 +139,7 @@ def test_500_items_are_checked_in_50_milliseconds(shop: Checkout):
         (shop.root / f"src/file_{number}.py").write_bytes(data + b"# %d" % number)
     shop.commit()
     commit = repository.head(str(shop.root))
-    facts = [Fact(f"src/file_{n}.py", "", commit if n % 2 else shop.first, processes.git_blob_of(data + b"# %d" % n)) for n in range(500)]
+    facts = [Fact(f"src/file_{n}.py", "", commit if n % 2 else shop.first, repository.blob_of(data + b"# %d" % n)) for n in range(500)]
     for number in range(100):
         (shop.root / f"src/file_{number}.py").write_bytes(data + b"# changed")
     for number in range(101, 140, 2):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from ..io import files, processes
+from ..io import files, processes, repository
 from ..io.sqlite_file import Transaction
 from .chains import Chain, chain, ensure_chain
 from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
@@ -48,7 +48,7 @@ def source_of(content: str, path: str) -> Source | None:
     source = {"path": path, **template, "git": None}
     if _made(data, source) != content:
         return None
-    blob = processes.git_blob_of(data)
+    blob = repository.blob_of(data)
     source["git"] = blob if processes.git_blob(path, blob) == data else None
     return source
 

@@ -116,17 +116,17 @@ def _hint(site: live.Site, now: float) -> str:
 def _memory_text(site: live.Site, now: float) -> str:
     if not memory.is_used(site.home):
         return ""
-    from ..state import services
+    from ..state import delivery
 
-    return services.deliver_memory(site, now)
+    return delivery.deliver(site, now)
 
 
 def _question(site: live.Site) -> str:
     if not memory.is_used(site.home):
         return ""
-    from ..state import services
+    from ..state import delivery
 
-    return services.memory_question(site)
+    return delivery.question(site)
 
 
 def _index(site: live.Site, now: float) -> str:
@@ -180,10 +180,10 @@ def _remember_size(site: live.Site, transcript_path: str) -> None:
 def _learn(site: live.Site, transcript_path: str, now: float) -> None:
     """Learn from the session while all of it is still the context; have memory given to the context again afterwards."""
     if memory.is_used(site.home):
-        from ..state import services
+        from ..state import delivery, jobs
 
-        services.note_emptied(site)
-        services.start_learning(site, transcript_path, now)
+        delivery.note_emptied(site)
+        jobs.start_learning(site, transcript_path, now)
 
 
 def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
@@ -200,12 +200,12 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         return  # nothing was tracked
     live.end_session(site, now, why)
     if why == "clear" and memory.is_used(site.home):
-        from ..state import services
+        from ..state import delivery
 
-        services.note_emptied(site)
-    from ..state import reconciling, services, sweeping
+        delivery.note_emptied(site)
+    from ..state import jobs, reconciling, sweeping
 
-    services.start_jobs(site, transcript_path, now)  # first: the host does not wait for long
+    jobs.start(site, transcript_path, now)  # first: the host does not wait for long
     if site.rules().clear_at_exit and why not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
     elif reconciling.is_due(site, transcript_path):

@@ -12,7 +12,7 @@ from ..hosts.opencode import host, row_of
 from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import live, memory, pending, reconciling, services, store, sweeping
+from ..state import delivery, jobs, live, memory, pending, reconciling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Guest:
         parts = []
         now = time_of_day(site.environ)
         if memory.is_used(site.home):
-            parts.append(services.deliver_memory(site, now))
+            parts.append(delivery.deliver(site, now))
         if site.session.get("compacted"):
             from ..reclaim import compaction_advice
 
@@ -89,7 +89,7 @@ class Guest:
             return  # nothing was tracked
         now = time_of_day(site.environ)
         live.end_session(site, now, _EXIT)
-        services.start_jobs(site, transcript_path, now)
+        jobs.start(site, transcript_path, now)
         if reconciling.is_due(site, transcript_path):
             reconciling.settle(site, transcript_path)
         sweeping.sweep(site, now)
@@ -150,7 +150,7 @@ class Guest:
         if not agent_id:
             site.remember(compacted=True)
             if memory.is_used(site.home):
-                services.note_emptied(site)
+                delivery.note_emptied(site)
         self.later(live.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 
 

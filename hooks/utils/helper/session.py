@@ -15,7 +15,7 @@ from ..hosts import OPENCODE
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, services
+from ..state import client_reports, jobs
 from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -76,7 +76,7 @@ class Session:
             site = self._site()
             try:
                 at = now(self.environ)
-                services.start_jobs(site, self.door.transcript_path, at)
+                jobs.start(site, self.door.transcript_path, at)
                 if site.enabled:
                     client_reports.start_fit(site.home, self.environ, at)
             except Exception as error:  # noqa: BLE001  the next hour tries again

@@ -61,13 +61,6 @@ def _git(folder: str, *arguments: str) -> str | None:
     return None if done is None else done.decode("utf-8", "surrogateescape")
 
 
-def git_blob_of(data: bytes) -> str:
-    """Return git's name for these bytes."""
-    from hashlib import sha1
-
-    return sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324
-
-
 def git_blob(path: str, name: str) -> bytes | None:
     """Return the bytes of a blob, from the repository that a path lies in; None where it is not there."""
     return ask_git(_folder_of(path), "cat-file", "blob", name, timeout_s=PATIENT_S)

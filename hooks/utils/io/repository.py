@@ -23,7 +23,7 @@ _LONGEST_PATH = 4_096
 _NAME_CHARS = 40
 _HASH_CHARS = 12
 _LEAST_HASH = 40  # characters of a commit's
-_KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
+_KIND, _FOLDER, _LINK, _REGULAR = 0o170000, 0o040000, 0o120000, 0o100000
 # Where tools keep worktrees: below the repository's folder, or elsewhere under its name.
 _BELOW = ("/.claude/worktrees/", "/.worktrees/")
 _APART = ("/.claude-worktrees/", "/.cursor/worktrees/", "/conductor/workspaces/")
@@ -172,6 +172,17 @@ def head(top: str) -> str:
     return content if len(content) >= _LEAST_HASH and not content.strip("0123456789abcdef") else ""
 
 
+def blob_of(data: bytes) -> str:
+    """Return git's name for these bytes."""
+    try:
+        from _sha1 import sha1  # type: ignore[import-not-found]  # `hashlib` brings OpenSSL with it
+    except ImportError:
+        from hashlib import sha1
+
+    name: str = sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324
+    return name
+
+
 def _led_to(folder: str, line: str) -> str:
     path = line.strip("\r\n ")
     return absolute(path if path.startswith("/") else folder + "/" + path)
@@ -233,12 +244,28 @@ def _without_extras(url: str) -> str:
 
 def _real(path: str) -> str:
     """Return a path without links; one of another system unchanged."""
-    from os.path import isabs, realpath
+    if _is_real(path):
+        return path
+    from os.path import isabs, realpath  # seldom: `os` costs a session's start 1 ms
 
     try:
         return realpath(path) if isabs(path) else path
     except (OSError, ValueError):
         return path
+
+
+def _is_real(path: str) -> bool:
+    """Return whether a path is absolute, leads somewhere, and goes over no detour and no link."""
+    if not path.startswith("/") or path.endswith("/") or absolute(path) != path:
+        return False
+    try:
+        while path:
+            if os.lstat(path).st_mode & _KIND == _LINK:
+                return False
+            path = parent_of(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 # --- proof ----------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import os
 
 from .. import text
 from ..io import home, processes
-from ..state import memory, services
+from ..state import memory, published
 from ..views import memory as views
 
 TYPE_CHECKING = False
@@ -46,9 +46,9 @@ def turn(on: bool, site: Site, now: float) -> Switched:
 
 def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
-    if not services.has_marked(site.home):
+    if not published.has_marked(site.home):
         return []
-    rows = services.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
+    rows = published.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
     lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
     return ["", *lines] if lines else []
 
@@ -59,9 +59,9 @@ def alert_lines(site: Site, command: str) -> list[text.Line]:
         return []
     try:
         project = memory.project_of(site.home, _folder_of(site))
-        due = services.unseen_alerts(project)
+        due = published.unseen_alerts(project)
         if due:
-            services.note_alerts_seen(project, list(due))
+            published.note_alerts_seen(project, list(due))
     except OSError:
         return []  # it is shown once that can be noted
     return views.alerts(due, command) if due else []

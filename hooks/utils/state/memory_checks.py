@@ -6,9 +6,7 @@ Files are read; git is asked for renames alone, and only where a file is gone: t
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from ..io import files, processes
+from ..io import files, repository
 from ..io.system import join, os
 from .memory_text import COMMAND, ERROR, NAME, PATH, TITLES, Entry
 
@@ -25,21 +23,47 @@ _GIT_S = 1.0
 _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
 
 
-class Fact(NamedTuple):
+class Fact(tuple[str, str, str, str]):
     """A file or folder that must exist: its path from the top of the repository, the text that it must hold ("" for any), and the commit
-    and git blob at which that was learnt ("" where unknown)."""
+    and git blob at which that was learnt ("" where unknown). No NamedTuple, because `typing` takes longer than a session's start."""
 
-    file: str
-    holds: str = ""
-    commit: str = ""
-    blob: str = ""
+    __slots__ = ()
+
+    def __new__(cls, file: str, holds: str = "", commit: str = "", blob: str = "") -> Fact:
+        return tuple.__new__(cls, (file, holds, commit, blob))
+
+    @property
+    def file(self) -> str:
+        return self[0]
+
+    @property
+    def holds(self) -> str:
+        return self[1]
+
+    @property
+    def commit(self) -> str:
+        return self[2]
+
+    @property
+    def blob(self) -> str:
+        return self[3]
 
 
-class Verdict(NamedTuple):
+class Verdict(tuple[str, str]):
     """What became of a Fact: SAME, CHANGED, RENAMED or GONE, and the `path` of its file now."""
 
-    state: str
-    path: str
+    __slots__ = ()
+
+    def __new__(cls, state: str, path: str) -> Verdict:
+        return tuple.__new__(cls, (state, path))
+
+    @property
+    def state(self) -> str:
+        return self[0]
+
+    @property
+    def path(self) -> str:
+        return self[1]
 
 
 def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
@@ -73,7 +97,7 @@ def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
     if fact.file not in contents:
         contents[fact.file] = content(path)
     data = contents[fact.file]
-    if data is None or processes.git_blob_of(data) == fact.blob:
+    if data is None or repository.blob_of(data) == fact.blob:
         return SAME
     if fact.holds and fact.holds.encode("utf-8", "surrogatepass") not in data:
         return GONE
@@ -92,6 +116,10 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     """Return the files that git says were renamed since the commits at which most of the missing ones were learnt: old path -> new."""
     commits = [fact.commit for fact in missing if fact.commit and all(char in "0123456789abcdef" for char in fact.commit)]
     renames: dict[str, str] = {}
+    if not commits:
+        return renames
+    from ..io import processes  # seldom
+
     for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
         output = processes.ask_git(

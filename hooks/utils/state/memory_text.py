@@ -1,8 +1,8 @@
-"""The text of MEMORY.md: its entries under titles, paths as a tree; and the paths in such a text. Pure."""
+"""Write the text of MEMORY.md: its entries under titles, paths as a tree. Pure. `memory_reading` reads such a text; a session's start does
+not need that, and so loads no `re`.
+"""
 
 from __future__ import annotations
-
-import re
 
 from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from .memory import CONTENT
@@ -29,18 +29,12 @@ TITLES = {
 WITH_NAMES = " (names defined in them)"  # after the title of the files, where names are listed
 FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
 IN_FOLDER = "# in "  # before a folder, on a line above the commands that run there
-_ESCAPE = "\\"  # before a command that begins so itself, and in a quoted name
-_MOVE, _THEN = "cd ", " && "
-_TAG = re.compile(r"<(?=[/!?A-Za-z])")
-_FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
-_LONGEST_LINE = 4_000  # characters: to look for brackets behind each comma takes longer than the line is long
-_FILES = re.compile(r", (?![^(){}]*[)}])")
+ESCAPE = "\\"  # before a command that begins so itself, and in a quoted name
+MOVE, THEN = "cd ", " && "
 # A name that would be read as a group, as several files or as one with names behind it is put in quotes.
-_IN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"')
-_IN_FILES, _IN_FOLDERS = frozenset('{}(),"' + _ESCAPE + MARK), frozenset('{}"')
+_IN_FILES, _IN_FOLDERS = frozenset('{}(),"' + ESCAPE + MARK), frozenset('{}"')
 # Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves at least this many characters.
 LEAST_SAVED = 2
-_DEEPEST = 2  # groups, one in the other
 
 
 class Entry:
@@ -71,13 +65,6 @@ class Entry:
     def path(self) -> str:
         """Return the path that an entry of a PATH is, from the top of the repository."""
         return f"{self.home}/{self.text}" if self.home else self.text
-
-
-def one_line(text: str) -> str:
-    """Return a text that is safe within a line: nothing in it ends the line, or a fence or a tag around it."""
-    if not text.isprintable():
-        text = "".join([char if char.isprintable() else " " for char in text])
-    return " ".join(_TAG.sub("‹", text.replace("```", "'''")).split())
 
 
 def size(text: str) -> float:
@@ -189,71 +176,11 @@ def ending_of(file: str) -> tuple[str, str]:
     return stem, dot + ending
 
 
-def paths_in(text: str) -> list[str]:
-    """Return the paths that the tree in a MEMORY.md lists."""
-    paths = []
-    above: list[tuple[int, str]] = []
-    for line in text.split("\n"):
-        match = _FOLDER.match(line)
-        if not match or len(line) > _LONGEST_LINE:
-            continue
-        depth = len(match[1])
-        while above and above[-1][0] >= depth:
-            above.pop()
-        name = _unquoted(match[2])
-        folder = "" if name == "." else (above[-1][1] + "/" if above else "") + name
-        above.append((depth, folder))
-        for piece in _pieces(match[3] or ""):
-            quoted = _IN_QUOTES.match(piece)
-            names = [_unquoted(quoted[0])] if quoted else [name.rstrip(MARK) for name in _expanded(piece.partition(" (")[0])]
-            paths += [(f"{folder}/" if folder else "") + name for name in names]
-    return paths
-
-
-def _pieces(files: str) -> list[str]:
-    """Return the files of a folder as they are written, apart."""
-    blank = _IN_QUOTES.sub(lambda quoted: "_" * len(quoted[0]), files)
-    cuts = [(0, 0), *(match.span() for match in _FILES.finditer(blank)), (len(files), len(files))]
-    return [files[begin:end] for (_, begin), (end, _) in zip(cuts, cuts[1:])] if files else []
-
-
 def _quoted(name: str, signs: frozenset[str]) -> str:
     """Return a name, in quotes where it has any of these signs."""
     if signs.isdisjoint(name):
         return name
-    return '"' + name.replace(_ESCAPE, _ESCAPE * 2).replace('"', _ESCAPE + '"') + '"'
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text[1:-1]) if _IN_QUOTES.fullmatch(text) else text
-
-
-def _expanded(text: str, depth: int = _DEEPEST) -> list[str]:
-    """Return the files of a group; of a name that is no group, the name itself."""
-    start = text.find("{") if depth else -1
-    open_, cuts = 0, [start]
-    for at in range(start, len(text)) if start >= 0 else ():
-        open_ += (text[at] == "{") - (text[at] == "}")
-        if not open_ or (open_ == 1 and text[at] == ","):
-            cuts.append(at)
-        if not open_:
-            break
-    if open_ or len(cuts) < 3:
-        return [text]
-    parts = [text[cut + 1 : end].strip() for cut, end in zip(cuts, cuts[1:])]
-    return [text[:start] + name + text[cuts[-1] + 1 :] for part in parts for name in _expanded(part, depth - 1)]
-
-
-def commands_in(text: str) -> list[str]:
-    """Return the commands that a MEMORY.md lists, each with the folder that it runs in."""
-    commands, folder = [], ""
-    _, fence, rest = text.partition(FENCES[COMMAND] + "\n")
-    for line in rest.partition("\n```")[0].split("\n") if fence else ():
-        if line.startswith(IN_FOLDER):
-            folder = _MOVE + line[len(IN_FOLDER) :] + _THEN
-        else:
-            commands.append(folder + (line[len(_ESCAPE) :] if _looks_like_folder(line) else line))
-    return commands
+    return '"' + name.replace(ESCAPE, ESCAPE * 2).replace('"', ESCAPE + '"') + '"'
 
 
 def _commands(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
@@ -270,18 +197,18 @@ def _commands(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
 
 def _escaped(command: str) -> str:
     """Return a command as its line has it: one that begins like the line of a folder is none."""
-    return _ESCAPE + command if _looks_like_folder(command) else command
+    return ESCAPE + command if looks_like_folder(command) else command
 
 
-def _looks_like_folder(line: str) -> bool:
-    return line.lstrip(_ESCAPE).startswith(IN_FOLDER)
+def looks_like_folder(line: str) -> bool:
+    return line.lstrip(ESCAPE).startswith(IN_FOLDER)
 
 
 def folder_of(command: str) -> tuple[str, str]:
     """Return the folder that a command moves to first, and what it runs there; ("", the command) for one that stays at the top."""
-    move, then, rest = command.partition(_THEN)
-    folder = move[len(_MOVE) :]
-    return (folder, rest) if then and command.startswith(_MOVE) and " " not in folder else ("", command)
+    move, then, rest = command.partition(THEN)
+    folder = move[len(MOVE) :]
+    return (folder, rest) if then and command.startswith(MOVE) and " " not in folder else ("", command)
 
 
 def _names(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:

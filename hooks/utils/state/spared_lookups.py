@@ -16,7 +16,7 @@ from ..hosts.claude_code.entries import blocks_of
 from ..policy import kinds
 from ..policy.ledger import Spared
 from ..policy.placeholder import handle_in
-from .memory_text import paths_in
+from .memory_reading import paths_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

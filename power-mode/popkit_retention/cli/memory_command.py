@@ -10,8 +10,8 @@ from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import switches
+from hooks.utils.state import jobs
 from hooks.utils.state import memory as memory_state
-from hooks.utils.state import services
 from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory import turned_lines
@@ -73,7 +73,7 @@ def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
         # The end of a session starts one child process, so this one also collects under the retention policies.
-        answering.run_unattended(services.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
+        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 

@@ -9,7 +9,7 @@ import sys
 from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.services import COLLECTION_HOOK
+from hooks.utils.state.jobs import COLLECTION_HOOK
 
 from ..governance import Conflict, Damaged, GovernanceError, retention
 from ..governance.controller import Controller

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.io import files, storage
 from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
-from hooks.utils.state.services import COLLECTION_HOOK
+from hooks.utils.state.jobs import COLLECTION_HOOK
 from hooks.utils.text import clean, counted, listed
 
 from . import Busy, GovernanceError

@@ -3,7 +3,7 @@ agents, and closes it after one operation; a program with several operations ope
 
 The hourly job collects each domain whose policy has `auto_gc`, at most once an hour. It asks nobody, and deletes nothing that a placeholder
 in a transcript leads to. It also indexes the contents that the archive has queued. Hooks start it when a session ends
-(`hooks.utils.state.services`), in the child process that learns where there is one.
+(`hooks.utils.state.jobs`), in the child process that learns where there is one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from hooks.utils.io import files
 from hooks.utils.io.home import popkit_home
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import services
+from hooks.utils.state import jobs
 
 from . import GovernanceError, policies, policy_file
 from .controller import Controller
@@ -107,11 +107,11 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     (seconds)."""
     now = now or (lambda: time_of_day(environ))
     ours = popkit_home(environ)
-    if not services.is_collection_wanted(ours) or not services.is_collection_due(ours, now()):
+    if not jobs.is_collection_wanted(ours) or not jobs.is_collection_due(ours, now()):
         return {"domains": [], "unindexed": None}
     state = policy_file.read(Folder(ours).policies)
     # At once: a process that starts meanwhile leaves it to us.
-    files.replace_text(services.collection_note_path(ours), services.collection_note(now()))
+    files.replace_text(jobs.collection_note_path(ours), jobs.collection_note(now()))
     outcomes: list[object] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from hooks.utils.archive.chains import ITEM, SCOPES, Hold
 from hooks.utils.io import home, storage
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import services
+from hooks.utils.state import published
 
 from . import BadRequest, DomainUnavailable, NotThere, TooNew, archives, collection, restores, revisions
 from .data_folder import Folder
@@ -280,6 +280,6 @@ class Workspace:
                 yield about.project, theirs[id].by, id, theirs[id].due_at
 
         try:
-            services.replace_marked(home.popkit_home(self.environ), domain.name, lambda: services.marked_rows(marks()))
+            published.replace_marked(home.popkit_home(self.environ), domain.name, lambda: published.marked_rows(marks()))
         except OSError as error:
             storage.log_failure(self.environ, "retention", error)

@@ -7,6 +7,7 @@ teaches little changes little of the text, and the prompt cache of the next sess
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 from hooks.utils.state.memory import CONTENT, MOST_TOKENS
 from hooks.utils.state.memory_checks import Fact, Verdict, holds_still
-from hooks.utils.state.memory_text import RUN, TITLES, Entry, one_line
+from hooks.utils.state.memory_text import RUN, TITLES, Entry
 
 from .draft import Draft
 from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION
@@ -45,6 +46,7 @@ NOT_DEFINED = "not known to be defined in the project"
 EARLIER = "learnt by an earlier version of PopKit, and not seen in a session since"
 NO_MORE = "no longer there, or no longer works"
 THEIRS = "Claude Code's own memory already has it"
+_TAG = re.compile(r"<(?=[/!?A-Za-z])")
 
 
 @dataclass
@@ -139,7 +141,7 @@ def _hindrance(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
         return FORGOTTEN
     if item.waits:
         return WAITS
-    if item.level == EMBEDDING or not one_line(item.text):
+    if item.level == EMBEDDING or not _one_line(item.text):
         return NO_TEXT
     if item.details.get(GONE):
         return NO_MORE
@@ -162,15 +164,15 @@ def _doubt(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
 
 
 def _entry(item: Item, newest: int, similar: float) -> Entry:
-    text, home, kind = one_line(item.text), "", item.kind if item.kind in TITLES else NOTE
+    text, home, kind = _one_line(item.text), "", item.kind if item.kind in TITLES else NOTE
     if kind == PATH:
         home, _, text = text.rpartition("/")
     elif kind == NAME:
-        home = one_line(str(item.details.get("defined_in") or ""))
+        home = _one_line(str(item.details.get("defined_in") or ""))
     elif kind == COMMAND:
         home = str(item.details.get("purpose") or "")
     elif kind == ERROR:
-        fix = one_line(str(item.details.get("fix") or ""))
+        fix = _one_line(str(item.details.get("fix") or ""))
         text = f"{text} → {fix}" if fix else text
     if kind in (ERROR, NOTE) and len(text) > LONGEST_NOTE:
         text = text[: LONGEST_NOTE - 1] + "…"
@@ -182,3 +184,10 @@ def wanted(item: Item, newest: int) -> float:
     fade."""
     ago = 0 if item.source != SESSION else max(0, newest - item.session)
     return float((item.sessions / (1 + ago)) ** WORTH)
+
+
+def _one_line(text: str) -> str:
+    """Return a text that is safe within a line: nothing in it ends the line, or a fence or a tag around it."""
+    if not text.isprintable():
+        text = "".join([char if char.isprintable() else " " for char in text])
+    return " ".join(_TAG.sub("‹", text.replace("```", "'''")).split())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.io import files, home, repository, storage
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
-from hooks.utils.state import memory, services
+from hooks.utils.state import memory, published
 from hooks.utils.text import clean, counted, size, span
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Folder:
         """Write each project's alerts into the folder that hooks keep for it; remove alerts that no longer apply."""
         for key in self._projects():
             project = memory.Project(self.home, repository.Repository(key, "", ""))
-            services.set_alerts(
+            published.set_alerts(
                 project, {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
             )
 

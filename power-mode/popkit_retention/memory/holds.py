@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.archive.chains import PROJECT, SESSION, Hold
 from hooks.utils.io import files
 from hooks.utils.io.codec import loads
-from hooks.utils.state import services
+from hooks.utils.state import published
 
 from . import exchange
 from .items import BY_POLICY, BY_TOOL, BY_USER
@@ -137,26 +137,26 @@ def actors(store: Store) -> Mapping[str, object]:
     return mapping(store.value(ACTORS_KEY))
 
 
-def notices(store: Store, project: str | None = None) -> dict[str, list[services.Marked]]:
-    """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of `hooks.utils.state.services`, by
+def notices(store: Store, project: str | None = None) -> dict[str, list[published.Marked]]:
+    """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of `hooks.utils.state.published`, by
     its parts."""
     known = actors(store)
-    by_part: dict[str, list[tuple[str, str, str, float]]] = {services.FORGOTTEN: [], services.MEMORY: []}
+    by_part: dict[str, list[tuple[str, str, str, float]]] = {published.FORGOTTEN: [], published.MEMORY: []}
     for item in store.scan(project, marked=True, bare=True):
         if item.marked_by == BY_TOOL:
-            by_part[services.FORGOTTEN].append(_mark(item, BY_TOOL))
-        elif item.marked_by == BY_POLICY and known.get(item.id) in (services.BY_TOOL, services.BY_JOB):
-            by_part[services.MEMORY].append(_mark(item, str(known[item.id])))
-    return {part: services.marked_rows(marks) for part, marks in by_part.items()}
+            by_part[published.FORGOTTEN].append(_mark(item, BY_TOOL))
+        elif item.marked_by == BY_POLICY and known.get(item.id) in (published.BY_TOOL, published.BY_JOB):
+            by_part[published.MEMORY].append(_mark(item, str(known[item.id])))
+    return {part: published.marked_rows(marks) for part, marks in by_part.items()}
 
 
 def publish_marks(popkit_home: str, store: Store) -> None:
     """Write for hooks the items that somebody other than the user has marked, in all projects."""
-    for part in (services.FORGOTTEN, services.MEMORY):
-        services.replace_marked(popkit_home, part, partial(_rows, store, part))
+    for part in (published.FORGOTTEN, published.MEMORY):
+        published.replace_marked(popkit_home, part, partial(_rows, store, part))
 
 
-def _rows(store: Store, part: str) -> list[services.Marked]:
+def _rows(store: Store, part: str) -> list[published.Marked]:
     return notices(store)[part]
 
 

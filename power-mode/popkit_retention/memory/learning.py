@@ -16,7 +16,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.state.memory_text import HEAD, commands_in, paths_in
+from hooks.utils.state.memory_reading import commands_in, paths_in
+from hooks.utils.state.memory_text import HEAD
 
 from . import holds, transitions, valuation
 from .items import (

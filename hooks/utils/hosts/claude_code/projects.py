@@ -1,13 +1,12 @@
 """Find what the host keeps of each project: the transcripts of its sessions, by session, by project, the newest first; and its own memory:
-MEMORY.md, which every session is given, and topic files, which the model reads when it needs them. Reads only.
+MEMORY.md, which every session is given, and topic files, which the model reads when it needs them. Reads only. A
+session's start loads it where memory is on, so `os` is not loaded for every function.
 """
 
 from __future__ import annotations
 
-import os
-
 from ...io import files, home
-from ...io.system import join
+from ...io.system import join, os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,23 +19,25 @@ _FOLDER_NAME_CHARS = 200
 
 def folder_of(environ: Mapping[str, str]) -> str:
     """Return the host's folder of projects."""
-    return os.path.join(home.claude_folder(environ), "projects")
+    return join(home.claude_folder(environ), "projects")
 
 
 def roots(environ: Mapping[str, str]) -> list[str]:
     """Return the folders that have a folder for each project: the host's, and ours, where the helper keeps the transcripts of
     other hosts."""
-    return [folder_of(environ), os.path.join(home.popkit_home(environ), home.TRANSCRIPTS)]
+    return [folder_of(environ), join(home.popkit_home(environ), home.TRANSCRIPTS)]
 
 
 def session_id_of(path: str) -> str:
     """Return the session of a transcript: the host names the file after it."""
-    return os.path.basename(path).removesuffix(SUFFIX)
+    from os.path import basename
+
+    return basename(path).removesuffix(SUFFIX)
 
 
 def every(environ: Mapping[str, str]) -> list[str]:
     """Return the transcripts of all main threads, those that are kept of other hosts included."""
-    return transcripts(os.path.join(root, name) for root in roots(environ) for name in files.names(root))
+    return transcripts(join(root, name) for root in roots(environ) for name in files.names(root))
 
 
 def newest_first(environ: Mapping[str, str]) -> list[str]:
@@ -50,10 +51,7 @@ def newest_first(environ: Mapping[str, str]) -> list[str]:
 def transcripts(folders: Iterable[str]) -> list[str]:
     """Return the transcripts of main threads in these folders; the host's older versions keep those of subagents beside them."""
     return [
-        os.path.join(folder, name)
-        for folder in folders
-        for name in files.names(folder)
-        if name.endswith(SUFFIX) and not name.startswith("agent-")
+        join(folder, name) for folder in folders for name in files.names(folder) if name.endswith(SUFFIX) and not name.startswith("agent-")
     ]
 
 
@@ -68,13 +66,15 @@ def of_session(environ: Mapping[str, str], wanted: str) -> list[str]:
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str | None:
     """Return the newest transcript of the project that a folder belongs to: its own, else the nearest one above it that has any. None
     where there is none."""
+    from os.path import abspath, dirname
+
     folders = roots(environ)
-    here = os.path.abspath(folder)
+    here = abspath(folder)
     while True:
         paths = transcripts(folder for root in folders for folder in _project_folders(root, here))
         if paths:
             return max(paths, key=lambda path: (changed(path), path))
-        above = os.path.dirname(here)
+        above = dirname(here)
         if above == here:
             return None
         here = above
@@ -88,15 +88,15 @@ def transcript_of_agent(transcript_path: str, agent_id: str) -> str:
 
 def transcripts_of_agents(transcript_path: str) -> list[str]:
     """Return the transcripts of a session's subagents."""
-    folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
-    return [os.path.join(folder, name) for name in files.names(folder) if name.endswith(SUFFIX)]
+    folder = join(transcript_path.removesuffix(SUFFIX), "subagents")
+    return [join(folder, name) for name in files.names(folder) if name.endswith(SUFFIX)]
 
 
 def _project_folders(root: str, project: str) -> list[str]:
     name = folder_name(project)
     if len(name) <= _FOLDER_NAME_CHARS:
-        return [os.path.join(root, name)]
-    return [os.path.join(root, other) for other in files.names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
+        return [join(root, name)]
+    return [join(root, other) for other in files.names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
 
 
 def folder_name(project: str) -> str:
@@ -118,7 +118,6 @@ DOCUMENT = "MEMORY.md"
 # What the host gives a session of its MEMORY.md, and what we read of a topic.
 MOST_LINES, MOST_BYTES = 200, 25_000
 MOST_TOPICS = 50
-_WORD = "[A-Za-z0-9_]"
 
 
 class OwnMemory:
@@ -134,13 +133,8 @@ class OwnMemory:
 
     def contains(self, text: str) -> bool:
         """Return whether it says this text, as whole words, however it is wrapped and written large or small."""
-        import re
-
         wanted = " ".join(text.split()).strip(" .!").lower()
-        if not wanted or not any(wanted in known for known in self._texts):
-            return False
-        whole = re.compile(rf"(?<!{_WORD}){re.escape(wanted)}(?!{_WORD})")
-        return any(whole.search(known) for known in self._texts)
+        return bool(wanted) and any(_has_whole(known, wanted) for known in self._texts)
 
 
 def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
@@ -153,6 +147,17 @@ def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
     texts = {name: _text(join(folder, name)) for name in named[: MOST_TOPICS + 1]}
     document = "\n".join(texts.pop(DOCUMENT, "").split("\n")[:MOST_LINES])
     return OwnMemory(folder, document, texts)
+
+
+def _has_whole(text: str, wanted: str) -> bool:
+    """Return whether a text has another one anywhere without going on a word of ASCII letters, digits and `_` before or behind it."""
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not any(char.isascii() and (char.isalnum() or char == "_") for char in text[max(0, at - 1) : at] + text[end : end + 1]):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
 
 
 def _text(path: str) -> str:

@@ -292,7 +292,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
         if file:
             if file not in blobs:
                 data = content(join(root, file))
-                blobs[file] = processes.git_blob_of(data) if data is not None else ""
+                blobs[file] = repository.blob_of(data) if data is not None else ""
             if blobs[file]:
                 details["blob"] = blobs[file]
             elif each.kind == PATH:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import services
+from hooks.utils.io.home import GOVERNANCE
+from hooks.utils.state import jobs, published
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -32,11 +33,11 @@ def ending(tmp_path: Path, blocking_hooks: Path) -> Blocking:
 
 
 def policies(ending: Blocking, said: str | None = None, **auto_gc: bool) -> Path:
-    folder = Path(ending.shop.home.path) / services.DATA_FOLDER
+    folder = Path(ending.shop.home.path) / GOVERNANCE
     folder.mkdir(parents=True, exist_ok=True)
     each = {name: {"older_than_days": 30, "auto_gc": auto_gc.get(name, False)} for name in ("memory", "rag")}
     text = json.dumps({"version": 2, "revision": 1, "updated_at": "", **each}, indent=2)
-    (folder / services.POLICIES).write_text(text if said is None else said)
+    (folder / jobs.POLICIES).write_text(text if said is None else said)
     return folder
 
 
@@ -50,7 +51,7 @@ def starts_nothing(ending: Blocking) -> None:
     ending.env["TOLD"] = str(earlier)
     ends(ending)
     ending.env["TOLD"] = str(ending.told)
-    (Path(ending.shop.home.path) / services.DATA_FOLDER / services.NOTE).unlink(missing_ok=True)
+    (Path(ending.shop.home.path) / GOVERNANCE / jobs.NOTE).unlink(missing_ok=True)
     policies(ending, rag=True)
     ends(ending)
     assert ending.child()[3:] == COLLECTS
@@ -79,13 +80,13 @@ def test_nobody_starts_it_where_there_are_no_policies(ending: Blocking):
 
 
 def test_nobody_starts_it_twice_an_hour(ending: Blocking):
-    (policies(ending, rag=True) / services.NOTE).write_text(services.collection_note(NOW - 3599))
+    (policies(ending, rag=True) / jobs.NOTE).write_text(jobs.collection_note(NOW - 3599))
     starts_nothing(ending)
 
 
-@pytest.mark.parametrize("note", [services.collection_note(NOW - 3600), services.collection_note(NOW + 9), "", "{", "[]", '{"at": "now"}'])
+@pytest.mark.parametrize("note", [jobs.collection_note(NOW - 3600), jobs.collection_note(NOW + 9), "", "{", "[]", '{"at": "now"}'])
 def test_it_starts_when_an_hour_has_passed_and_when_nobody_knows(ending: Blocking, note: str):
-    (policies(ending, rag=True) / services.NOTE).write_text(note)
+    (policies(ending, rag=True) / jobs.NOTE).write_text(note)
     ends(ending)
     assert ending.child()[3:] == COLLECTS
     ending.let_go()
@@ -116,7 +117,7 @@ def test_policies_that_cannot_be_read_start_nothing_and_fail_no_hook(ending: Blo
 
 
 def test_a_folder_in_the_place_of_the_policies_is_logged(ending: Blocking):
-    (Path(ending.shop.home.path) / services.DATA_FOLDER / services.POLICIES).mkdir(parents=True)
+    (Path(ending.shop.home.path) / GOVERNANCE / jobs.POLICIES).mkdir(parents=True)
     ends(ending)
     assert [line.split()[1] for line in ending.shop.home.failures()] == ["retention"]
 
@@ -135,8 +136,8 @@ def test_from_a_sessions_end_to_the_mark(tmp_path: Path, remembers: bool):
             controller.configure("memory", {"auto_gc": True})
         payload = payloads.session_end(cwd=str(shop.work), transcript_path=str(shop.transcript))
         assert run_event(payload, {**shop.env(), "POPKIT_CLOCK": str(NOW)}).in_words
-        until(lambda: services.marked_of(str(shop.home.path), shop.project.repository.key), "the user is told of a mark")
-        ((part, row),) = services.marked_of(str(shop.home.path), shop.project.repository.key)
+        until(lambda: published.marked_of(str(shop.home.path), shop.project.repository.key), "the user is told of a mark")
+        ((part, row),) = published.marked_of(str(shop.home.path), shop.project.repository.key)
         assert (part, row["by"], row["ids"], row["first"]) == ("memory", "job", ["m1"], NOW + 86_400)
         assert [item.marked_by for item in store.scan()] == ["policy"]
     assert shop.home.failures() == []

@@ -1,0 +1,122 @@
+"""What services publish for hooks and commands to show: memories that will soon be forgotten, and what tools and the hourly collection have
+marked for deletion. Small files, which services write and hooks read.
+"""
+
+from __future__ import annotations
+
+from ..io import files, home
+from ..io.codec import dumps, number
+from ..io.system import join
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypedDict
+
+    from .memory import Project
+
+    class Marked(TypedDict):
+        """How many things of a project are marked (`by` whom), the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
+
+        project: str
+        by: str
+        count: int
+        ids: list[str]
+        first: float
+
+
+ALERTS = "alerts.json"  # in the folder of a project's memory
+MARKED_FILE = "marked.json"  # in governance's folder
+PARTS = FORGOTTEN, MEMORY, RAG = ("forgotten", "memory", "rag")
+BY_TOOL, BY_JOB = "tool", "job"
+MARKED_NAMED = 5  # ids of a row
+_MARKED_VERSION = 1
+_LARGEST_S = 1e12  # seconds: in 30,000 years
+
+
+# --- memories that go soon -----------------------------------------------------------------------------------------------------------
+
+
+def set_alerts(project: Project, due: dict[str, float]) -> None:
+    """Set the items of value that will soon be forgotten: id -> when (seconds). Alerts that were shown stay so."""
+    shown = [id for id in _alerts(project).get("told", ()) if id in due]
+    files.replace_text(join(project.folder, ALERTS), dumps({"due": due, "told": shown}))
+
+
+def unseen_alerts(project: Project) -> dict[str, float]:
+    """Return the alerts that were not shown yet."""
+    known = _alerts(project)
+    return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
+
+
+def note_alerts_seen(project: Project, ids: list[str]) -> None:
+    """Note that these alerts were shown."""
+    known = _alerts(project)
+    if known:
+        files.replace_text(join(project.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
+
+
+def _alerts(project: Project) -> dict[str, Any]:
+    """Return {`due`: id -> seconds, `told`: ids}; {} where there are none that can be read."""
+    value = files.read_object(join(project.folder, ALERTS))
+    if not isinstance(value.get("due"), dict) or not isinstance(value.get("told"), list):
+        return {}
+    due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
+    return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
+
+
+# --- marks ---------------------------------------------------------------------------------------------------------------------------
+
+
+def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
+    """Return marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
+    rows: dict[tuple[str, str], Marked] = {}
+    for project, by, id, at in marks:
+        row = rows.setdefault((project, by), {"project": project, "by": by, "count": 0, "ids": [], "first": at})
+        row["count"] += 1
+        row["first"] = min(row["first"], at)
+        if len(row["ids"]) < MARKED_NAMED:
+            row["ids"].append(id)
+    return [rows[key] for key in sorted(rows)]
+
+
+def replace_marked(popkit_home: str, part: str, rows: Callable[[], list[Marked]]) -> None:
+    """Replace a part by the rows that `rows()` returns, called under the lock. OSError where that cannot be written."""
+    path = join(popkit_home, home.GOVERNANCE, MARKED_FILE)
+    if not has_marked(popkit_home) and not rows():
+        return
+    files.make_private_folder(join(popkit_home, home.GOVERNANCE))
+    with files.Lock(path + ".lock"):
+        parts, made = _marked_parts(path), rows()
+        if parts.get(part, []) != made:
+            files.replace_text(path, dumps({"version": _MARKED_VERSION, "parts": {**parts, part: made}}))
+
+
+def has_marked(popkit_home: str) -> bool:
+    """Return whether the file exists."""
+    return files.is_there(join(popkit_home, home.GOVERNANCE, MARKED_FILE))
+
+
+def marked_of(popkit_home: str, project: str) -> list[tuple[str, Marked]]:
+    """Return (part, row) of each mark of a project, by its key; nothing where the file cannot be read."""
+    parts = _marked_parts(join(popkit_home, home.GOVERNANCE, MARKED_FILE))
+    return [(part, row) for part in PARTS for row in parts.get(part, ()) if row["project"] == project]
+
+
+def _marked_parts(path: str) -> dict[str, list[Marked]]:
+    value = files.read_object(path)
+    parts = value.get("parts") if value.get("version") == _MARKED_VERSION else None
+    if not isinstance(parts, dict):
+        return {}
+    return {part: [row for row in rows if _is_marked(row)] for part, rows in parts.items() if isinstance(rows, list)}
+
+
+def _is_marked(row: object) -> bool:
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("project"), str)
+        and row.get("by") in (BY_TOOL, BY_JOB)
+        and all(number(row.get(name), _LARGEST_S) for name in ("count", "first"))
+        and isinstance(row.get("ids"), list)
+        and all(isinstance(id, str) for id in row["ids"])
+    )
