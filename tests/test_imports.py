@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.repository import blob_of
 from hooks.utils.state.memory_checks import Fact
 from hooks.utils.state.memory_text import COMMAND, NAME, PATH, TEST, Entry, render
+from popkit_retention.memory.items import Item
+from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.hooks import payloads
 from tests.hooks.remembering import Remembering
 from tests.patience import HANG_S
@@ -193,6 +196,66 @@ def test_a_session_that_is_given_memory_loads_hardly_more(pythons: list[Path], t
         surplus = _beyond(_loaded(python, shop.home.path), python, shop.home.path, HOOKS / "session-start.py", payload)
         assert surplus <= HOT | OF_MEMORY, python
         assert [entry["said"] for entry in shop.booked()] == [render(entries[1:]).strip()], "Claude Code's own memory has the command"
+
+
+# What the commands that are asked most often must not load: what only other commands, hosts and stores need.
+FOR_OTHERS = {
+    "asyncio", "http.client", "logging", "pathlib", "platform", "secrets", "shutil", "socket", "statistics", "subprocess", "tempfile",
+    "urllib.parse", "uuid", "hooks.utils.hosts.codex", "hooks.utils.hosts.opencode", "popkit_retention.lab",
+    "popkit_retention.memory.extraction", "popkit_retention.memory.stores.in_memory", "popkit_retention.memory.stores.neo4j",
+    "popkit_retention.parallel", "popkit_retention.usage",
+}  # fmt: skip
+COMMANDS = (
+    "--help",
+    "memory --help",
+    "memory status",
+    "memory list",
+    "memory search cart",
+    "memory file",
+    "retention show",
+    "archive list",
+)
+
+
+def _loaded_by_command(python: Path, shop: Remembering, words: str) -> set[str]:
+    """The modules that `popkit WORDS` loads in a project."""
+    done = subprocess.run(
+        [python, "-X", "utf8", "-S", "-E", "-X", "importtime", COMMAND_LINE, *words.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_S,
+        cwd=shop.work,
+        env=shop.env(),
+    )
+    assert done.stdout or "Neo4j" in done.stderr, done.stderr
+    return {line.split("|")[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+@pytest.fixture
+def remembering(tmp_path: Path) -> Remembering:
+    """A project with memory, an item in it and a retention policy."""
+    shop = Remembering(tmp_path)
+    shop.remember()
+    with closing(SqliteStore(str(shop.home.path / "memory.sqlite"))) as store:
+        store.add([Item("m1", "the cart is in src/cart.py", project=shop.project.repository.key)])
+    return shop
+
+
+def test_a_command_loads_nothing_that_only_others_need(pythons: list[Path], remembering: Remembering) -> None:
+    for python in pythons:
+        for words in COMMANDS:
+            assert _loaded_by_command(python, remembering, words) & FOR_OTHERS == set(), (python, words)
+
+
+def test_only_the_store_that_the_settings_name_is_loaded(remembering: Remembering) -> None:
+    python, stores = Path(sys.executable), "popkit_retention.memory.stores."
+    loaded = _loaded_by_command(python, remembering, "memory status")
+    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in ("shared", "sqlite", "sqlite_schema")}
+    (remembering.home.path / "retention-config.json").write_text('{"memory": {"store": "neo4j://localhost:1"}}')
+    loaded = _loaded_by_command(python, remembering, "memory status")
+    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in ("neo4j", "neo4j_schema", "shared")}
+    assert "sqlite3" not in loaded
 
 
 def test_every_module_of_the_library_imports(pythons: list[Path]) -> None:

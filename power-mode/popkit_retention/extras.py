@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import glob
 import os
-import subprocess
 import sys
-from importlib.util import find_spec
 
 from hooks.utils.io import home
 from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
@@ -15,6 +13,7 @@ from hooks.utils.text import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Mapping
 
 # name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
@@ -71,6 +70,8 @@ def place_of(name: str, environ: Mapping[str, str]) -> str:
 def enter(name: str, environ: Mapping[str, str]) -> bool:
     """Make an extra importable: in this process, else by running the same command again, in its place, in the interpreter that has it.
     Return whether it is there."""
+    from importlib.util import find_spec
+
     reach(environ)
     modules = EXTRAS[name][2].split(", ")
     if all(map(find_spec, modules)):
@@ -97,6 +98,8 @@ def works(python: str, name: str, environ: Mapping[str, str]) -> bool:
 def run(command: list[str], environ: Mapping[str, str], patience_s: float | None = None) -> subprocess.CompletedProcess:
     """Run an interpreter and keep what it prints; one that cannot be run has failed. It loads no module from the folder that we were called
     in, nor from where the environment points."""
+    import subprocess
+
     env = {key: value for key, value in environ.items() if key not in _DISTURBING and not key.startswith("PYTHON")}
     try:
         return subprocess.run(  # noqa: S603  an interpreter

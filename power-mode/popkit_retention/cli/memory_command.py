@@ -16,19 +16,16 @@ from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory import turned_lines
 
-from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.reports import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
-from ..operations import sessions
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from ..operations.stores import Place
-from ..parallel import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
-from . import answering, memory_learning
+from . import answering
 from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
@@ -38,11 +35,10 @@ if TYPE_CHECKING:
     from ..memory.items import Item
 
 # Mistakes of the user and obstacles: the message says which, and what to do.
-MISTAKES = (
-    Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
-)  # fmt: skip
+MISTAKES = (Refused, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError)
 HOOK = "memory-learn"  # in the hooks' log
 _CALLED = "popkit context"  # which reaches all words that `on` and `off` name
+_STDIN = "-"
 _TEXT_BYTES = 4 << 20  # from standard input: more than the longest item
 
 
@@ -160,7 +156,7 @@ def _why(request: Request) -> Answer:
 
 
 def _add(request: Request) -> Answer:
-    content = _read_stdin() if request.arguments == [memory_learning.STDIN] else request.arguments[0]
+    content = _read_stdin() if request.arguments == [_STDIN] else request.arguments[0]
     if not content.strip():
         raise flag_parser.UsageError("there is nothing to remember: the text is empty")
     kind = request.flags.get("kind", "").strip()
@@ -203,6 +199,8 @@ def _forget(request: Request) -> Answer:
     answer = _changed(request, memory.forget(ids))
     if not request.place.project.is_on():
         answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {request.command} run"]
+    from ..governance.data_folder import Folder
+
     archives = Folder(popkit_home(request.environ)).archives
     if os.path.isdir(archives) and os.listdir(archives):
         answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention archives"]
@@ -218,21 +216,28 @@ def _changed(request: Request, items: list[Item]) -> Answer:
 
 
 def _learn(request: Request) -> Answer:
+    from ..operations import sessions  # these modules read transcripts, which no other word does
+    from ..parallel import Source, Unavailable
+    from . import memory_learning
+
     if "if-on" in request.flags:
         if len(request.arguments) != 1 or "past" in request.flags:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
     flags, past, left_out = request.flags, "past" in request.flags, sessions.LeftOut()
-    words, where = sessions.paths_of(request.arguments, flags), sessions.where_of(flags)
-    sessions.need_packages(words, flags, request.environ)
-    if past and words:
-        sources = sessions.sources_of(words, left_out)
-    else:
-        paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
-        sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
-    into = request.place if "project" in flags or (past and not words) else None
-    learnt = memory_learning.learn(sources, request.environ, into, Bar(request.environ, "sessions"), where)
+    try:
+        words, where = sessions.paths_of(request.arguments, flags), sessions.where_of(flags)
+        sessions.need_packages(words, flags, request.environ)
+        if past and words:
+            sources = sessions.sources_of(words, left_out)
+        else:
+            paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
+            sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
+        into = request.place if "project" in flags or (past and not words) else None
+        learnt = memory_learning.learn(sources, request.environ, into, Bar(request.environ, "sessions"), where)
+    except (sessions.NoSession, Unavailable) as error:
+        raise Refused(str(error)) from None
     for _, reason in left_out.files:
         learnt.leave_out(reason.rpartition(": ")[2])
     return Answer(views.learnt(learnt.to_json(), request.command), learnt.to_json())
@@ -276,11 +281,15 @@ def _export(request: Request) -> Answer:
             print(line.rstrip("\n"))
         return Answer([])
     path = os.path.abspath(request.arguments[0])
+    from . import memory_learning
+
     count = memory_learning.write_lines(path, lines) - 2  # of which the first is the head, the last the end
     return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
 def _import(request: Request) -> Answer:
+    from . import memory_learning
+
     with memory_learning.read_lines(request.arguments[0]) as lines:
         try:
             count = request.place.memory.import_lines(lines, "missing" in request.flags)

@@ -16,7 +16,6 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from ..operations.data_tables import LISTED, RETENTION, RETENTION_COMMAND
-from ..usage.database import login_name
 from ..views import retention_activity, retention_policies
 from . import answering, retention_arguments
 from .answering import Answer, Bar, Refused
@@ -193,6 +192,8 @@ def _undo(request: Request) -> Answer:
 
 
 def _hold_add(request: Request) -> Answer:
+    from ..usage.database import login_name  # only here: it loads all that usage needs
+
     why = request.flags["why"]
     if not why.strip():
         raise flag_parser.UsageError(f"a hold needs a reason: {RETENTION_COMMAND} hold add … --why TEXT")

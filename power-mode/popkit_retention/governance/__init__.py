@@ -11,6 +11,15 @@ The errors are defined here. Every message says what is wrong, with which thing,
 
 from __future__ import annotations
 
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # without those that are read as others
+
+
+def random_letters() -> str:
+    """Return the six random letters and digits that the id of a hold, a request or an archive ends with."""
+    import secrets  # seldom, and it loads much
+
+    return "".join(secrets.choice(_LETTERS) for _ in range(6))
+
 
 def shown(value: object, most: int = 40) -> str:
     """Return a value as a message names it: its beginning, or its type where Python cannot print it."""

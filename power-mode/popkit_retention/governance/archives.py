@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
-import shutil
 import stat
 import time
 import zlib
@@ -18,7 +16,7 @@ from hooks.utils.archive.content import stamp
 from hooks.utils.io import storage
 from hooks.utils.policy.masking import mask
 
-from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests
+from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests, random_letters
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 # Operations of the log.
 ARCHIVE, REMOVE = "archive", "remove"
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _PROGRESS_EACH = 500
 
 
@@ -168,7 +165,7 @@ def summaries(folder: Folder) -> list[dict[str, object]]:
 def _new_id(folder: Folder, domain: str, now: float) -> str:
     at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     while True:
-        archive_id = f"{domain}-{at}-" + "".join(secrets.choice(_LETTERS) for _ in range(6))
+        archive_id = f"{domain}-{at}-{random_letters()}"
         if not os.path.lexists(os.path.join(folder.archives, archive_id)):
             return manifests.check_id(archive_id)
 
@@ -213,6 +210,8 @@ def _remove(path: str) -> None:
     """Remove a folder, or a link or a file in its place; never the target of a link."""
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
+            import shutil
+
             shutil.rmtree(path)
         else:
             os.unlink(path)

@@ -7,13 +7,12 @@ others left undone.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive.content import stamp
 
-from . import BadRequest, Conflict, Damaged, NotThere, policy_file
+from . import BadRequest, Conflict, Damaged, NotThere, policy_file, random_letters
 from .policies import DOMAINS, Own, from_json, keeps_more, merged
 from .policy_file import State
 
@@ -202,8 +201,6 @@ def _state_of(entry: Entry) -> State:
 
 REQUESTED, DECLINED = "requested", "declined"
 MOST_REQUESTS = 20  # that wait at once, so that an agent that keeps asking cannot fill the log
-_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-_ID_LETTERS = 6
 _LETTER = "r"  # the first letter of a request's id
 
 
@@ -250,7 +247,7 @@ def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, obj
             f"{MOST_REQUESTS} requests already wait for the user's approval, so this one was refused, and nothing was changed. The user "
             "sees them with `popkit retention show`"
         )
-    id = _LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
+    id = _LETTER + random_letters()
     return _request_of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
 
 

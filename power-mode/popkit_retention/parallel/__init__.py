@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -185,6 +183,9 @@ def at_hand(source: Source, scratch: str | None = None) -> Iterator[str]:
     if source.store is None:
         yield source.address
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="popkit-", dir=scratch) as folder:
         path = os.path.join(folder, *_end_of(source.key))
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -274,6 +275,8 @@ def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Back
         from .workers import Cluster
 
         return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
+    import tempfile
+
     # One folder for all copies, so that a process that is ended leaves nothing.
     scratch = opened.enter_context(tempfile.TemporaryDirectory(prefix="popkit-"))
     jobs = min(where.jobs or os.cpu_count() or 1, len(sources))

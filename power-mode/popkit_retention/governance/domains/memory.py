@@ -24,8 +24,7 @@ from ...memory import exchange, holds
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
 from ...memory.learning import Origins
-from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
-from ...memory.stores.in_memory import InMemoryStore
+from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store, empty_store
 from ...memory.stores.shared import in_batches
 from ...memory.transitions import GRACE_S
 from .. import DomainUnavailable
@@ -250,7 +249,7 @@ class MemoryDomain:
             if self._opened is None:
                 reach(self._environ)
                 self._opened = configured_store(self._environ, create)
-            yield self._opened or InMemoryStore()
+            yield self._opened or empty_store()
         except (StoreUnavailable, BadItem, DuplicateId, OSError) as error:
             raise DomainUnavailable(f"memory: {error}") from None
 

@@ -221,15 +221,23 @@ def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create:
     """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a Neo4j,
     whose credentials come from the environment. `create`: whether to create a missing file. Raise StoreUnavailable, which says what is
     wrong."""
-    from .neo4j import SCHEMES, Neo4jStore
+    scheme, is_url, _ = where.partition("://")
+    if is_url:
+        from .neo4j import SCHEMES, Neo4jStore
+
+        if scheme.lower() in SCHEMES:
+            return Neo4jStore(where, environ)
+        raise StoreUnavailable(f"memory.store is {scheme!r:.40}://…, which is unknown. Use a path, or one of {', '.join(sorted(SCHEMES))}")
     from .sqlite import SqliteStore
 
-    scheme, is_url, _ = where.partition("://")
-    if is_url and scheme.lower() in SCHEMES:
-        return Neo4jStore(where, environ)
-    if is_url:
-        raise StoreUnavailable(f"memory.store is {scheme!r:.40}://…, which is unknown. Use a path, or one of {', '.join(sorted(SCHEMES))}")
     return SqliteStore(path_of(where, environ), create)
+
+
+def empty_store() -> Store:
+    """Return a store in memory that holds nothing yet."""
+    from .in_memory import InMemoryStore
+
+    return InMemoryStore()
 
 
 def path_of(where: str, environ: Mapping[str, str] = os.environ) -> str:
