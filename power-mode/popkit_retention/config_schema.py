@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
 
 from hooks.utils.config import fields, validation
-
-from .json_schema import json_schema
+from hooks.utils.config.validation import json_schema
 
 __all__ = ["Retention", "RetentionDocument", "json_schema", "models", "validated"]
 

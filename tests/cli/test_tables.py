@@ -18,8 +18,8 @@ from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
 from hooks.utils.operations import offers
 from popkit_retention.cli import opencode_setup
-from popkit_retention.cli.completion_command import SCRIPTS, words_after
 from popkit_retention.cli.main import COMMANDS
+from popkit_retention.cli.program_commands import SCRIPTS, words_after
 from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.policies import DOMAINS
 from popkit_retention.memory.items import TIERS

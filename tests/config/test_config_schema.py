@@ -7,10 +7,10 @@ import re
 import pytest
 
 from hooks.utils.config.fields import FIELDS, USER_ONLY
+from hooks.utils.config.validation import json_schema
 from hooks.utils.policy.ruleset import EVENT_ALIASES, EVENTS, PROFILES, TIERS
 from popkit_retention import config_schema
 from popkit_retention.cli.config_command import dotted, leaves
-from popkit_retention.json_schema import json_schema
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMMITTED = ROOT / "docs" / "retention-config.schema.json"

@@ -34,12 +34,12 @@ COMMANDS = {
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
-    "dashboard": "server_commands.dashboard",
+    "dashboard": "program_commands.dashboard",
     "setup": "setup_command.run",
     "statusline": "statusline_command.run",
-    "mcp": "server_commands.mcp",
-    "serve": "server_commands.serve",
-    "completion": "completion_command.completion",
+    "mcp": "program_commands.mcp",
+    "serve": "program_commands.serve",
+    "completion": "program_commands.completion",
     "uninstall": "uninstall_command.run",
 }
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.flag_parser import DESTROYS, READS
 
 from ..operations import data_tables
-from . import protocol, schemas
+from . import ALL, ToolCall, ToolError, message_of, protocol, schemas
 from .server import Cancelled, Server
-from .tool_call import ALL, ToolCall, ToolError, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive.content import stamp
 
+from . import ToolCall, ToolError
 from .protocol import shown
 from .schemas import PAGE_CHARS, SHOWN
-from .tool_call import ToolCall, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
