@@ -28,9 +28,10 @@ sys.path.insert(0, str(ROOT))
 
 from hooks.utils.hosts.claude_code import TOOLS  # noqa: E402
 from hooks.utils.io.home import GOVERNANCE  # noqa: E402
+from hooks.utils.io.repository import blob_of  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import jobs, memory, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import jobs, memory, memory_checks, memory_text, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
@@ -144,9 +145,10 @@ class Bench:
 
 
 class Starts:
-    """Sessions that begin in a repository, where memory is on or was never used."""
+    """Sessions that begin in a repository, where memory is on or was never used. `files`: how many its MEMORY.md lists; with none it has a
+    text of somebody's own, about which nothing is checked."""
 
-    def __init__(self, folder: Path, remembers: bool):
+    def __init__(self, folder: Path, remembers: bool, files: int = 0):
         self.bench = Bench(folder)
         self.work = folder / "work"
         (self.work / ".git").mkdir(parents=True)
@@ -155,8 +157,21 @@ class Starts:
         if remembers:
             project = memory.project_of(str(folder / "popkit"), str(self.work))
             project.turn_on(1.0)
-            lines = [f"- packages/api/src/part{n}/: module_{n}.ts, helper_{n}.ts" for n in range(30)]
-            project.write_document("\n".join(["# Memory", "", *lines]))
+            if files:
+                entries = [self.listed(f"src/part{n % 7}/module_{n}.ts") for n in range(files)]
+                time.sleep(2.1)  # files that were written a moment ago are read again
+                project.write_document(memory_text.render(entries), entries)
+            else:
+                lines = [f"- packages/api/src/part{n}/: module_{n}.ts, helper_{n}.ts" for n in range(30)]
+                project.write_document("\n".join(["# Memory", "", *lines]))
+
+    def listed(self, path: str) -> memory_text.Entry:
+        """A file of 9 KB, as MEMORY.md lists it."""
+        file = self.work / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("value = compute(value)\n" * 400)
+        fact = memory_checks.Fact(path, "", "", blob_of(file.read_bytes()))
+        return memory_text.Entry(memory_text.PATH, file.name, path.rpartition("/")[0], [fact])
 
     def start(self) -> float:
         """Seconds of the hook on a session that begins; its state goes again."""
@@ -239,6 +254,9 @@ def measure(runs: int) -> list:
         rows.append(("20,000 expired against none", paired(runs, lambda: bench.hook("Read"), lambda: small.hook("Read")), 1.25))
         with_memory, without = (Starts(Path(folder) / name, name == "with") for name in ("with", "without"))
         rows.append(("SessionStart with memory against without", paired(runs, with_memory.start, without.start), BOUND_MEMORY))
+        of_files = Starts(Path(folder) / "files", remembers=True, files=60)
+        label = "SessionStart with memory of 60 files against without"
+        rows.append((label, paired(runs, of_files.start, without.start), BOUND_MEMORY))
         with_policies, without_policies = (Ends(Path(folder) / name, name == "policies") for name in ("policies", "no policies"))
         rows.append(
             ("SessionEnd with retention policies against none", paired(runs, with_policies.end, without_policies.end), BOUND_POLICIES)

@@ -9,6 +9,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
+from hooks.utils.io.repository import blob_of
 from hooks.utils.state import memory, memory_checks, published
 from hooks.utils.state.memory_checks import Fact
 from hooks.utils.state.memory_text import Entry, render
@@ -78,11 +79,27 @@ def test_a_text_that_somebody_has_edited_is_given_as_it_is(shop: Remembering):
 
 def test_a_text_that_an_earlier_version_rendered_otherwise_is_checked_too(shop: Remembering):
     rendered(shop)
-    entries = memory_checks.from_json(shop.project.entries_of(shop.project.document()))
+    entries = memory_checks.from_json(shop.project.entries_of(shop.project.document())[0])
     shop.project.write_document("# Memory\n\nsrc/cart.ts\nsrc/gone.ts\n", entries)
     said = shop.begin()
     assert "src/: cart.ts" in said
     assert "gone.ts" not in said
+
+
+def test_what_a_file_was_when_the_text_was_written_says_nothing_of_what_it_is(shop: Remembering):
+    cart = shop.work / "src" / "cart.ts"
+    cart.write_text("export const total = 1\n")
+    entries = [
+        Entry("path", "cart.ts", "src", [Fact("src/cart.ts", "", "", blob_of(cart.read_bytes()))]),
+        Entry("name", "total", "src/cart.ts", [Fact("src/cart.ts", "total")]),
+    ]
+    shop.project.turn_on(1.0)
+    shop.project.write_document(render(entries), entries)
+    assert shop.begin() == render(entries).strip()
+    cart.write_text("export const price = 1\n")
+    said = shop.begin(session_id=OTHER)
+    assert "cart.ts*" in said
+    assert "total" not in said
 
 
 def test_what_claude_codes_own_memory_says_is_not_said_again_and_nothing_is_written_there(shop: Remembering):

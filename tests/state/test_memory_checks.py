@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -113,6 +114,80 @@ def test_entries_follow_what_became_of_their_files(shop: Checkout):
         (PATH, "src", "basket.py"), (NAME, "src/basket.py", "countTheCoins"), (ERROR, "", "pytest: no coins → edit src/basket.py"),
         (NOTE, "", "Always count twice."),
     ]  # fmt: skip
+
+
+# --- files that are as they were when MEMORY.md was written --------------------------------------------------------------------------
+
+
+LATER_NS = time.time_ns() + 3_600 * 10**9
+
+
+def listed(shop: Checkout) -> list[Entry]:
+    """A file that is the same, one that has changed, a name in the first, one that was renamed, and a note."""
+    changed = Entry(PATH, "package.json", "", [Fact("package.json", "", shop.first, "0" * 40)])
+    changed.changed = True
+    return [
+        Entry(PATH, "cart.py", "src", [shop.fact("src/cart.py")]), changed,
+        Entry(NAME, "countTheCoins", "src/cart.py", [shop.fact("src/cart.py", "countTheCoins")]),
+        Entry(PATH, "till.py", "src", [shop.fact("src/other.py")]), Entry(NOTE, "Always count twice."),
+    ]  # fmt: skip
+
+
+def told(entries: list[Entry]) -> list[tuple]:
+    return [(entry.kind, entry.path, entry.changed) for entry in entries]
+
+
+def test_a_file_has_a_stamp_while_what_is_listed_of_it_holds(shop: Checkout):
+    shop.git("mv", "src/other.py", "src/till.py")
+    entries = listed(shop)
+    assert set(memory_checks.stamps_of(str(shop.root), entries, LATER_NS)) == {"src/cart.py", "package.json"}
+    entries[1].changed = False
+    assert set(memory_checks.stamps_of(str(shop.root), entries, LATER_NS)) == {"src/cart.py"}
+    (shop.root / "src/cart.py").write_bytes(b"pass\n")
+    assert memory_checks.stamps_of(str(shop.root), entries, LATER_NS) == {}
+    assert memory_checks.stamps_of(str(shop.root / "gone"), entries, LATER_NS) == {}
+
+
+def test_a_file_that_has_just_been_written_has_none(shop: Checkout):
+    assert memory_checks.stamps_of(str(shop.root), listed(shop)[:1], time.time_ns()) == {}
+
+
+def test_a_file_with_its_stamp_is_not_read(shop: Checkout):
+    (entry,) = entries = listed(shop)[:1]
+    stamps = memory_checks.stamps_of(str(shop.root), entries, LATER_NS)
+    entry.facts = [Fact("src/cart.py", "what it does not hold")]
+    assert memory_checks.current(str(shop.root), entries, stamps) == entries
+    assert memory_checks.current(str(shop.root), entries) == []
+
+
+def test_a_change_is_seen_even_if_it_keeps_the_size_and_the_time_of_the_file(shop: Checkout):
+    cart, entries = shop.root / "src/cart.py", listed(shop)[:1]
+    stamps = memory_checks.stamps_of(str(shop.root), entries, LATER_NS)
+    was = cart.stat()
+    cart.write_bytes(CART.replace(b"purse", b"pouch"))
+    os.utime(cart, ns=(was.st_atime_ns, was.st_mtime_ns))
+    assert (cart.stat().st_size, cart.stat().st_mtime_ns) == (was.st_size, was.st_mtime_ns)
+    assert [entry.changed for entry in memory_checks.current(str(shop.root), entries, stamps)] == [True]
+
+
+@pytest.mark.parametrize(
+    "stamps", [None, [], {"src/cart.py": None}, {"src/cart.py": 5, "package.json": [1, 2]}, {"src/cart.py": [0, 0, 0]}]
+)
+def test_stamps_that_are_none_change_nothing(shop: Checkout, stamps):
+    shop.git("mv", "src/other.py", "src/till.py")
+    assert told(memory_checks.current(str(shop.root), listed(shop), stamps)) == told(memory_checks.current(str(shop.root), listed(shop)))
+
+
+def test_whatever_became_of_the_files_entries_with_stamps_are_those_without(shop: Checkout):
+    shop.git("mv", "src/other.py", "src/till.py")
+    stamps = memory_checks.stamps_of(str(shop.root), listed(shop), LATER_NS)
+    for change in (None, "rewrite", "remove"):
+        if change == "rewrite":
+            (shop.root / "src/cart.py").write_bytes(CART + b"\n")
+        elif change == "remove":
+            (shop.root / "src/cart.py").unlink()
+        with_stamps, without = (memory_checks.current(str(shop.root), listed(shop), each) for each in (stamps, None))
+        assert told(with_stamps) == told(without), change
 
 
 def test_entries_are_read_back_as_they_were_written(shop: Checkout):

@@ -51,7 +51,7 @@ def _is_given(site: Site) -> bool:
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:
     """Return a MEMORY.md without the entries that no longer hold in the current checkout or that the host's own memory has too; one that
     was edited by hand as it is."""
-    written = project.entries_of(text)
+    written, stamps = project.entries_of(text)
     if not written:
         return text
     from ..hosts.claude_code import projects
@@ -63,7 +63,7 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
         return text
     root = project.repository.root
     theirs = projects.own_memory(environ, root)
-    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.contains(entry.wording)).strip()
+    return memory_text.render(entry for entry in memory_checks.current(root, entries, stamps) if not theirs.contains(entry.wording)).strip()
 
 
 def question(site: Site) -> str:

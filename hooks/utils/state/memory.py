@@ -7,6 +7,8 @@ folder says about itself does not count.
 
 from __future__ import annotations
 
+import time
+
 from ..io import files, home
 from ..io.codec import dumps, loads, texts
 from ..io.repository import are_one
@@ -177,24 +179,31 @@ class Project:
 
     def write_document(self, document: str, entries: Sequence[Entry] = ()) -> None:
         """Replace MEMORY.md and the entries that it was rendered from; "" removes both."""
-        from .memory_checks import to_json
+        from .memory_checks import stamps_of, to_json
 
         files.make_private_folder(self.folder, may_be_link=False)
-        written = dumps({"text": _sum_of(document), "entries": to_json(entries)}) if document else ""
+        root = self.repository.root
+        checked = {"root": root, "stamps": stamps_of(root, entries, time.time_ns())}
+        written = dumps({"text": _sum_of(document), "entries": to_json(entries), "checked": checked}) if document else ""
         for path, text in ((self.document_path, document), (join(self.folder, ENTRIES), written)):
             if text:
                 files.replace_text(path, text)
             elif files.is_there(path):
                 os.unlink(path)
 
-    def entries_of(self, document: str) -> object:
-        """Return the entries that `write_document` stored with this document, as JSON values of whatever version wrote them; None where
-        none can be read, and for a document that was edited by hand."""
+    def entries_of(self, document: str) -> tuple[object, object]:
+        """Return (the entries that `write_document` stored with this document, as JSON values of whatever version wrote them; the stamps
+        that their files had in this checkout). None for either where none can be read, and for a document that was edited by hand."""
         try:
             value = loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
         except (OSError, ValueError):
-            return None
-        return value.get("entries") if isinstance(value, dict) and value.get("text") == _sum_of(document) else None
+            return None, None
+        if not isinstance(value, dict) or value.get("text") != _sum_of(document):
+            return None, None
+        checked = value.get("checked")
+        if not isinstance(checked, dict) or checked.get("root") != self.repository.root:
+            checked = {}
+        return value.get("entries"), checked.get("stamps")
 
     # --- what is still to be learnt -----------------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """Check whether the entries of MEMORY.md still hold in the current checkout: files may be gone, renamed or changed since an item was
 learnt.
 
-Files are read; git is asked for renames alone, and only where a file is gone: twice at most, however many items there are.
+Files are read, unless they are as they were when MEMORY.md was written; git is asked for renames alone, and only where a file is gone:
+twice at most, however many items there are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ LARGEST_FILE = 1 << 20
 # git is asked about the files of at most this many commits.
 MOST_COMMITS = 2
 _GIT_S = 1.0
+# The coarsest clock of a file system.
+_JUST_WRITTEN_NS = 2_000_000_000
 _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
 
 
@@ -131,10 +134,36 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     return renames
 
 
-def current(root: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries that still hold, with their current paths and marks."""
-    verdicts = check(root, [fact for entry in entries for fact in entry.facts])
-    return [entry for entry in entries if holds_still(entry, verdicts)]
+def current(root: str, entries: Sequence[Entry], stamps: object = None) -> list[Entry]:
+    """Return the entries that still hold, with their current paths and marks. Files that have these stamps (as `stamps_of` returns them)
+    are not read: what the entries say of them still holds."""
+    same = {file for file, stamp in stamps.items() if stamp == _stamp(join(root, file))} if isinstance(stamps, dict) else set()
+    as_written = [all(fact.file in same for fact in entry.facts) for entry in entries]
+    verdicts = check(root, [fact for entry, is_same in zip(entries, as_written) if not is_same for fact in entry.facts])
+    return [entry for entry, is_same in zip(entries, as_written) if is_same or holds_still(entry, verdicts)]
+
+
+def stamps_of(root: str, entries: Sequence[Entry], now_ns: int) -> dict[str, list[int]]:
+    """Return file -> the stamp that it has while all that the entries say of it holds. A file that has just been written has none: its next
+    change may leave its times as they are. `now_ns`: the present in nanoseconds, as file systems count them."""
+    facts = list(dict.fromkeys(fact for entry in entries for fact in entry.facts))
+    stamps = {file: _stamp(join(root, file)) for file in sorted({fact.file for fact in facts})}  # before the files are read
+    verdicts = check(root, facts)
+    for entry in entries:
+        for fact in entry.facts:
+            state = verdicts[fact].state if fact in verdicts else GONE
+            if state not in (SAME, CHANGED) or (entry.kind == PATH and entry.changed != (state == CHANGED)):
+                stamps[fact.file] = None
+    return {file: stamp for file, stamp in stamps.items() if stamp and max(stamp[:2]) < now_ns - _JUST_WRITTEN_NS}
+
+
+def _stamp(path: str) -> list[int] | None:
+    """Return what changes whenever a file does: its times and its size."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return [stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size]
 
 
 def holds_still(entry: Entry, verdicts: Mapping[Fact, Verdict]) -> bool:

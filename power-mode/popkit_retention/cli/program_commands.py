@@ -1,5 +1,5 @@
-"""Commands that other programs run: `popkit serve` (the mod inside Claude Code), `popkit mcp` (an MCP client), `popkit completion` (a shell);
-and `popkit dashboard`, the server of the page."""
+"""Commands that other programs run: `popkit serve` (the mod), `popkit mcp` (an MCP client), `popkit completion` (a shell). And `popkit
+dashboard`, the server of the page."""
 
 from __future__ import annotations
 
