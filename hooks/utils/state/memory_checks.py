@@ -148,7 +148,7 @@ def stamps_of(root: str, entries: Sequence[Entry], now_ns: int) -> dict[str, lis
     change may leave its times as they are. `now_ns`: the present in nanoseconds, as file systems count them."""
     facts = list(dict.fromkeys(fact for entry in entries for fact in entry.facts))
     stamps = {file: _stamp(join(root, file)) for file in sorted({fact.file for fact in facts})}  # before the files are read
-    verdicts = check(root, facts)
+    verdicts = check(root, [fact for fact in facts if stamps[fact.file]])
     for entry in entries:
         for fact in entry.facts:
             state = verdicts[fact].state if fact in verdicts else GONE
