@@ -281,7 +281,7 @@ def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> Non
 def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
     environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr(extras, "place_of", lambda name, environ: "")
     assert main.main(["budget"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"}) == 1
     assert "Install it with: popkit setup postgres" in " ".join(capsys.readouterr().err.split())
