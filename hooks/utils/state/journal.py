@@ -9,14 +9,13 @@ from __future__ import annotations
 from ..io.codec import whole
 from ..policy import events
 from ..policy.estimate import CHARS_PER_TOKEN
-from ..policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any, Union
 
-    from ..policy.ledger import Booking
+    from ..policy.ledger import Booking, KeptOut
 
     Entry = dict[str, Any]
     Noted = Union[
@@ -202,6 +201,8 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
 
 def booking_of(entry: object) -> Booking | None:
     """Return the booking of the ledger that an entry records; None for one that books nothing."""
+    from ..policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone  # hooks only write entries
+
     if not isinstance(entry, dict):
         return None
     at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(_ids(entry) or ())
@@ -232,6 +233,8 @@ def _warmed(entry: Entry, at: float) -> Booking | None:
     prompt, read, created, output = (whole(entry.get(name), _LATEST) for name in ("prompt", "read", "created", "output"))
     if prompt is None or read is None or created is None or output is None:
         return None
+    from ..policy.ledger import Warmed
+
     return Warmed(at, prompt, read, created, output)
 
 
@@ -336,6 +339,8 @@ def bookings(
     """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal): `standing`
     are ids of the results with a placeholder. What did not enter is booked once for each result, if it is of one of the `calls` (None: of
     any), times the `calibration`."""
+    from ..policy.ledger import KeptOut
+
     known = _put_back(journal).union(standing)
     booked: list[Booking] = []
     kept_out: dict[str, KeptOut] = {}
