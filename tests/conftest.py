@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 from hooks.utils.io import files, processes
 from tests.examples import choose, examples
+from tests.handed_out import Scheduling, place
 from tests.kit.forks import Forks
 from tests.patience import HANG_S
 
@@ -61,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if any(item.path.is_relative_to(ROOT / "tests" / folder) for folder in REAL_CLIENTS):
             item.add_marker("client")
-    items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
+    items.sort(key=lambda item: place(item.nodeid))
     if config.getoption("--fast"):
         for item in items:
             # A browser's driver that may not start does not say so, but fails.
@@ -75,6 +76,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)
