@@ -17,9 +17,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hooks.utils.io import files, processes
+from tests.client import installs
 from tests.examples import choose, examples
 from tests.handed_out import Scheduling, place
 from tests.kit.forks import Forks
+from tests.opencode import installs as opencode_installs
+from tests.opencode.client import Server
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -120,6 +123,15 @@ def forks() -> Iterator[Forks]:
     forks = Forks()
     yield forks
     forks.close()
+
+
+@pytest.fixture(scope="session")
+def opencode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The real OpenCode, installed and started once, for all tests with it; only a machine without npm skips."""
+    if installs.npm() is None:
+        pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
+    with Server(tmp_path_factory.mktemp("opencode"), opencode_installs.install()) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
