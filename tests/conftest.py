@@ -28,7 +28,7 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
-REAL_CLIENTS = ("client", "opencode", "hosts/conformance")
+REAL_CLIENTS = ("tests/client/", "tests/opencode/", "tests/hosts/conformance/")
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if any(item.path.is_relative_to(ROOT / "tests" / folder) for folder in REAL_CLIENTS):
+        if item.nodeid.startswith(REAL_CLIENTS):
             item.add_marker("client")
     items.sort(key=lambda item: place(item.nodeid))
     if config.getoption("--fast"):
