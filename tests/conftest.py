@@ -17,14 +17,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hooks.utils.io import files, processes
+from tests.client import installs
 from tests.examples import choose, examples
+from tests.handed_out import Scheduling, place
 from tests.kit.forks import Forks
+from tests.opencode import installs as opencode_installs
+from tests.opencode.client import Server
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
-REAL_CLIENTS = ("client", "opencode", "hosts/conformance")
+REAL_CLIENTS = ("tests/client/", "tests/opencode/", "tests/hosts/conformance/")
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
@@ -59,9 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if any(item.path.is_relative_to(ROOT / "tests" / folder) for folder in REAL_CLIENTS):
+        if item.nodeid.startswith(REAL_CLIENTS):
             item.add_marker("client")
-    items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
+    items.sort(key=lambda item: place(item.nodeid))
     if config.getoption("--fast"):
         for item in items:
             # A browser's driver that may not start does not say so, but fails.
@@ -75,6 +79,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -114,6 +123,15 @@ def forks() -> Iterator[Forks]:
     forks = Forks()
     yield forks
     forks.close()
+
+
+@pytest.fixture(scope="session")
+def opencode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The real OpenCode, installed and started once, for all tests with it; only a machine without npm skips."""
+    if installs.npm() is None:
+        pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
+    with Server(tmp_path_factory.mktemp("opencode"), opencode_installs.install()) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ FENCED = re.compile(r"^```(python|ts)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GUIDE = (ROOT / "docs" / "agents.md").read_text().split("## In the Agent SDK\n")[1].split("\n## ")[0]
 PROGRAMS = dict(FENCED.findall(GUIDE))
 FOLDER, PROMPTS = '"/path/of/popkit"', '["Make the tests pass.", "/compact", "Now write the release notes."]'
-SAID = ["go [[SCRIPT:work]]", "read [[SCRIPT:twice]]", "/popkit:context", "/compact", "now [[SCRIPT:talk]]", "look [[SCRIPT:look]]"]
+SAID = ["go [[SCRIPT:work]]", "read [[SCRIPT:twice]]", "/popkit:context", "/compact", "look [[SCRIPT:look]]"]
 TWICE = [call(("Read", {"file_path": LIST, "limit": 200})), call(("Read", {"file_path": LIST, "offset": 100})), say("read twice")]
 
 

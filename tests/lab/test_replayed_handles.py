@@ -100,7 +100,7 @@ def test_whatever_the_lines_look_like_the_handles_are_those_of_a_live_clear(made
         try:
             shop.clear(ids=tuple(contents_of(before)), now=True)
         except Refused as reason:
-            assert "none of these results" in str(reason)  # noqa: PT017  the ones that are smaller than their placeholder
+            assert "no result named here" in str(reason)  # noqa: PT017  the ones that are smaller than their placeholder
         cleared = shop.cleared()
         assert {id: known[id] for id in cleared} == cleared
 

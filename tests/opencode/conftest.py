@@ -7,26 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.installs import npm
-
-from . import installs
 from .client import MODELS, Project, Server
 from .scripted_api import BothApis
 
 
 @pytest.fixture(scope="session")
-def program() -> Path:
-    """The real OpenCode, installed once; only a machine without npm skips."""
-    if npm() is None:
-        pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
-    return installs.install()
+def program(opencode: Server) -> Path:
+    """The real OpenCode's program."""
+    return opencode.program
 
 
 @pytest.fixture(scope="session")
-def server(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(opencode: Server) -> Server:
     """OpenCode, started once."""
-    with Server(tmp_path_factory.mktemp("opencode"), program) as server:
-        yield server
+    return opencode
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.paths import ROOT
+from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 
 PATIENCE_S = 20
@@ -22,23 +22,39 @@ PATIENCE_S = 20
 def cluster(folder: Path, workers: int = 2, **env: str) -> Iterator[str]:
     """Give the address of a scheduler that has so many workers of a thread each, which come back when they are killed."""
     told = folder / "scheduler.json"
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "power-mode")])
-    given = {**os.environ, "PYTHONPATH": paths, **env}
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    commands = [[*dask, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told)]]
-    work = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(told), "--nthreads", "1", "--no-dashboard"]
-    commands += [[*work, "--local-directory", str(folder)] for _ in range(workers)]
+    scheduler = [*dask, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told)]
+    with _running(folder, [scheduler, *([*_worker(folder), "--scheduler-file", str(told)] for _ in range(workers))], **env):
+        deadline = time.monotonic() + HANG_S
+        while not (told.exists() and told.read_text().endswith("}")):  # the scheduler writes it while we look
+            assert time.monotonic() < deadline, (folder / "log").read_text()
+            time.sleep(0.05)
+        yield json.loads(told.read_text())["address"]
+
+
+@contextmanager
+def joined(folder: Path, address: str, name: str, **env: str) -> Iterator[None]:
+    """Another worker of a scheduler, in an environment of its own."""
+    with _running(folder, [[*_worker(folder), address, "--name", name]], **env):
+        yield
+
+
+def _worker(folder: Path) -> list[str]:
+    """Return the command of one, but for its scheduler."""
+    return [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard", "--local-directory", str(folder)]
+
+
+@contextmanager
+def _running(folder: Path, commands: list[list[str]], **env: str) -> Iterator[None]:
+    """Processes that end with the `with`, the last one first."""
+    given = {**os.environ, "PYTHONPATH": PYTHONPATH, **env}
     started: list[subprocess.Popen] = []
     with (folder / "log").open("wb") as log:
         try:
             started += (
                 subprocess.Popen(command, env=given, stdout=log, stderr=log, cwd=folder, start_new_session=True) for command in commands
             )
-            deadline = time.monotonic() + HANG_S
-            while not (told.exists() and told.read_text().endswith("}")):  # the scheduler writes it while we look
-                assert time.monotonic() < deadline, (folder / "log").read_text()
-                time.sleep(0.05)
-            yield json.loads(told.read_text())["address"]
+            yield
         finally:
             for process in reversed(started):
                 process.terminate()

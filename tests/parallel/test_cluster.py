@@ -17,22 +17,37 @@ from popkit_retention.cli.main import main
 from popkit_retention.parallel import DAMAGED, Unavailable, Where, results, workers
 from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
-from tests.parallel.clusters import cluster
+from tests.parallel.clusters import cluster, joined
 from tests.parallel.tasks import length_slowly, length_unless_killed
 from tests.parallel.test_sources import written
 from tests.paths import ROOT
+from tests.patience import until
 
 distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
 def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Two workers, and a session that has ended one is given up at once."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with cluster(folder, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as address:
+    """A scheduler with two workers."""
+    with cluster(tmp_path_factory.mktemp("cluster")) as address:
         with distributed.Client(address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
         yield address
+
+
+@pytest.fixture
+def impatient(scheduler: str) -> Iterator[str]:
+    """The scheduler, which gives a session up at once that has ended a worker."""
+    with distributed.Client(scheduler, set_as_default=False) as client:
+        before = client.run_on_scheduler(_allow, failures=0)
+        yield scheduler
+        client.run_on_scheduler(_allow, failures=before)
+
+
+def _allow(dask_scheduler: distributed.Scheduler, failures: int) -> int:
+    """Set how many workers a session may end before it is given up; how many they were."""
+    before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, failures
+    return before
 
 
 @pytest.fixture
@@ -105,14 +120,12 @@ def test_a_command_without_the_packages_runs_in_the_interpreter_that_has_them(co
     assert json.loads(done.stdout)["sessions"] == 9
 
 
-def test_a_worker_that_is_killed_in_mid_run_loses_no_session(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_in_mid_run_loses_no_session(scheduler: str, tmp_path: Path) -> None:
     found = written(tmp_path, *(f"session-{number}" for number in range(80)))
-    (tmp_path / "cluster").mkdir()
-    with cluster(tmp_path / "cluster") as address, distributed.Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
+    with distributed.Client(scheduler, set_as_default=False) as client:
         before = list(client.run(os.getpid).values())
         seen = []
-        for each in results(length_slowly, found, Where(scheduler=address)):
+        for each in results(length_slowly, found, Where(scheduler=scheduler)):
             seen.append(each)
             if len(seen) == 5:
                 os.kill(before[0], signal.SIGKILL)
@@ -120,18 +133,18 @@ def test_a_worker_that_is_killed_in_mid_run_loses_no_session(tmp_path: Path) -> 
         assert before[0] not in client.run(os.getpid).values()
 
 
-def test_a_session_that_ends_its_workers_is_named(scheduler: str, tmp_path: Path) -> None:
+def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path) -> None:
     found = written(tmp_path, "deadly", "one", "two")
-    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found, Where(scheduler=scheduler))}
+    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found, Where(scheduler=impatient))}
     assert reasons.pop("deadly") == "the workers that read it were ended"
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
 
-def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(scheduler: str, tmp_path: Path) -> None:
+def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(impatient: str, tmp_path: Path) -> None:
     found = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
-    with distributed.Client(scheduler, set_as_default=False) as client:
+    with distributed.Client(impatient, set_as_default=False) as client:
         before = set(client.run_on_scheduler(_tasks))
-        told = list(results(length_unless_killed, found, Where(scheduler=scheduler)))
+        told = list(results(length_unless_killed, found, Where(scheduler=impatient)))
         sent = set(client.run_on_scheduler(_tasks)) - before
     named = [Path(source.address).stem for source, length, _ in told if length is None]
     assert "deadly" in named
@@ -145,19 +158,23 @@ def _tasks(dask_scheduler: object) -> list[str]:
     return [key for key, *_ in getattr(dask_scheduler, "transition_log", ()) if key.startswith("on_worker")]
 
 
-def test_workers_with_other_code_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "cluster").mkdir()
+def test_workers_with_other_code_are_refused(scheduler: str, tmp_path: Path) -> None:
     for name in ("hooks", "power-mode"):
         shutil.copytree(ROOT / name, tmp_path / "other" / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
     shutil.copy(ROOT / "retention-config.json", tmp_path / "other")
     with (tmp_path / "other" / "power-mode" / "popkit_retention" / "lab" / "survey.py").open("a") as file:
         file.write("# newer\n")
     others = os.pathsep.join([str(tmp_path / "other"), str(tmp_path / "other" / "power-mode")])
-    with (
-        cluster(tmp_path / "cluster", 1, PYTHONPATH=others) as address,
-        pytest.raises(Unavailable, match=r"1 workers of .* another version"),
-    ):
-        list(results(length_slowly, written(tmp_path, "one"), Where(scheduler=address)))
+    with distributed.Client(scheduler, set_as_default=False) as client:
+
+        def is_there() -> bool:
+            return "newer" in (each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values())
+
+        with joined(tmp_path, scheduler, "newer", PYTHONPATH=others):
+            until(is_there, "another worker")
+            with pytest.raises(Unavailable, match=r"1 workers of .* another version"):
+                list(results(length_slowly, written(tmp_path, "one"), Where(scheduler=scheduler)))
+        until(lambda: not is_there(), "it to be gone")
 
 
 @pytest.mark.server

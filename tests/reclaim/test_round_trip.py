@@ -44,7 +44,7 @@ def _cleared(shop: Shop, **asked):
     try:
         return shop.clear(**asked)[1]
     except Refused as reason:
-        if "none of these results" in str(reason):
+        if "no result named here" in str(reason):
             return None
         raise
 

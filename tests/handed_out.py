@@ -1,0 +1,40 @@
+"""Which worker of a parallel run gets which tests, and in what order: each file as a whole."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+# Tests that share a server or a browser, which takes seconds of processor time to start: one worker gets them all.
+SHARING = {
+    "tests/opencode/": "a server of OpenCode",
+    "tests/hosts/conformance/": "a server of OpenCode",
+    "tests/dashboard/page/": "a browser",
+    "tests/usage/": "a server of PostgreSQL",
+}
+# What takes longest, and mostly waits, begins first; the many short ones that only compute fill the workers up at the end.
+FIRST = (
+    "tests/client/", "tests/opencode/", "tests/hosts/conformance/", "tests/dashboard/page/", "tests/context/clients/test_litellm.py",
+    "tests/memory/stores/test_neo4j_store.py", "tests/usage/", "tests/parallel/", "tests/test_set_up.py", "tests/cli/test_setup.py",
+    "tests/dashboard/test_http.py",
+)  # fmt: skip
+
+
+def place(nodeid: str) -> int:
+    """Return the key by which tests are sorted."""
+    return next((at for at, name in enumerate(FIRST) if nodeid.startswith(name)), len(FIRST))
+
+
+class Scheduling(LoadFileScheduling):
+    """Hands out files, or all that share something, in the order of the collection."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((what for folder, what in SHARING.items() if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Take back what a worker has not finished. xdist would also hand out again what it has finished, and the worker that is handed
+        nothing to run waits for ever."""
+        work = self.assigned_work[node]
+        for name in [name for name, tests in work.items() if all(tests.values())]:
+            del work[name]
+        return super().remove_node(node)
