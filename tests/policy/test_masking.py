@@ -111,6 +111,20 @@ def test_a_password_of_digits_is_masked_and_a_number_of_tests_is_not(command: st
     assert mask(command) == kept
 
 
+@pytest.mark.parametrize(
+    ("word", "is_secret"),
+    [
+        ("k4j2h7g1t9d3s8a5", False),  # 16 characters of one case: a name that a program made
+        ("K4J2H7G1T9D3S8A5", False),
+        ("k4j2h7g1t9d3s8a5w6z", False),
+        ("k4j2h7g1t9d3s8a5w6zx", True),  # one more, and it is long enough
+        ("K4J2h7g1T9d3s8A5", True),  # as short, of both cases
+    ],
+)
+def test_a_word_that_is_short_and_of_one_case_is_no_secret_by_itself(word: str, is_secret: bool):
+    assert mask(f"see {word}") == f"see {MASK if is_secret else word}"
+
+
 # --- shapes that somebody wrote down who had not seen the rules --------------------------------------------------------------------------
 
 try:
