@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io import home
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from popkit_retention.cli.main import COMMANDS, main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S

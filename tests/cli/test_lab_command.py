@@ -14,8 +14,8 @@ import pytest
 
 from popkit_retention.cli import lab_command
 from popkit_retention.cli.main import main
-from popkit_retention.lab import sessions
-from popkit_retention.lab.policies import POLICIES
+from popkit_retention.lab import sent_requests
+from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.test_own_policies import GOOD, written
 from tests.lab.test_survey import session
 from tests.lab.transcripts import Script, Transcript, filled
@@ -254,7 +254,7 @@ def _unwrapped(said: str) -> str:
 
 
 def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
-    session = sessions.read(_transcript().write(tmp_path / "session.jsonl"))
+    session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
         said = lab_command.replay(session, policy, prices(), file)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from popkit_retention.mcp.service import TABLE
+from popkit_retention.mcp.tool_service import TABLE
 from tests.client import installs
 from tests.mcp import inspector
 from tests.mcp.homes import Place

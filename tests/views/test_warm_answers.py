@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.operations import switches
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import warming
 from hooks.utils.state import journal, store
 from hooks.utils.state.warmth import Warmth

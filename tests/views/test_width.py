@@ -14,7 +14,7 @@ from hooks.utils import flag_parser, text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import CONTEXT, help_lines, request
-from hooks.utils.operations.context import _mistake
+from hooks.utils.operations.context_words import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.planning import Selection
@@ -22,7 +22,7 @@ from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import amounts, clear, memory, phrases, receipt, report, results
+from hooks.utils.views import amounts, clear, memory_in_session, phrases, receipt, report, results
 from hooks.utils.views.history import stats_lines, timeline_lines
 from hooks.utils.views.panel import panel
 from tests.examples import examples
@@ -219,4 +219,4 @@ def test_what_fits_is_left_as_it_is():
 @given(st.booleans(), st.booleans(), HOSTILE, HOSTILE, HOSTILE, HOSTILE)
 def test_memory_that_is_switched_on_or_off(on, changed, project, folder, store, summariser):
     found = {"on": on, "changed": changed, "project": project, "folder": folder, "store": store, "summariser": summariser, "tokens": 500}
-    _lawful(memory.turned_lines(found, "/popkit:context"))
+    _lawful(memory_in_session.turned_lines(found, "/popkit:context"))

@@ -228,8 +228,7 @@ def _best_in_words(best: NativeFit, count: int) -> str:
 
 
 def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
-    from ..lab import sessions as lab_sessions
-    from ..lab import survey
+    from ..lab import sent_requests, survey
     from ..parallel import find
 
     folder = projects.folder_of(environ)
@@ -239,7 +238,7 @@ def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
     read = []
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
         try:
-            session = lab_sessions.read(path)
+            session = sent_requests.read(path)
         except OSError:
             continue
         if len(session.requests) >= survey.LEAST_REQUESTS:

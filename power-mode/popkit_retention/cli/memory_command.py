@@ -14,7 +14,7 @@ from hooks.utils.state import memory as memory_state
 from hooks.utils.state import services
 from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
-from hooks.utils.views.memory import turned_lines
+from hooks.utils.views.memory_in_session import turned_lines
 
 from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
@@ -22,7 +22,7 @@ from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.reports import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
-from ..operations import sessions
+from ..operations import session_lookup
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from ..operations.stores import Place
 from ..parallel import Source, Unavailable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Mistakes of the user and obstacles: the message says which, and what to do.
 MISTAKES = (
-    Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
+    Refused, session_lookup.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
 )  # fmt: skip
 HOOK = "memory-learn"  # in the hooks' log
 _CALLED = "popkit context"  # which reaches all words that `on` and `off` name
@@ -223,13 +223,13 @@ def _learn(request: Request) -> Answer:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    flags, past, left_out = request.flags, "past" in request.flags, sessions.LeftOut()
-    words, where = sessions.paths_of(request.arguments, flags), sessions.where_of(flags)
-    sessions.need_packages(words, flags, request.environ)
+    flags, past, left_out = request.flags, "past" in request.flags, session_lookup.LeftOut()
+    words, where = session_lookup.paths_of(request.arguments, flags), session_lookup.where_of(flags)
+    session_lookup.need_packages(words, flags, request.environ)
     if past and words:
-        sources = sessions.sources_of(words, left_out)
+        sources = session_lookup.sources_of(words, left_out)
     else:
-        paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
+        paths = memory_learning.transcripts(words, past, request.place, flags.get("host", session_lookup.CLAUDE_CODE))
         sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
     into = request.place if "project" in flags or (past and not words) else None
     learnt = memory_learning.learn(sources, request.environ, into, Bar(request.environ, "sessions"), where)

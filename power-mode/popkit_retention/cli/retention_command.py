@@ -16,7 +16,7 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from ..operations.data_tables import LISTED, RETENTION, RETENTION_COMMAND
-from ..usage.database import login_name
+from ..usage.configured_database import login_name
 from ..views import retention_activity, retention_policies
 from . import answering, retention_arguments
 from .answering import Answer, Bar, Refused

@@ -204,7 +204,8 @@ _EXCEEDED = {
 
 
 def budgets(report: dict[str, Any]) -> list[text.Line]:
-    """Return the limits, how much of each is used, and how large a context that allows. `report`: see `report` in usage/database.py."""
+    """Return the limits, how much of each is used, and how large a context that allows. `report`: see `report` in
+    usage/configured_database.py."""
     lines = text.title("Budgets")
     lines += text.wrap(f"{text.clean(report['user'])}, {report['month']}; {text.clean(report['database'])}")
     for limit in report["limits"]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.flag_parser import DESTROYS, READS
 
 from ..operations import data_tables
-from . import protocol, schemas
+from . import json_rpc, schemas
 from .server import Cancelled, Server
 from .tool_call import ALL, ToolCall, ToolError, message_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-    from .protocol import Dialect
+    from .json_rpc import Dialect
     from .schemas import Schema
     from .server import Progress
 
@@ -32,8 +32,8 @@ _PROJECT = schemas.words("here", ALL, about="all: every project, not only this o
 
 
 class Tool(NamedTuple):
-    """One tool, which is the function of its name in tools.py. `effect`: that of its operation · `again`: repeating a call has no further
-    effect · `wide`: it can cover all projects, where the user allows that."""
+    """One tool, which is the function of its name in `tool_answers.py`. `effect`: that of its operation · `again`: repeating a call has no
+    further effect · `wide`: it can cover all projects, where the user allows that."""
 
     name: str
     title: str
@@ -170,9 +170,9 @@ class Tools:
                 'arguments.project: the user has not allowed other projects. Omit it; {"mcp": {"all_projects": true}} in the user\'s '
                 "own retention-config.json would allow it"
             )
-        from . import tools
+        from . import tool_answers
 
-        answer: dict[str, Any] = getattr(tools, tool.name)(call)
+        answer: dict[str, Any] = getattr(tool_answers, tool.name)(call)
         return answer
 
     def _message(self, name: str, error: Exception) -> str:
@@ -218,7 +218,7 @@ def serve(environ: Mapping[str, str], version: str) -> None:
 
 
 def _read(server: Server) -> None:
-    lines = protocol.Lines()
+    lines = json_rpc.Lines()
     while data := _bytes():
         for line in lines.feed(data):
             server.take(line)
@@ -253,7 +253,7 @@ def _sender(out: int) -> Callable[[object], None]:
     lock = threading.Lock()
 
     def send(message: object) -> None:
-        data = memoryview(protocol.encoded(message))
+        data = memoryview(json_rpc.encoded(message))
         with lock:
             try:
                 while data:

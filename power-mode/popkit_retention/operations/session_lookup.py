@@ -9,7 +9,7 @@ from itertools import islice
 from hooks.utils import text
 from hooks.utils.hosts import codex, entire, recordings
 from hooks.utils.hosts.claude_code import entries, projects
-from hooks.utils.hosts.opencode import storage
+from hooks.utils.hosts.opencode import stored_sessions
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import files
 from hooks.utils.io.codec import loads
@@ -127,7 +127,7 @@ def named(environ: Mapping[str, str], word: str) -> str:
 
 
 def _holds_many(path: str) -> bool:
-    return os.path.isdir(path) or path.endswith(storage.DATABASE)
+    return os.path.isdir(path) or path.endswith(stored_sessions.DATABASE)
 
 
 def _newest_in(place: str) -> str:
@@ -178,7 +178,7 @@ def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
 
 def _places(environ: Mapping[str, str], host: str) -> list[str]:
     if host == "opencode":
-        return storage.places(environ) or [storage.folder_of(environ)]
+        return stored_sessions.places(environ) or [stored_sessions.folder_of(environ)]
     return [projects.folder_of(environ) if host == CLAUDE_CODE else codex.folder_of(environ)]
 
 
