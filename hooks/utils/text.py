@@ -145,10 +145,10 @@ def whole(*lines: str) -> Line:
 
 def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
     """Return lines of at most `columns` columns; those after the first begin with the indent, the first with the blanks that the text
-    begins with. A word that is too long is cut up."""
-    text = clean(text)
+    begins with, but neither with more than half of the columns. A word that is too long is cut up."""
+    text, indent = clean(text), indent[: columns // 2]
     lines: list[str] = []
-    line, fresh = text[: len(text) - len(text.lstrip())], True
+    line, fresh = text[: len(text) - len(text.lstrip())][: columns // 2], True
     for word in text.split():
         if not fresh and width(line) + 1 + width(word) > columns:
             lines.append(line)

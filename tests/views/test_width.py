@@ -172,15 +172,16 @@ def test_no_figures_are_wide(numbers, agent, amount):
     _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 
-@given(HOSTILE, st.integers(0, 90))
-def test_cutting_and_wrapping_keep_to_their_columns(said, columns):
+@given(HOSTILE, st.integers(0, 90), st.integers(0, 90))
+def test_cutting_and_wrapping_keep_to_their_columns(said, columns, blanks):
     cleaned = text.clean(said)
     assert text.clean(cleaned) == cleaned
     assert text.width(text.cut(cleaned, columns)) <= columns
     assert text.width(text.cut_start(cleaned, columns)) <= columns
     assert text.width(text.pad(cleaned, columns)) == columns
     if columns >= 8:
-        assert all(text.width(line) <= columns for line in text.wrapped(said, columns, "    "))
+        indent = " " * blanks
+        assert all(text.width(line) <= columns for line in text.wrapped(indent + said, columns, indent))
 
 
 @given(HOSTILE)
@@ -202,6 +203,7 @@ def test_what_fits_is_left_as_it_is():
     assert text.cut_start("/a/b/c.ts", 5) == "…c.ts"
     assert text.cut("漢字漢字", 5) == "漢字…"
     assert text.wrapped("  one two three", 9, "  ") == ["  one two", "  three"]
+    assert text.wrapped("          one", 8) == ["    one"], "words are within the columns, however far right they began"
     assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
         "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
     ]  # fmt: skip

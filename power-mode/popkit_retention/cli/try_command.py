@@ -22,7 +22,7 @@ from hooks.utils.views.panel import panel
 
 from ..lab import outcomes
 from ..operations import session_lookup
-from . import lab_command
+from . import answering, lab_command
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -60,7 +60,8 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
     it is working."""
     waits = sys.stderr is not None and sys.stderr.isatty()
     if waits:
-        print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
+        working = text.cut("Reading the session and counting what PopKit would have saved …", answering.width(sys.stderr))
+        print(working, end="", file=sys.stderr, flush=True)
     try:
         report = report_of(path, project, environ)
         try:
