@@ -69,7 +69,7 @@ def test_help_lists_the_commands_as_json_too(word: str, tmp_path: Path) -> None:
 def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
     done = inside.run(["help", "--jsn"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "popkit help takes the name of one, or just --json." in " ".join(done.stderr.split())
+    assert "popkit help takes the name of one, or --json." in " ".join(done.stderr.split())
 
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
