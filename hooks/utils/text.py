@@ -10,7 +10,7 @@ import unicodedata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Union
 
     # A line of a view: itself, or a function from a number of columns to the lines that it becomes there.
@@ -274,6 +274,12 @@ def size(count: int) -> str:
         return counted(count, "byte")
     scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
     return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
+
+
+def beginning(items: Sequence, most: int) -> tuple[Sequence, int]:
+    """Return (the items that a list shows, how many it leaves out): at most `most`, and one more where its line would say "1 more"."""
+    shown = items if len(items) <= most + 1 else items[:most]
+    return shown, len(items) - len(shown)
 
 
 def listed(words: list, most: int = 8) -> str:

@@ -197,6 +197,11 @@ def test_a_terminal_counts_the_same_columns(said):
     assert text.width(text.clean(said)) == screen.cursor.x
 
 
+@pytest.mark.parametrize(("have", "shown", "others"), [(0, 0, 0), (5, 5, 0), (6, 6, 0), (7, 5, 2)])
+def test_no_line_of_a_list_stands_for_one_item(have: int, shown: int, others: int):
+    assert text.beginning(range(have), 5) == (range(shown), others)
+
+
 def test_what_fits_is_left_as_it_is():
     assert text.cut("short", 5) == "short"
     assert text.cut("shorter", 5) == "shor…"

@@ -165,8 +165,9 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
     for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
-        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(of_it[:_NAMED], now)]
-        lines += [f"  … {len(of_it) - _NAMED:,} more"] if len(of_it) > _NAMED else []
+        shown, others = text.beginning(of_it, _NAMED)
+        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
+        lines += [f"  … {others:,} more"] if others else []
     return lines
 
 

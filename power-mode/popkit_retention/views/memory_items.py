@@ -136,8 +136,9 @@ _DONE = {
 def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[text.Line]:
     """Return what a word has done, and to which items. `command`: how the reader calls us."""
     did, of_one, of_several = _DONE[word]
-    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items[:_NAMED], now)]
-    lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
+    shown, others = text.beginning(items, _NAMED)
+    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(shown, now)]
+    lines += [f"  … {others:,} more"] if others else []
     follows = of_one if len(items) == 1 else of_several
     return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
 
