@@ -69,8 +69,8 @@ def test_the_reason_tells_the_age_and_the_lifetime(session: Scenario):
     session.nothing(5)
     session.grep("logout")
     session.wait(301)
-    assert session.reasons("T1") == "5 calls have passed; short lives 5"
-    assert session.reasons("T7") == "301 s have passed; short lives 300 s"
+    assert session.reasons("T1") == "5 calls have passed, and short results live 5"
+    assert session.reasons("T7") == "301 s have passed, and short results live 300 s"
 
 
 def test_a_lifetime_can_be_given_to_any_tier_but_preserved():

@@ -203,7 +203,7 @@ def expire_due(state: ContextState, rules: Ruleset, decisions: list[Decision], b
         if state.live.get(result.id) is result and may_expire(result):
             age, calls = state.index - result.index, rules.tier_rule(result.tier).ttl_calls
             passed = "1 call has" if age == 1 else f"{age} calls have"
-            end(state, result, "ttl_calls", [f"{passed} passed; {result.tier} lives {calls}"], decisions, by)
+            end(state, result, "ttl_calls", [f"{passed} passed, and {result.tier} results live {calls}"], decisions, by)
     if state.timed:
         expire_timed(state, rules, decisions, by)
 
@@ -212,5 +212,5 @@ def expire_timed(state: ContextState, rules: Ruleset, decisions: list[Decision],
     for result in list(state.timed.values()):
         seconds = rules.tier_rule(result.tier).ttl_s
         if seconds is not None and state.at - result.at >= seconds and may_expire(result):
-            reason = f"{int(state.at - result.at)} s have passed; {result.tier} lives {seconds:g} s"
+            reason = f"{int(state.at - result.at)} s have passed, and {result.tier} results live {seconds:g} s"
             end(state, result, "ttl_seconds", [reason], decisions, by)
