@@ -136,6 +136,22 @@ def test_of_a_user_without_sessions_nobody_can_say_what_it_would_have_been_worth
     assert asking.data()["on"] is True
 
 
+@pytest.mark.parametrize(
+    ("hour", "said"),
+    [
+        (0, "in your last 3 sessions nothing would have been sent One"),
+        (
+            2,
+            "in your last 3 sessions nothing would have been sent. In 2 of them the cache lasts an hour, so nothing would have been sent there One",
+        ),
+        (3, "in your last 3 sessions the cache lasts an hour, so nothing would have been sent One"),
+    ],
+)
+def test_of_sessions_in_which_nothing_would_have_been_sent_it_says_why(asking: Asking, hour: int, said: str) -> None:
+    asking.learn([], 3, hour)
+    assert said in " ".join(asking.says("warm").split())
+
+
 def test_where_the_cache_lasts_an_hour_it_is_refused_with_the_reason(asking: Asking) -> None:
     asking.written.for_an_hour = True
     asking.written.say("more")
