@@ -163,6 +163,8 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     lost = sums["lost"]
     whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
     lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
+    if not sums["requests"]:
+        return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
     share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
