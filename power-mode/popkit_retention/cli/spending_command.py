@@ -1,7 +1,7 @@
 """What sessions cost, and what they may cost. `popkit bill`: what each prompt of a project contains before the first word, what that costs,
 and what could be removed; hide, defer, show tools. `popkit misses`: which requests wrote again what the previous one had left in the prompt
-cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, what used them, and how much tokens
-count toward them. `popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
+cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, what used them, and what share
+tokens take. `popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
 
 from __future__ import annotations
 

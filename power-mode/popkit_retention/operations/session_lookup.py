@@ -13,7 +13,7 @@ from hooks.utils.hosts.opencode import stored_sessions
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import files
 from hooks.utils.io.codec import loads
-from hooks.utils.text import clean, listed
+from hooks.utils.text import clean
 
 from ..parallel import Unavailable, Where, find, is_remote, read_list
 
@@ -71,7 +71,8 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
     if len(paths) == 1:
         return paths[0]
     if not paths:
-        where = f"of {listed(list(HOSTS.values()), len(HOSTS))}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
+        *hosts, last = HOSTS.values()
+        where = f"in {', '.join(hosts)} or {last}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
         raise NoSession(f"no session {clean(wanted)} {where}. {instead}")
     ids = ", ".join(clean(session_id_of(path)) for path in paths[:_ID_SHOWN])
     raise NoSession(f"{len(paths)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
@@ -172,7 +173,7 @@ def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
     places = [place for place in _places(environ, host) if os.path.exists(place)]
     if not places:
         where = clean(_places(environ, host)[0])
-        raise NoSession(f"there are no sessions of {HOSTS[host]} here: {where} does not exist. Name a folder or a file")
+        raise NoSession(f"there are no sessions of {HOSTS[host]}: {where} does not exist. Name a folder or a file")
     return places
 
 
