@@ -140,10 +140,7 @@ def test_of_a_user_without_sessions_nobody_can_say_what_it_would_have_been_worth
     ("hour", "said"),
     [
         (0, "in your last 3 sessions nothing would have been sent One"),
-        (
-            2,
-            "in your last 3 sessions nothing would have been sent. In 2 of them the cache lasts an hour, so nothing would have been sent there One",
-        ),
+        (2, "nothing would have been sent. In 2 of them the cache lasts an hour, so nothing would have been sent there One"),
         (3, "in your last 3 sessions the cache lasts an hour, so nothing would have been sent One"),
     ],
 )
