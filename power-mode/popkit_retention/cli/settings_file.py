@@ -60,7 +60,8 @@ def change(
         return True
     show_change(path, before, after, environ, hidden)
     if dry_run:
-        print("Nothing was changed." + (f" To make this change: {command}" if command else ""))
+        lines = ["Nothing was changed. To make this change:", whole("  " + command)] if command else ["Nothing was changed."]
+        answering.write_view(lines, sys.stdout, environ)
         return False
     if not is_confirmed(yes):
         return False
