@@ -282,6 +282,11 @@ def beginning(items: Sequence, most: int) -> tuple[Sequence, int]:
     return shown, len(items) - len(shown)
 
 
+def chance(share: float) -> str:
+    """Return a chance (0 to 1) as a person says it: 13%, less than 1%."""
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
+
+
 def listed(words: list, most: int = 8) -> str:
     """Return `a, b, c and 4 more`."""
     if len(words) <= most:

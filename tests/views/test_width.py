@@ -202,6 +202,11 @@ def test_no_line_of_a_list_stands_for_one_item(have: int, shown: int, others: in
     assert text.beginning(range(have), 5) == (range(shown), others)
 
 
+@pytest.mark.parametrize(("share", "said"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
+def test_no_chance_is_called_none(share: float, said: str):
+    assert text.chance(share) == said
+
+
 def test_what_fits_is_left_as_it_is():
     assert text.cut("short", 5) == "short"
     assert text.cut("shorter", 5) == "shor…"
