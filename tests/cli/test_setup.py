@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.flag_parser import parse
+from hooks.utils.text import laid_out
 from popkit_retention import extras
+from popkit_retention.cli import setup_command
+from popkit_retention.operations.tables import SETUP
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 
@@ -53,6 +57,14 @@ def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
     for name, (_, packages, _) in extras.EXTRAS.items():
         (listed,) = re.findall(rf"^{name} = (\[.*\])$", project, re.MULTILINE)
         assert json.loads(listed) == list(packages)
+
+
+def test_in_a_narrow_terminal_what_a_name_is_for_stands_below_it(indexed: Played) -> None:
+    listed = setup_command.run(parse([], SETUP), indexed.env).lines
+    assert "\nopencode    not set up\n  PopKit in OpenCode: its plugin in\n  opencode.json and tui.json\n" in "\n".join(
+        laid_out(listed, 40)
+    )
+    assert "\nopencode    not set up  PopKit in OpenCode: its plugin in opencode.json and\n" in "\n".join(laid_out(listed, 80))
 
 
 def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_done_again(indexed: Played) -> None:
