@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
 NARROWEST, WIDEST = 40, 110  # longer lines are hard to read
+_LEAST_BESIDE = 24
 ELLIPSIS = "…"
 ASIDE = 10  # columns of the left column of pairs
 # Combining marks that a letter may have; more would only reach into the lines above.
@@ -173,6 +174,19 @@ def pair(name: str, content: str, aside: int = ASIDE) -> list[Line]:
     def lines(columns: int) -> list[str]:
         first, *more = wrapped(content, columns - aside)
         return [f"{pad(name, aside)}{first}".rstrip(), *(" " * aside + line for line in more)]
+
+    return [lines]
+
+
+def entry(name: str, content: str, aside: int) -> list[Line]:
+    """Return a paragraph beside its name, in a column that begins behind `aside` columns; below a name that is too long for that, and
+    further left where so little room is beside the names that words would be cut up."""
+
+    def lines(columns: int) -> list[str]:
+        indent = aside if columns - aside >= _LEAST_BESIDE else len(name) - len(name.lstrip()) + 4
+        if indent == aside and width(name) < aside:
+            return laid_out(pair(name, content, aside), columns)
+        return [*_folded(name, columns), *wrapped(" " * indent + clean(content), columns, " " * indent)]
 
     return [lines]
 

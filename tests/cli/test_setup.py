@@ -61,7 +61,7 @@ def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
 
 def test_in_a_narrow_terminal_what_a_name_is_for_stands_below_it(indexed: Played) -> None:
     listed = setup_command.run(parse([], SETUP), indexed.env).lines
-    assert "\nopencode    not set up\n  PopKit in OpenCode: its plugin in\n  opencode.json and tui.json\n" in "\n".join(
+    assert "\nopencode    not set up\n    PopKit in OpenCode: its plugin in\n    opencode.json and tui.json\n" in "\n".join(
         laid_out(listed, 40)
     )
     assert "\nopencode    not set up  PopKit in OpenCode: its plugin in opencode.json and\n" in "\n".join(laid_out(listed, 80))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 MISTAKES = (OSError,)
-_NAME_COLUMNS, _ASIDE = 12, 24
 _HOW_TO_GET_VENV = "Install Python's venv module (on Debian and Ubuntu: sudo apt install python3-venv), then try again"
 _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution", "ConnectTimeoutError",
                "ReadTimeoutError", "ProxyError", "Network is unreachable")  # fmt: skip
@@ -60,9 +59,7 @@ def _list(environ: Mapping[str, str]) -> Answer:
 
 
 def _row(name: str, is_ready: bool, purpose: str) -> list[text.Line]:
-    head = f"{name:<{_NAME_COLUMNS}}{'ready' if is_ready else 'not set up'}"
-    beside, below = text.pair(head, purpose, _ASIDE), [head, *text.wrap("  " + purpose, indent="  ")]
-    return [lambda columns: text.laid_out(beside if columns >= text.WIDTH else below, columns)]
+    return text.entry(f"{name:<12}{'ready' if is_ready else 'not set up'}", purpose, 24)
 
 
 # --- setting up --------------------------------------------------------------------------------------------------------------------------
