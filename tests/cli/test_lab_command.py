@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils import text
 from popkit_retention.cli import lab_command
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sent_requests
@@ -50,6 +51,13 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
     assert "2 sessions, 2 repositories, 46 requests" in shown
     assert re.search(r"Left out:\n +1 empty", shown)
     assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
+    found = json.loads(lab(environ, capsys, *FEW, "--json")[1])
+    shown = text.laid_out(lab_command.lines_of(found), 40)
+    assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► auto") + 1])
+    assert all(text.width(line) <= 40 for line in shown)
 
 
 def test_both_lifetimes_of_the_cache_have_a_table(environ, capsys) -> None:

@@ -111,15 +111,12 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, scores in result["ttls"].items():
-        lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing"]
-        lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
+        lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing")]
+        lines.append(_row(" ", "policy", ("cost", "carried", "misses/100", "dearer", "cleared")))
         for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
-            mark = "►" if name == "auto" else " "
-            shown = text.pad(text.clean(own_policies.shown(name)), _NAME)
-            lines.append(
-                f"{mark} {shown}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
-                f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
-            )
+            shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
+            figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
+            lines.append(_row("►" if name == "auto" else " ", text.clean(own_policies.shown(name)), figures))
     if result["ttls"]:
         lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
         lines += text.wrap(
@@ -130,6 +127,20 @@ def lines_of(result: dict) -> list[text.Line]:
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
+
+
+def _row(mark: str, name: str, figures: tuple[str, ...]) -> text.Line:
+    """Return a policy with its figures beside it; below it where a terminal is too narrow for that."""
+
+    def cells(widths: tuple[int, ...]) -> str:
+        return "".join(f"{figure:>{width}}" for figure, width in zip(figures, widths))
+
+    def lines(columns: int) -> list[str]:
+        if columns >= text.WIDTH:
+            return [f"{mark} {text.pad(name, _NAME)}{cells((7, 9, 12, 8, 9))}"]
+        return [text.cut(f"{mark} {name}", columns), cells((6, 8, 11, 7, 8))]
+
+    return lines
 
 
 def _failed(result: dict) -> list[text.Line]:
