@@ -156,7 +156,7 @@ def native(args: Parsed, environ: Mapping[str, str]) -> Answer:
             return Answer(_lines_of(path, edit))
         if args.word == "off":
             if before is None or edit is None:
-                return Answer(text.wrap(f"It is not in {text.clean(path)}, so nothing was changed."))
+                return Answer(text.wrap(f"Clearing by the provider is not set in {text.clean(path)}, so nothing was changed."))
             after, again = switched_off(before), "off"
         else:
             chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")

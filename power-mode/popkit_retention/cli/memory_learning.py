@@ -287,7 +287,10 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
                 file.write(line.rstrip("\n") + "\n")
                 count += 1
 
-    files.replace(path, write)
+    try:
+        files.replace(path, write)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error  # not the path that it is written under first
     return count
 
 
