@@ -175,6 +175,11 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
     stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
 
 
+def say(words: str, environ: Mapping[str, str]) -> None:
+    """Write a sentence to standard output, as wide as that is."""
+    write_view(text.wrap(words), sys.stdout, environ)
+
+
 def is_confirmed(question: str) -> bool:
     """Ask on the terminal; return whether the answer is yes. No answer counts as no."""
     print(f"{question} [y/N] ", end="", flush=True)

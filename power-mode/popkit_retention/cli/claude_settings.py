@@ -90,7 +90,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **VALUE}))
     if ours == {**(ours or {}), **VALUE}:
         _write_script(settings.home)
-        print(f"The status line is already installed in {settings.path}.")
+        answering.say(f"The status line is already installed in {settings.path}.", environ)
         return 0
     if not settings.is_agreed(after, yes):
         return 1
@@ -100,7 +100,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     elif ours is None:
         settings.previous.keep(settings.path, settings.current)
     settings.write(after)
-    print(f"Installed in {settings.path}. It shows with the next answer in every running session.")
+    answering.say(f"Installed in {settings.path}. It shows with the next answer in every running session.", environ)
     return 0
 
 
@@ -108,7 +108,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
     """Restore the previous status line. Return 0 when ours is not in the settings afterwards."""
     settings = Settings(scope, environ)
     if settings.ours() is None:
-        print(f"The status line is not in {settings.path}, so nothing was changed.")
+        answering.say(f"The status line is not in {settings.path}, so nothing was changed.", environ)
         return 0
     previous = settings.previous.of(settings.path)
     text = settings.text or ""  # it has our status line
@@ -117,7 +117,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
         return 1
     settings.write(after)
     settings.previous.forget(settings.path)
-    print(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""))
+    answering.say(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""), environ)
     return 0
 
 
