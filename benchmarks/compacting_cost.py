@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.economics import Prices
 from popkit_retention.lab import measure
-from popkit_retention.lab.policies import Compact, Summaries
+from popkit_retention.lab.replay_policies import Compact, Summaries
 
 if TYPE_CHECKING:
     from hooks.utils.policy.ruleset import Ruleset

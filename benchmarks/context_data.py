@@ -33,14 +33,14 @@ from popkit_retention.context.provider_forms import Provider  # noqa: E402
 from popkit_retention.context.service import Caller, Request  # noqa: E402
 from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
 from popkit_retention.usage import CLIENT, Snapshot, Tokens, Used, budgets, month_of  # noqa: E402
-from popkit_retention.usage.database import open_store  # noqa: E402
+from popkit_retention.usage.configured_database import open_store  # noqa: E402
 from tests import debian  # noqa: E402
 from tests.context import postgresql  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.usage.store import UsageStore
+    from popkit_retention.usage.usage_store import UsageStore
 
 BOUND_MS = 50.0
 BOUND_ADDED_MS = 1.0  # of a median build of some milliseconds: what two runs of the same differ by

@@ -25,7 +25,7 @@ from sections import MissingData
 from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.tokens import Meter
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Block
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _tell_lost(level: int, found: Sequence[Build]) -> None:
 
 def builds(path: str, levels: Sequence[int]) -> list[Build]:
     """The builds at the prompts of one transcript."""
-    session = sessions.read(path)
+    session = sent_requests.read(path)
     states: dict[int, dict[str, Any] | None] = dict.fromkeys(levels)
     made = []
     for before, messages in context_transcripts.requests(path):

@@ -29,7 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 
 ROOT = Path(__file__).resolve().parent.parent
 SESSION = "00000000-0000-4000-8000-00000000d001"
@@ -75,7 +75,7 @@ def made(rng: random.Random) -> Iterator[Result]:
 def recorded(folder: Path) -> Iterator[Result]:
     """The results of recorded sessions, one session after another."""
     for path in sorted(folder.glob("*.jsonl")):
-        for kind, step, *_ in sessions.read(str(path), with_needs=False).steps:
+        for kind, step, *_ in sent_requests.read(str(path), with_needs=False).steps:
             if kind == "add" and step.id:
                 yield step.call.tool, step.call.tool_input, step.text
 

@@ -44,7 +44,7 @@ from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.verdict import COLD_TARGET, THINKING_AGAIN
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
-from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import DOOR_NAMES, AutoPolicy, Door, door_settings_of
 from popkit_retention.lab.policy import Block, Session
 
@@ -81,7 +81,7 @@ def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda fea
 
 def read_sessions(folder: Path) -> list:
     """[(repository, Session)] of those that are long enough."""
-    read = [(repository_of(path), sessions.read(str(path))) for path in sorted(folder.glob("*.jsonl"))]
+    read = [(repository_of(path), sent_requests.read(str(path))) for path in sorted(folder.glob("*.jsonl"))]
     return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
 
 
@@ -150,7 +150,7 @@ class Entered(measure.Policy):
 def texts_entered(session: Session, entering: Door) -> dict:
     """{Block: text that enters in place of its own}; what a door lets in depends on no price."""
     entered: dict = {}
-    measure.score(session, entering, policies.ANY_PRICES, lambda request, decisions, some: entered.update(some))
+    measure.score(session, entering, replay_policies.ANY_PRICES, lambda request, decisions, some: entered.update(some))
     return entered
 
 
@@ -253,7 +253,7 @@ class Named:
         """What came of the references that results enter with."""
         counts: Counter = Counter()
         for repository, session in sessions_read:
-            then = AutoPolicy(policies.ANY_PRICES, self.by_repository[repository], self.rules) if self.clears else None
+            then = AutoPolicy(replay_policies.ANY_PRICES, self.by_repository[repository], self.rules) if self.clears else None
             entering = Bound(self.rules, self.bound) if self.bound else Followed(self.rules, then, self.settings)
             self.entered[session] = texts_entered(session, entering)
             counts.update(getattr(entering, "counts", {}))

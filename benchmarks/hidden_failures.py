@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped
-from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import Door, door_settings_of
 from popkit_retention.lab.policy import Block, Session
 
@@ -140,7 +140,7 @@ def of_door(read: Iterable[Session], settings: door.Settings) -> Hidden:
         entering = Noted(rules, None, settings)
         entering.kinds = {}
         entered: dict[Block, str] = {}
-        measure.score(session, entering, policies.ANY_PRICES, _into(entered))
+        measure.score(session, entering, replay_policies.ANY_PRICES, _into(entered))
         found = of_session(entered, entering.kinds)
         for sums, more in zip(total[:3], found[:3]):
             sums.update(more)
@@ -166,7 +166,7 @@ def main() -> int:
         settings = door_settings_of(options.door)
     except ValueError as error:
         parser.error(str(error))
-    read = (sessions.read(str(path), with_needs=False) for path in sorted(options.transcripts.glob("*.jsonl")))
+    read = (sent_requests.read(str(path), with_needs=False) for path in sorted(options.transcripts.glob("*.jsonl")))
     found = of_door(read, settings)
     print(f"{options.door}: {one_line(found)}")
     print("kind     shortened  with failures  hiding some  lines hidden")

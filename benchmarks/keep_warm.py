@@ -23,7 +23,7 @@ from held_out import LEAST_REQUESTS, all_prices, repository_of
 
 from hooks.utils.policy.economics import Prices
 from hooks.utils.state import shipped
-from popkit_retention.lab import measure, sessions
+from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.engine_policies import Door
 from popkit_retention.lab.outcomes import KeepWarm
 
@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
     parser.add_argument("--door", action="store_true", help="with results that enter shorter")
     options = parser.parse_args()
-    found = [(repository_of(path), sessions.read(str(path), False)) for path in sorted(options.transcripts.glob("*.jsonl"))]
+    found = [(repository_of(path), sent_requests.read(str(path), False)) for path in sorted(options.transcripts.glob("*.jsonl"))]
     read = [(repository, session) for repository, session in found if len(session.requests) >= LEAST_REQUESTS]
     played = [Played(read, prices, options.door) for prices in all_prices() if prices.ttl_s == 300]
 

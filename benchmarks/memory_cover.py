@@ -4,7 +4,7 @@ The sessions of each repository are gone through in order of time. Before each b
 MEMORY.md is built of what the earlier ones taught, the way it is built for a user: transcript -> Lesson -> store -> document.
 
 A *need* is a name of 12 characters or more (`policy/placeholder.py`) that the assistant wrote and knew only from results of this session
-(`lab/sessions.py`); it counts where an earlier session of the repository held it anywhere, in what was said or in what was returned.
+(`lab/sent_requests.py`); it counts where an earlier session of the repository held it anywhere, in what was said or in what was returned.
 Absolute paths are taken for what the repository calls them. It is *covered* where it stands in MEMORY.md as a whole word, the map written
 out as full paths. `of all`: covered of all needs, those that no earlier session held too. A look-up, a search or a read, is *spared*
 where the assistant needed names that it knew first from its result, and all of them are covered. `foreign`: the share of a repository's
@@ -27,7 +27,7 @@ from hooks.utils.policy.classify import classify
 from hooks.utils.policy.placeholder import NAME
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state.memory_reading import paths_in
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session, strings_of
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.learning import learn
@@ -108,7 +108,7 @@ def read(paths: dict[str, list[Path]]) -> dict[str, list[Told]]:
 
 
 def _session(path: Path) -> Session:
-    return sessions.read(str(path), with_texts=True)
+    return sent_requests.read(str(path), with_texts=True)
 
 
 def _told(some: list, name: str) -> list[Told]:

@@ -38,7 +38,7 @@ from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, PATH
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore
-from popkit_retention.operations import sessions
+from popkit_retention.operations import session_lookup
 
 if TYPE_CHECKING:
     import argparse
@@ -90,8 +90,8 @@ def read(paths: list[Path], name: str) -> list[Seen]:
     found = []
     for path in paths:
         try:
-            root = of(sessions.check(str(path)) or "/nowhere").root
-        except (sessions.NoSession, OSError):
+            root = of(session_lookup.check(str(path)) or "/nowhere").root
+        except (session_lookup.NoSession, OSError):
             continue
         found.append(_seen(str(path), Seen(extraction.lesson(str(path), Repository(name, root, name))), root))
     return sorted(found, key=lambda one: one.lesson.began)

@@ -21,7 +21,7 @@ from popkit_retention.memory import document
 from popkit_retention.memory.extraction import lesson
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
-from popkit_retention.operations import sessions
+from popkit_retention.operations import session_lookup
 
 if TYPE_CHECKING:
     import argparse
@@ -72,6 +72,6 @@ def lessons(paths: list[Path], name: str) -> list[tuple[Lesson, Path]]:
 def lesson_of(path: Path, name: str) -> Lesson | None:
     """What a transcript teaches; None for a file that is none."""
     try:
-        return lesson(str(path), Repository(name, of(sessions.check(str(path))).root, name))
-    except (sessions.NoSession, OSError):
+        return lesson(str(path), Repository(name, of(session_lookup.check(str(path))).root, name))
+    except (session_lookup.NoSession, OSError):
         return None

@@ -32,7 +32,7 @@ from hooks.utils.policy.door.once import REMINDER, listed
 from hooks.utils.policy.placeholder import outline
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import CHARS_PER_TOKEN, Block, Request, Session, strings_of
 
 LEAST_LINES, MOST_LINES = 8, 60
@@ -180,7 +180,7 @@ def read_parts(folder: Path) -> tuple:
     """([(repository, Session)], [Part])."""
     read, parts = [], []
     for path in sorted(folder.glob("*.jsonl")):
-        session = sessions.read(str(path), with_texts=True)
+        session = sent_requests.read(str(path), with_texts=True)
         if len(session.requests) >= held_out.LEAST_REQUESTS:
             watch = Watch(held_out.repository_of(path), session)
             for kind, *what in session.steps:

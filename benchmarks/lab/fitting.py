@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.worth import FEATURES, NeedModel, features
 from hooks.utils.state import shipped
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.parallel import find
 
@@ -246,7 +246,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the model there (default: only print how good it is)")
     parser.add_argument("--soon", action="store_true", help=f"needed means: by one of the next {AHEAD} requests, as a compaction asks")
     options = parser.parse_args()
-    found = (sessions.read(source.address) for source in find([str(options.transcripts)], print))
+    found = (sent_requests.read(source.address) for source in find([str(options.transcripts)], print))
     model = learn((session for session in found if session.requests), shipped.rules(), AHEAD if options.soon else 0)
     if options.out:
         options.out.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")

@@ -16,10 +16,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
 from hooks.utils.policy import kinds
 from hooks.utils.state import shipped
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.lab.measure import score
-from popkit_retention.lab.policies import ANY_PRICES
+from popkit_retention.lab.replay_policies import ANY_PRICES
 from popkit_retention.parallel import find
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ def main() -> int:
     options = parser.parse_args()
     sums = {kind: [[0, 0] for _ in QUIET] for kind in kinds.LEARNT}
     for source in find([str(options.transcripts)], print):
-        for kind, marks in survival(sessions.read(source.address)).items():
+        for kind, marks in survival(sent_requests.read(source.address)).items():
             sums[kind] = [[one + more for one, more in zip(*pair)] for pair in zip(sums[kind], marks)]
     print("quiet for   " + "".join(f"{quiet:>7}" for quiet in QUIET))
     for kind, marks in sums.items():

@@ -152,7 +152,7 @@ class UsageError(Exception):
 
 
 HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
-_HELP_FLAG = Flag("--help", "help for this word")
+_HELP_FLAG = Flag("--help", "this text")
 
 
 def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
@@ -211,7 +211,7 @@ def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
         operation_named = table.by_name.get(name)
         if operation_named is None or (count == 1 and len(places) > 1 and operation_named.name != name):
             continue  # where a word follows that it implies, that one has to be known
-        if count or not places or (operation_named.name == "" and operation_named.label):
+        if count or not places or (operation_named.name == "" and (operation_named.label or len(table.operations) == 1)):
             return operation_named, name, [word for at, word in enumerate(words) if at not in places[:count]]
     if not places and "--help" in words:
         return HELP, "", []
@@ -236,12 +236,14 @@ def _read(what: str, type: Type, word: str) -> Any:
     try:
         return type.read(word)
     except ValueError:
-        raise UsageError(f"{what} takes {type.expected()}, not {_quoted(word)}{_nearest(word, type.known)}") from None
+        raise UsageError(f"{what} takes {type.expected()}, not {_quoted(word)}{nearest(word, type.known)}") from None
 
 
 def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], table: Table) -> None:
     name = table.called(operation)
     if len(arguments) < operation.least:
+        if operation.type.known:
+            raise UsageError(f"{name} needs {operation.type.expected()}")
         example = table.examples.get(operation.label.strip("[]…"))
         raise UsageError(f"{name} needs {operation.label}" + (f", for example: {name} {example}" if example else ""))
     if len(arguments) > operation.most:
@@ -256,9 +258,9 @@ def _unknown_word(words: list[str], table: Table) -> UsageError:
     group = table.group(words[0]) if words else []
     names = [operation.name for operation in group or table.operations if operation.name]
     if not words:
-        return UsageError(f"a word is missing. Known: {', '.join(names)}")
+        return UsageError(f"{table.name.rpartition(' ')[2]} needs a word: {', '.join(names[:-1])} or {names[-1]}")
     word = " ".join(words) if group else words[0]
-    return UsageError(f"unknown word {_quoted(word)}{_nearest(word, names)}. Known: {', '.join(names)}")
+    return UsageError(f"unknown word {_quoted(word)}{nearest(word, names)}. Known: {', '.join(names)}")
 
 
 def operations_of(name: str, table: Table) -> list[Operation]:
@@ -277,10 +279,11 @@ def _unknown_flag(word: str, operation: Operation, table: Table, shell: bool) ->
     at_home = [table.called(other) for other in table.operations if any(flag.name == word for flag in other.flags)]
     if at_home:
         return UsageError(f"{word} belongs to {' and '.join(at_home)}, not to {name}. {knows}")
-    return UsageError(f"unknown flag {_quoted(word)}{_nearest(word, known)}. {knows}")
+    return UsageError(f"unknown flag {_quoted(word)}{nearest(word, known)}. {knows}")
 
 
-def _nearest(word: str, names: Iterable[str]) -> str:
+def nearest(word: str, names: Iterable[str]) -> str:
+    """Return the question whether a name that is much like a word was meant; "" where none is."""
     import difflib  # only for an error
 
     matches = difflib.get_close_matches(word[:60].lower(), [name.lower() for name in names], 1)

@@ -10,7 +10,7 @@ import unicodedata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Union
 
     # A line of a view: itself, or a function from a number of columns to the lines that it becomes there.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
 NARROWEST, WIDEST = 40, 110  # longer lines are hard to read
+_LEAST_BESIDE = 24
 ELLIPSIS = "…"
 ASIDE = 10  # columns of the left column of pairs
 # Combining marks that a letter may have; more would only reach into the lines above.
@@ -145,10 +146,10 @@ def whole(*lines: str) -> Line:
 
 def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
     """Return lines of at most `columns` columns; those after the first begin with the indent, the first with the blanks that the text
-    begins with. A word that is too long is cut up."""
-    text = clean(text)
+    begins with, but neither with more than half of the columns. A word that is too long is cut up."""
+    text, indent = clean(text), indent[: columns // 2]
     lines: list[str] = []
-    line, fresh = text[: len(text) - len(text.lstrip())], True
+    line, fresh = text[: len(text) - len(text.lstrip())][: columns // 2], True
     for word in text.split():
         if not fresh and width(line) + 1 + width(word) > columns:
             lines.append(line)
@@ -173,6 +174,19 @@ def pair(name: str, content: str, aside: int = ASIDE) -> list[Line]:
     def lines(columns: int) -> list[str]:
         first, *more = wrapped(content, columns - aside)
         return [f"{pad(name, aside)}{first}".rstrip(), *(" " * aside + line for line in more)]
+
+    return [lines]
+
+
+def entry(name: str, content: str, aside: int) -> list[Line]:
+    """Return a paragraph beside its name, in a column that begins behind `aside` columns; below a name that is too long for that, and
+    further left where so little room is beside the names that words would be cut up."""
+
+    def lines(columns: int) -> list[str]:
+        indent = aside if columns - aside >= _LEAST_BESIDE else len(name) - len(name.lstrip()) + 4
+        if indent == aside and width(name) < aside:
+            return laid_out(pair(name, content, aside), columns)
+        return [*_folded(name, columns), *wrapped(" " * indent + clean(content), columns, " " * indent)]
 
     return [lines]
 
@@ -274,6 +288,17 @@ def size(count: int) -> str:
         return counted(count, "byte")
     scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
     return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
+
+
+def beginning(items: Sequence, most: int) -> tuple[Sequence, int]:
+    """Return (the items that a list shows, how many it leaves out): at most `most`, and one more where its line would say "1 more"."""
+    shown = items if len(items) <= most + 1 else items[:most]
+    return shown, len(items) - len(shown)
+
+
+def chance(share: float) -> str:
+    """Return a chance (0 to 1) as a person says it: 13%, less than 1%."""
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
 def listed(words: list, most: int = 8) -> str:

@@ -137,7 +137,8 @@ def test_list_takes_only_what_is_asked_for(shell: Shell, ids: list[str], words: 
         (["prune", "--older-than", "30"], 'such as 30d, not "30"'),
         (["prune", "--older-than", "-3d"], 'such as 30d, not "-3d"'),
         (["prune", "--older-than", "99999999999d"], "takes a whole number followed by s, m, h, d or w"),
-        (["show", "abc"], "there is no record abc"),
+        (["show", "abc"], "abc is too short: give at least 4 letters of a handle"),
+        (["show", "abcd"], "there is no record abcd. `popkit archive list` shows the handles"),
         (["show", "' OR 1=1"], "there is no record"),
     ],
 )
@@ -244,7 +245,7 @@ def test_prune_deletes_only_what_is_old_and_says_what_it_did(shell: Shell, ids: 
     assert shell("prune", "--older-than", "2w", "--dry-run") == (0, f"Would delete 3 records ({size}) for good.\n", "")
     assert shell.path.read_bytes() == before
     assert shell("prune", "--older-than", "2w") == (0, f"Deleted 3 records ({size}) for good.\n", "")
-    assert shell("prune", "--older-than", "2w")[1] == "Nothing: no content was archived more than 2w ago.\n"
+    assert shell("prune", "--older-than", "2w")[1] == "Nothing was deleted: no content was archived more than 2w ago.\n"
     assert [each["zone"] for each in json.loads(shell("list", "--json")[1])["records"]] == ["hot"] * 2 + ["cold"] * 3
     assert shell("verify")[0] == 0
     report = json.loads(shell("prune", "--older-than", "30m", "--json")[1])

@@ -25,7 +25,7 @@ from popkit_retention import extras
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import SLOT_S, took
 from popkit_retention.cli import main, settings_file
-from popkit_retention.usage.database import open_store, report
+from popkit_retention.usage.configured_database import open_store, report
 from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation, at_work
 from tests.cli import inside

@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io import home
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from popkit_retention.cli.main import COMMANDS, main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
@@ -226,14 +226,33 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
     code, shown, _ = shell("help", name)
     assert code == 0
     assert shown == shell(name, "--help")[1]
-    assert shown.startswith(f"popkit {'context restore' if name == 'restore' else name}")
+    assert shown.startswith(f"popkit {name}")
     assert all(len(line) <= 76 for line in shown.splitlines())
 
 
 def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> None:
     code, _, error = shell("contxt")
     assert code == 1
+    assert error.startswith('popkit: unknown command "contxt" (did you mean context?). Known:')
     assert all(name in error for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["archive"], "popkit archive needs a word: stats, list, search, show, verify, prune or help popkit archive help lists"),
+        (["completion"], "popkit completion needs bash, zsh or fish popkit completion --help lists"),
+        (["setup", "x"], "popkit setup takes lab, "),
+        (["doctor", "x"], 'popkit doctor takes no arguments, so "x" is too much popkit doctor --help lists'),
+        (["restore", "--in"], 'popkit restore: unknown flag "--in"'),
+        (["restore", "--in"], "popkit restore --help lists all flags."),
+        (["archive", "show"], "popkit archive: show needs ID"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence_about_the_command_that_was_typed(shell: Shell, words: list, said: str) -> None:
+    code, shown, error = shell(*words)
+    assert (code, shown) == (1, "")
+    assert said in " ".join(error.split())
 
 
 def test_the_version_is_that_of_the_plugin(shell: Shell) -> None:

@@ -181,6 +181,18 @@ def test_a_plugin_that_is_not_installed_but_runs_was_loaded_by_hand(played: Play
     assert found(played, "hooks")["level"] == "problem"
 
 
+def test_a_command_that_has_looked_at_a_session_is_no_hook(played: Played) -> None:
+    installed(played, {}, {"plugins": {}})
+    played.now = time.time()
+    played.call("Read", {"file_path": str(played.project / "a.py")}, {"file": {"content": "x"}}, hooked=False)
+    assert played.run("context").returncode == 0
+    assert (played.home / "sessions" / SESSION / "main.state.json").exists()
+    check = found(played, "hooks")
+    assert (check["level"], check["text"]) == ("problem", "the plugin is not installed; none has run yet")
+    (played.home / "interpreter").write_text(os.path.realpath(sys.executable) + "\n")  # as the launcher leaves it
+    assert "the last one ran" in found(played, "hooks")["text"]
+
+
 def test_files_that_others_can_read_are_named(played: Played) -> None:
     played.start()
     assert found(played, "state folder")["level"] == "ok"

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils import text
 from popkit_retention.cli import lab_command
 from popkit_retention.cli.main import main
-from popkit_retention.lab import sessions
-from popkit_retention.lab.policies import POLICIES
+from popkit_retention.lab import sent_requests
+from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.test_own_policies import GOOD, written
 from tests.lab.test_survey import session
 from tests.lab.transcripts import Script, Transcript, filled
@@ -50,6 +51,13 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
     assert "2 sessions, 2 repositories, 46 requests" in shown
     assert re.search(r"Left out:\n +1 empty", shown)
     assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
+    found = json.loads(lab(environ, capsys, *FEW, "--json")[1])
+    shown = text.laid_out(lab_command.lines_of(found), 40)
+    assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► auto") + 1])
+    assert all(text.width(line) <= 40 for line in shown)
 
 
 def test_both_lifetimes_of_the_cache_have_a_table(environ, capsys) -> None:
@@ -254,7 +262,7 @@ def _unwrapped(said: str) -> str:
 
 
 def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
-    session = sessions.read(_transcript().write(tmp_path / "session.jsonl"))
+    session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
         said = lab_command.replay(session, policy, prices(), file)

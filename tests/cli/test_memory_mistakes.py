@@ -44,6 +44,7 @@ from tests.kit.forks import Forks
         (["learn", "--if-on"], "--if-on takes one transcript"),
         (["import", "/no/such/file"], "/no/such/file: No such file or directory"),
         (["import", "/"], "not a regular file"),
+        (["export", "/no/such/file"], "popkit memory: /no/such/file: No such file or directory"),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )

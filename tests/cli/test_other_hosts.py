@@ -195,7 +195,7 @@ def test_a_session_without_a_tool_call_is_passed_over(environ: dict, tmp_path: P
         (["--host", "opencode"], "there are no sessions of OpenCode with a tool call in"),
         (
             ["ses_none"],
-            "no session ses_none of Claude Code, Codex, OpenCode, Entire. Name a file or a folder of sessions, or the id of a session",
+            "no session ses_none in Claude Code, Codex, OpenCode or Entire. Name a file or a folder of sessions, or the id of a session",
         ),
         (["."], "there is no session with a tool call in it"),
     ],

@@ -200,6 +200,13 @@ def test_an_archive_is_deleted_after_asking_and_not_while_a_hold_could_be_about_
     assert "3 memories" in done.stdout
     assert "before the audit" in done.stdout
     assert "nothing was deleted" in done.stderr
+    for unknown, said in (
+        ("x", "is not the id of an archive"),
+        ("rag-20261122T233000Z-k3f9a2", "there is no archive rag-20261122T233000Z-k3f9a2"),
+    ):
+        done = aged.asked("remove", archive["archive_id"], unknown, stdin="y\n")
+        assert (done.returncode, done.stdout) == (1, ""), "nobody is asked about what is not there"
+        assert said in " ".join(done.stderr.split())
     hold = aged.told("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"][0]["id"]
     assert f"Release the hold first: popkit retention hold release {hold}" in aged.refused("remove", archive["archive_id"], "--yes")
     for each in aged.told("hold", "list")["holds"]:

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
-from hooks.utils.operations import offers
+from hooks.utils.operations import help_lines, offers
+from hooks.utils.text import NARROWEST, laid_out
 from popkit_retention.cli import opencode_setup
 from popkit_retention.cli.main import COMMANDS
 from popkit_retention.cli.program_commands import SCRIPTS, words_after
@@ -69,7 +70,7 @@ def test_help_lists_the_commands_as_json_too(word: str, tmp_path: Path) -> None:
 def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
     done = inside.run(["help", "--jsn"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "popkit help takes the name of one, or just --json." in " ".join(done.stderr.split())
+    assert "popkit help takes the name of one, or --json." in " ".join(done.stderr.split())
 
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
@@ -104,6 +105,13 @@ def test_every_example_and_note_is_of_something_that_a_usage_names() -> None:
 def test_the_sentence_of_an_operation_stands_in_a_line_and_ends_without_a_dot(table: Table, operation: Operation) -> None:
     said = [operation.help or table.title, *(flag.help for flag in operation.flags)]
     assert all(each and each[0] not in " A" and each[-1] not in " ." for each in said)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
+def test_in_a_narrow_terminal_help_cuts_no_word_up(table: Table) -> None:
+    shown = " ".join(laid_out(help_lines("", table.name, table), NARROWEST)).split()
+    said = [words for operation in table.operations for words in (operation.help, *(flag.explained() for flag in operation.flags))]
+    assert {word for words in said for word in words.split()} <= {*shown, *(word.strip(".").lower() for word in shown)}
 
 
 @pytest.mark.parametrize(("table", "operation", "flag"), FLAGS, ids=lambda each: getattr(each, "name", ""))

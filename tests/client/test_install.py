@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from popkit_retention.mcp.service import TABLE
+from popkit_retention.mcp.tool_service import TABLE
 from tests.patience import HANG_S
 
 from . import installs

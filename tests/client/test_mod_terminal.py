@@ -104,7 +104,7 @@ def countdown(shown: str) -> str:
 
 
 @pytest.mark.parametrize("columns", [60, pytest.param(200, marks=pytest.mark.slow)])
-def test_the_band_and_the_pane_are_worked_by_keys_and_every_deed_can_be_undone(session: Session, columns: int):
+def test_the_band_and_the_pane_are_worked_by_keys_and_every_operation_can_be_undone(session: Session, columns: int):
     session.popkit.mkdir(parents=True)
     (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
     (session.home.work / "test.js").write_text(TEST_JS)

@@ -68,7 +68,8 @@ def test_check_reports_problems_by_file_and_exits_1(shell):
         "      keep_warm, keep_warm_requests, keep_warm_usd, keep_days, memory,\n"
         "      mcp, context, models, $schema, $comment\n"
         '    There is no such key. Did you mean "profile"?\n'
-        "2 problems. Values that cannot be used are ignored; those of the layer below apply.\n"
+        "2 problems. Where a value cannot be used, that of the layer below\n"
+        "applies.\n"
     )
 
 

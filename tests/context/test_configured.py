@@ -18,7 +18,7 @@ from popkit_retention.context.service import Caller, ContextService, Request, Us
 from popkit_retention.context.usage_log import get_context_status
 from popkit_retention.memory import Memory
 from popkit_retention.memory.items import AGENT, USER
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from tests.patience import HANG_S, until
 
 MODEL = "claude-opus-4-5"

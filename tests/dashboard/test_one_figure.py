@@ -12,7 +12,7 @@ from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane, PaneRequest
 from hooks.utils.helper.prompt_cache import Misses
-from hooks.utils.operations import context
+from hooks.utils.operations import context_words
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
 from hooks.utils.views import amounts
@@ -34,7 +34,7 @@ class Drawn:
         self.figures = self.report["figures"]
 
     def answer(self, words: str) -> str:
-        return context.answer(words, self.shop.site(), self.path, self.shop.at)
+        return context_words.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
         pane = Pane(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations import context
+from hooks.utils.operations import context_words
 from hooks.utils.reclaim import outlook
 from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S
@@ -22,7 +22,7 @@ from tests.reclaim.shops import LATER_S, SESSION, Talk, spoke, worked
 
 def _as_the_command_says(board: Board, word: str) -> dict:
     """What `popkit context WORD --json` answers, in this process."""
-    return json.loads(context.answer(f"{word} --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+    return json.loads(context_words.answer(f"{word} --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
 
 
 def test_the_report_is_the_one_of_popkit_context(board: Board) -> None:
@@ -100,7 +100,7 @@ def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_chang
 
 def test_the_lines_are_the_panel(board: Board) -> None:
     board.worked()
-    panel = context.answer("retention", board.shop.site(), str(board.shop.transcript), board.shop.at, width=80).split("\n")
+    panel = context_words.answer("retention", board.shop.site(), str(board.shop.transcript), board.shop.at, width=80).split("\n")
     assert board.session()["lines"] == panel[: len(panel) - panel[::-1].index("") - 1], "but for the commands at its end"
 
 
@@ -255,7 +255,7 @@ def test_a_result_says_why_in_the_words_of_the_command(board: Board) -> None:
     board.worked()
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "live")
     told = board.get(f"/api/sessions/{SESSION}/results/{number}")
-    said = context.answer(f"why T{number}", board.shop.site(), str(board.shop.transcript), board.shop.at, width=80)
+    said = context_words.answer(f"why T{number}", board.shop.site(), str(board.shop.transcript), board.shop.at, width=80)
     assert "\n".join(told["why"]) == said
     assert told["row"]["number"] == number
     board.get(f"/api/sessions/{SESSION}/results/999", 404)

@@ -21,7 +21,7 @@ from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import Unusable
 from popkit_retention.dashboard.spending import strategy_of
 from popkit_retention.usage import SessionUsed, Snapshot, Sum, postgres
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from tests import debian
 from tests.context import postgresql
 from tests.dashboard.board import Board, book

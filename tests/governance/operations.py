@@ -31,7 +31,7 @@ def write(path: str, text: str) -> None:
 
 
 def note(home: str, ids: list[str]) -> None:
-    """One deed: in the log, done, noted as done."""
+    """One operation: logged, done, noted as done."""
     folder = Folder(home)
     with folder.lock():
         log = Log(folder.log_path)

@@ -173,7 +173,7 @@ def test_a_file_where_the_folder_of_archives_should_be_is_told(desk: Desk):
     assert desk.log.unfinished() == []
 
 
-def test_a_deed_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
+def test_an_operation_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
     made = desk.archive("aaaa")
     todo = {"do": "restore", "archive_id": made.archive_id, "ids": ["aaaa"]}
     entry = desk.log.append("restored", "rag", ["aaaa"], {"archive_id": made.archive_id}, "user", NOW, todo)

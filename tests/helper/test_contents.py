@@ -19,7 +19,7 @@ from benchmarks.helper_memory import MOST_MB, measure
 from hooks.utils import archive
 from hooks.utils.helper import compactions
 from hooks.utils.helper.compactions import Outlines
-from hooks.utils.helper.contexts import MOST_BYTES, Context
+from hooks.utils.helper.shown_context import MOST_BYTES, Context
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import masking
 from hooks.utils.policy.door import Lines, Source

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.helper.prompt_cache import LINE
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.ingestion import catch_up
 from tests.patience import until
 from tests.views.written import Written

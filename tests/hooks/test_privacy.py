@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from tests.hooks import payloads, processes
 from tests.patience import HANG_S
 from tests.views.written import Written

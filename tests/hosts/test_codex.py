@@ -20,9 +20,9 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import access
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
-from popkit_retention.lab import sessions, survey
+from popkit_retention.lab import sent_requests, survey
 from popkit_retention.memory.extraction import Prompt, conversation
-from popkit_retention.operations.sessions import NoSession, check
+from popkit_retention.operations.session_lookup import NoSession, check
 from tests.hosts.rollouts import PROJECT, SESSION, Rollout, patch_of, worked
 from tests.lab.test_robust import spoilt
 
@@ -74,7 +74,7 @@ def test_each_request_has_its_own_usage_once(tmp_path, form: str) -> None:
 def test_the_first_versions_say_no_usage_and_none_is_made_up(tmp_path) -> None:
     path = worked("items").write(tmp_path)
     assert sent.read(str(path), path.stat().st_size).requests == []
-    assert len(sessions.read(str(path)).requests) == 10
+    assert len(sent_requests.read(str(path)).requests) == 10
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -294,7 +294,7 @@ def test_spoilt_values_end_nothing(tmp_path, form: str, count) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in [lines[0], *(spoilt(line, chance, share) for line in lines[1:])]))
         index = transcript.index(str(path))
         assert len(made_calls(path)) <= index.size
-        sessions.read(str(path))
+        sent_requests.read(str(path))
         sent.read(str(path), path.stat().st_size)
         list(conversation(str(path)))
 
@@ -309,7 +309,7 @@ def test_cut_anywhere_the_rest_is_read(tmp_path, form: str, count) -> None:
         path.write_bytes(data[begin:end] if seed % 2 else data[:end])
         transcript.index(str(path))
         made_calls(path)
-        sessions.read(str(path))
+        sent_requests.read(str(path))
 
 
 @pytest.mark.parametrize("depth", [500, 900, 5_000, 100_000])
@@ -320,7 +320,7 @@ def test_deep_values_cost_their_line_at_most(tmp_path, depth: int) -> None:
     path = rollout.write(tmp_path)
     path.write_text(path.read_text().replace('"@"', "[" * depth + "]" * depth) + '{"type":"response_item","payload":{"a":' + "[" * depth)
     assert len(made_calls(path)) == 8
-    sessions.read(str(path))
+    sent_requests.read(str(path))
 
 
 def test_lone_surrogates_and_bytes_that_are_no_text_stay_where_they_are(tmp_path) -> None:

@@ -12,7 +12,7 @@ from hooks.utils import hosts
 from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries, transcript
 from popkit_retention.lab import survey
-from popkit_retention.operations.sessions import NoSession, check
+from popkit_retention.operations.session_lookup import NoSession, check
 from popkit_retention.parallel import find
 from tests.hosts import checkpoints
 from tests.hosts.checkpoints import BRANCH, SESSION, Repository, files

@@ -15,7 +15,7 @@ from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.cli.main import main
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.memory.extraction import conversation
 from tests.lab.test_robust import spoilt
 
@@ -110,7 +110,7 @@ def test_each_request_has_its_own_usage_once(tmp_path: Path):
     assert [request.usage.read for request in requests] == [0, 9_000, 9_300, 9_500, 9_700]
     assert sum(request.output for request in requests) == 5 * 50
     assert {request.usage.model for request in requests} == {"claude-sonnet-5-5"}
-    assert len(sessions.read(str(path)).requests) == 5
+    assert len(sent_requests.read(str(path)).requests) == 5
 
 
 def test_only_what_a_person_said_is_a_prompt(tmp_path: Path):
@@ -150,7 +150,7 @@ def test_spoilt_values_end_nothing(tmp_path: Path, count):
         path.write_text(json.dumps({**data, "messages": messages}))
         transcript.index(str(path))
         calls(path)
-        sessions.read(str(path))
+        sent_requests.read(str(path))
         sent.read(str(path), path.stat().st_size)
         list(conversation(str(path)))
 

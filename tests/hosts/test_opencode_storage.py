@@ -15,10 +15,10 @@ import pytest
 
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, sent, transcript
-from hooks.utils.hosts.opencode import database, storage
+from hooks.utils.hosts.opencode import database, stored_sessions
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.memory.extraction import conversation
 from popkit_retention.parallel import find
 from tests.hosts import stores
@@ -64,7 +64,7 @@ def test_it_says_what_an_export_of_the_session_says(tmp_path: Path, form: Callab
 def test_all_readers_take_its_address_like_a_file(tmp_path: Path, form: Callable[[Path], str]):
     address = form(tmp_path)
     assert [call.operation for call in transcript.events_of(address) if hasattr(call, "operation")] == ["read", "shell", "edit", "shell"]
-    assert len(sent.read(address, entries.size_of(address)).requests) == len(sessions.read(address).requests) == 5
+    assert len(sent.read(address, entries.size_of(address)).requests) == len(sent_requests.read(address).requests) == 5
     made = rebuild(address, [], lambda _: shipped.rules())
     assert {result.label: result.ended[0] for result in made.state.expired.values()}["read src/prices.js"] == "edited"
     assert any(conversation(address))
@@ -96,8 +96,8 @@ def test_a_line_can_be_found_again_where_it_was(tmp_path: Path):
 # --- which sessions there are ------------------------------------------------------------------------------------------------------------
 
 
-def of_user(folder: Path, **more: str) -> list[storage.Stored]:
-    return storage.every({"XDG_DATA_HOME": str(folder), **more})
+def of_user(folder: Path, **more: str) -> list[stored_sessions.Stored]:
+    return stored_sessions.every({"XDG_DATA_HOME": str(folder), **more})
 
 
 def test_the_newest_comes_first_and_a_session_in_both_forms_once(tmp_path: Path):
@@ -108,7 +108,7 @@ def test_the_newest_comes_first_and_a_session_in_both_forms_once(tmp_path: Path)
     found = of_user(tmp_path)
     assert [each.id for each in found if each.address.startswith(str(path))] == [OTHER, SESSION]
     assert sorted(each.id for each in found) == [SESSION, OTHER, "ses_7f3amadeup0003"]
-    assert {each.project for each in map(storage.described, found)} == {PROJECT, "/home/dana/other"}
+    assert {each.project for each in map(stored_sessions.described, found)} == {PROJECT, "/home/dana/other"}
 
 
 def test_a_subagent_s_session_counts_among_many_and_is_nobody_s_newest(tmp_path: Path):
@@ -126,7 +126,7 @@ def test_the_environment_says_where_it_is(tmp_path: Path):
     assert [each.id for each in of_user(tmp_path, OPENCODE_DB=str(tmp_path / "else" / "my.db"))] == [OTHER]
     assert [each.id for each in of_user(tmp_path, OPENCODE_DB="opencode-nightly.db")] == [SESSION]
     assert of_user(tmp_path / "nowhere") == []
-    assert storage.folder_of({"HOME": "/home/dana"}) == "/home/dana/.local/share/opencode"
+    assert stored_sessions.folder_of({"HOME": "/home/dana"}) == "/home/dana/.local/share/opencode"
 
 
 def test_folders_and_databases_are_searched_for_sessions(tmp_path: Path):
@@ -180,7 +180,7 @@ def test_changes_that_only_opencode_can_bring_in_are_not_passed_over(tmp_path: P
         for name in ("opencode.db", "opencode.db-wal"):
             (tmp_path / "copy" / name).write_bytes((tmp_path / "one" / name).read_bytes())
     with pytest.raises(OSError, match="Start OpenCode once"):
-        storage.sessions_in([str(tmp_path / "copy" / "opencode.db")])
+        stored_sessions.sessions_in([str(tmp_path / "copy" / "opencode.db")])
 
 
 def test_an_index_holds_for_a_session_that_has_grown_since(tmp_path: Path):
@@ -230,7 +230,7 @@ def test_a_file_that_is_none_is_counted_and_passed_over(tmp_path: Path, data: by
 @FORMS
 def test_what_is_far_too_large_is_counted_and_passed_over(tmp_path: Path, form: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(database, "LARGEST_ROW", 20_000)
-    monkeypatch.setattr(storage, "LARGEST_FILE", 20_000)
+    monkeypatch.setattr(stored_sessions, "LARGEST_FILE", 20_000)
     address = form(tmp_path)
     huge = json.dumps({"type": "text", "text": "x" * 30_000})
     if form is in_database:
@@ -284,7 +284,7 @@ def gone_through(address: str) -> None:
     with suppress(OSError):
         transcript.index(address)
         list(transcript.events_of(address))
-        sessions.read(address)
+        sent_requests.read(address)
         sent.read(address, entries.size_of(address))
         list(conversation(address))
 
@@ -321,4 +321,4 @@ def test_a_database_with_spoilt_pages_is_read_or_refused(tmp_path: Path, count):
         path.write_bytes(data)
         gone_through(f"{path}/{SESSION}")
         with suppress(OSError):
-            storage.sizes([str(path)])
+            stored_sessions.sizes([str(path)])

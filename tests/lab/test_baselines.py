@@ -7,7 +7,7 @@ import pytest
 from hooks.utils.state import shipped
 from popkit_retention.lab import baselines
 from popkit_retention.lab.engine_policies import Tiers
-from popkit_retention.lab.policies import POLICIES
+from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.made import Made
 from tests.policy.priced import prices
 

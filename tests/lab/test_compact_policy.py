@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from benchmarks.compacting_cost import Spared
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
-from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import Door
-from popkit_retention.lab.policies import Compact, Summaries
 from popkit_retention.lab.policy import Block, Request, Session
+from popkit_retention.lab.replay_policies import Compact, Summaries
 from tests.lab.made import Made
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled
@@ -44,7 +44,7 @@ class Watched(Spared):
 
     def answered(self, request: Request) -> None:
         super().answered(request)
-        self.seen.append(policies.messages_of(self.view))
+        self.seen.append(replay_policies.messages_of(self.view))
 
 
 def ours(session: Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:
@@ -93,7 +93,7 @@ def transcript() -> Transcript:
 
 
 def test_the_summariser_reads_what_is_cached_writes_the_rest_and_its_summary_costs_its_output(tmp_path: Path):
-    session = sessions.read(transcript().write(tmp_path / "session.jsonl"))
+    session = sent_requests.read(transcript().write(tmp_path / "session.jsonl"))
     assert session.base == BASE
     free, own = score(session, measure.Policy()), score(session, Summaries())
     # The last request ended behind the result; its answer of ten tokens stands behind that.
@@ -109,7 +109,7 @@ def test_what_was_put_back_beside_a_summary_stands_from_then_on(tmp_path: Path):
     lines.prompt(filled(10))
     lines.wait(8)
     lines.answer(filled(10), "m-d")
-    session = sessions.read(lines.write(tmp_path / "session.jsonl"))
+    session = sent_requests.read(lines.write(tmp_path / "session.jsonl"))
     own, free = (score(session, policy) for policy in (Summaries(), measure.Policy()))
     assert [with_it - without for with_it, without in zip(own.curve, free.curve)] == [0, 0, 1_000, 1_000]
 
@@ -220,7 +220,7 @@ def test_what_was_fetched_again_though_it_stands_enters_in_the_dearer_count_alon
 @settings(_given, max_examples=25)
 @given(tales())
 def test_in_any_session_calls_keep_their_results_and_nothing_comes_that_was_not_there(tmp_path, tale: Tale) -> None:
-    session = sessions.read(tale.write(tmp_path / "session.jsonl"))
+    session = sent_requests.read(tale.write(tmp_path / "session.jsonl"))
     for how in ({"target": 0.05}, {"target": 0.4, "cold": True, "caution": 0.0}):
         scored, policy = ours(session, bound=True, **how)
         for messages in policy.seen:

@@ -18,7 +18,7 @@ from benchmarks.lab.survival import survival
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.worth import FEATURES, model_of
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session
 from tests.lab.made import Made
 from tests.lab.transcripts import Transcript, filled
@@ -259,7 +259,7 @@ def test_survival_counts_quiet_spells_and_which_of_them_ended_in_a_need(tmp_path
         transcript.answer("see src/module_1/handler.ts" if number == 4 else "go on", f"m{number}")
         transcript.prompt("and then")
     # Quiet before requests 2 and 3, needed by the fourth; then quiet for one more, to the end.
-    marks = survival(sessions.read(transcript.write(tmp_path / "s.jsonl")))
+    marks = survival(sent_requests.read(transcript.write(tmp_path / "s.jsonl")))
     assert list(marks.values()) == [[[2, 1], [2, 1], [1, 1], *[[0, 0]] * 6]]
     command = [sys.executable, "benchmarks/lab/survival.py", "--transcripts", tmp_path]
     shown = subprocess.run(command, cwd=repo_root, capture_output=True, text=True, check=True).stdout

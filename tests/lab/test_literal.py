@@ -11,7 +11,7 @@ import pytest
 from hooks.utils.policy import planning
 from hooks.utils.reclaim import clearing
 from hooks.utils.state import live, reconciling, shipped
-from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import AutoPolicy
 from tests.lab.tales import Tale, begun
 from tests.lab.test_online import long_tale
@@ -52,7 +52,7 @@ def measured(transcript: Transcript) -> Transcript:
 def plans(path: Path, folder: Path, numbers: list[int]):
     """(live plan, plan of the lab) right before each of these requests; the live one from the lines that were there then."""
     lines = path.read_bytes().splitlines(keepends=True)
-    whole = sessions.read(str(path), with_needs=False)
+    whole = sent_requests.read(str(path), with_needs=False)
     for number in numbers:
         request = whole.requests[number - 1]
         here = next(at for at, line in enumerate(lines) if _message(line) == request.message_id)
@@ -61,7 +61,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
         found = clearing.prospect(site, str(transcript), request.sent_at, planning.Selection()).plan
         newest = reconciling.reconcile(site, str(transcript)).conversation.newest
-        watching = Watching(policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
+        watching = Watching(replay_policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]
         assert now == request.sent_at
@@ -92,7 +92,7 @@ def check(path: Path, folder: Path, numbers: list[int]) -> set[str]:
 def test_in_long_sessions_a_live_plan_is_the_plan_of_the_lab(tmp_path, seed: int, count) -> None:
     path = tmp_path / "session.jsonl"
     measured(long_tale(200 + seed, 140)).write(path)
-    last = len(sessions.read(str(path)).requests)
+    last = len(sent_requests.read(str(path)).requests)
     numbers = random.Random(seed).sample(range(2, last + 1), count(4, 60))
     assert check(path, tmp_path, numbers) & {"worth", "waits", "in_use", "small", "worth_keeping"}
 
@@ -104,7 +104,7 @@ def test_where_the_cache_is_cold_both_clear_the_same(tmp_path) -> None:
     transcript._answer("so")
     path = tmp_path / "session.jsonl"
     measured(transcript).write(path)
-    ((found, planned),) = plans(path, tmp_path, [len(sessions.read(str(path)).requests)])
+    ((found, planned),) = plans(path, tmp_path, [len(sent_requests.read(str(path)).requests)])
     assert told_of(found) == told_of(planned)
     assert found.pays
     assert len(found.having(planning.CLEAR)) > 3
@@ -114,7 +114,7 @@ def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:
     chance, seen = random.Random(2), set()
     paths = [path for path in sorted(transcripts.rglob("*.jsonl")) if 100_000 < path.stat().st_size < LARGE]
     for path in chance.sample(paths, min(len(paths), count(6, 60))):
-        session = sessions.read(str(path), with_needs=False)
+        session = sent_requests.read(str(path), with_needs=False)
         if len(session.requests) > 4 and all(request.usage for request in session.requests):
             seen |= check(path, tmp_path, chance.sample(range(2, len(session.requests) + 1), count(2, 4)))
     assert seen >= {"waits", "in_use", "small"}
@@ -128,7 +128,7 @@ def last_plan(transcript: Tale, folder: Path) -> tuple:
     transcript._answer("so")
     path = folder / "session.jsonl"
     measured(transcript).write(path)
-    ((found, planned),) = plans(path, folder, [len(sessions.read(str(path)).requests)])
+    ((found, planned),) = plans(path, folder, [len(sent_requests.read(str(path)).requests)])
     assert told_of(found) == told_of(planned)
     return told_of(found)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
-from popkit_retention.lab import measure, sessions
+from popkit_retention.lab import measure, sent_requests
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Script, Transcript, filled
 from tests.policy.priced import prices
@@ -23,7 +23,7 @@ def scored(
     transcript: Transcript, folder: Path, script: dict | None = None, ttl_s: float = 300, read: float = 0.1, bound: bool = False
 ) -> tuple[measure.Score, Script]:
     policy = Script(script or {})
-    session = sessions.read(transcript.write(folder / "session.jsonl"))
+    session = sent_requests.read(transcript.write(folder / "session.jsonl"))
     return measure.score(session, policy, prices(ttl_s, read, bound)), policy
 
 
@@ -304,7 +304,7 @@ def test_a_smaller_placeholder_may_take_the_place_of_one(tmp_path) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tales())
 def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale) -> None:
-    session = sessions.read(tale.write(tmp_path / "tale.jsonl"))
+    session = sent_requests.read(tale.write(tmp_path / "tale.jsonl"))
     for ttl_s, read in product((300, 3_600), (0.1, 0.025)):
         priced = prices(ttl_s, read)
         cost, prompts = tale.reckoned(session.base, priced)
@@ -318,7 +318,7 @@ def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tales())
 def test_clearing_everything_carries_no_more_but_for_what_is_fetched_again(tmp_path, tale: Tale) -> None:
-    session = sessions.read(tale.write(tmp_path / "tale.jsonl"))
+    session = sent_requests.read(tale.write(tmp_path / "tale.jsonl"))
 
     class Everything(measure.Policy):
         def decide(self, view) -> list:

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.cli.lab_command import replay
-from popkit_retention.lab import sessions
-from popkit_retention.lab.policies import POLICIES
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session
+from popkit_retention.lab.replay_policies import POLICIES
 from tests.examples import examples
 from tests.lab.tales import Tale, begun, tales
 from tests.lab.transcripts import Transcript
@@ -43,7 +43,7 @@ def check_prefix(lines: list[bytes], cut: int, folder: Path, names: list[str], t
     content = b"".join(lines)
     whole.write_bytes(content if changed is None else changed)
     prefix.write_bytes(content[:cut])
-    first, all_of_it = sessions.read(str(prefix)), sessions.read(str(whole))
+    first, all_of_it = sent_requests.read(str(prefix)), sent_requests.read(str(whole))
     seen = 0
     for name in names:
         before = decided(first, name, ttl_s)
@@ -129,7 +129,7 @@ def test_every_policy_but_those_that_clear_nothing_decides_something_in_such_ses
     for seed in range(3):
         path = tmp_path / "session.jsonl"
         path.write_bytes(b"".join(lines_of(long_tale(seed, 120, prompts=0.3))))
-        session = sessions.read(str(path))
+        session = sent_requests.read(str(path))
         idle -= {name for name in idle if decided(session, name, 300)}
     assert idle == {"nothing", "host-compaction"}
 

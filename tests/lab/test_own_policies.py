@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import own_policies, policies, policy, survey
+from popkit_retention.lab import own_policies, policy, replay_policies, survey
 from popkit_retention.lab.own_policies import Checked, Failed
 from popkit_retention.lab.policy import Policy
 from tests.lab.made import Made
@@ -76,8 +76,8 @@ def test_the_interface_is_what_the_guide_promises() -> None:
 def test_a_file_is_named_by_its_path_and_told_in_the_first_line_of_its_words(tmp_path, monkeypatch) -> None:
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert policies.described("./mine.py:OldReads") == "Clears all but the newest three results."
-    assert policies.described(f"{tmp_path}/mine.py:Sometimes") == ""
+    assert replay_policies.described("./mine.py:OldReads") == "Clears all but the newest three results."
+    assert replay_policies.described(f"{tmp_path}/mine.py:Sometimes") == ""
 
 
 def test_a_module_is_found_in_the_current_folder_and_in_those_of_pythonpath(tmp_path, monkeypatch) -> None:
@@ -132,7 +132,7 @@ def test_what_cannot_be_used_is_told_before_the_run_with_what_to_do(tmp_path, na
     head = "from popkit_retention.lab.policy import Policy\n" if text.startswith("class") else ""
     written(tmp_path, head + text)
     with pytest.raises(own_policies.Unusable) as raised:
-        policies.described(name.replace("{folder}", str(tmp_path)))
+        replay_policies.described(name.replace("{folder}", str(tmp_path)))
     assert said.replace("{folder}", str(tmp_path)) in str(raised.value)
 
 

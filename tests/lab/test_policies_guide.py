@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab.policies import POLICIES
 from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.made import Made
 from tests.lab.test_survey import session
 from tests.paths import ROOT

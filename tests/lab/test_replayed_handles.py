@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hooks.utils import archive
 from hooks.utils.reclaim.access import Refused
 from popkit_retention.cli.main import main
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import NO_HANDLE
 from tests.lab.transcripts import Transcript, filled
 from tests.reclaim import generated
@@ -34,8 +34,8 @@ def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:
 
 def named(path: Path) -> dict[str, str]:
     """tool_use id -> handle of every result of a session."""
-    session = sessions.read(str(path))
-    sessions.name_handles(session)
+    session = sent_requests.read(str(path))
+    sent_requests.name_handles(session)
     return {step[1].id: step[1].handle for step in session.steps if step[0] == "add" and step[1].id}
 
 
@@ -129,7 +129,7 @@ def test_a_subagents_results_belong_to_its_own_chain(tmp_path) -> None:
      ("/p/subagents/5e55.jsonl", "5e55"), ("/p/notes", "notes")],
 )  # fmt: skip
 def test_a_context_is_named_by_where_its_transcript_lies(path: str, chain: str) -> None:
-    assert sessions.chain_of(path) == chain
+    assert sent_requests.chain_of(path) == chain
 
 
 def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None:
@@ -145,5 +145,5 @@ def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None
 
 
 def test_a_survey_takes_no_look_at_handles(tmp_path) -> None:
-    session = sessions.read(str(spec_session(tmp_path).path))
+    session = sent_requests.read(str(spec_session(tmp_path).path))
     assert {step[1].handle for step in session.steps if step[0] == "add"} == {NO_HANDLE}

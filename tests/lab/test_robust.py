@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.main import main
-from popkit_retention.lab import sessions, survey
+from popkit_retention.lab import sent_requests, survey
 from popkit_retention.parallel import DAMAGED, NO_CONVERSATION
 from tests.lab.test_online import long_tale
 from tests.lab.test_survey import session
@@ -209,4 +209,4 @@ def test_a_line_of_many_megabytes_takes_twenty_times_its_size_at_most(tmp_path) 
     words = [sys.executable, "-c", _PEAK, path]
     done = subprocess.run(words, env={**os.environ, "PYTHONPATH": PYTHONPATH}, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 20 * path.stat().st_size
-    assert len(sessions.read(str(path)).requests) > 9
+    assert len(sent_requests.read(str(path)).requests) > 9

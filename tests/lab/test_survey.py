@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.lab import measure, policies, sessions, survey
+from popkit_retention.lab import measure, replay_policies, sent_requests, survey
 from popkit_retention.lab.survey import COUNTS, Total
 from popkit_retention.parallel import DAMAGED
 from tests.lab.transcripts import Transcript, filled
@@ -98,10 +98,10 @@ def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_
         sums: dict = {}
         missed = cleared = dearer = 0
         for path in folder.rglob("*.jsonl"):
-            read = sessions.read(str(path))
-            priced = policies.prices_for(read, 300)
-            base = measure.score(read, policies.POLICIES["nothing"][0](read, priced), priced)
-            own = measure.score(read, policies.POLICIES[name][0](read, priced), priced)
+            read = sent_requests.read(str(path))
+            priced = replay_policies.prices_for(read, 300)
+            base = measure.score(read, replay_policies.POLICIES["nothing"][0](read, priced), priced)
+            own = measure.score(read, replay_policies.POLICIES[name][0](read, priced), priced)
             known = sums.setdefault(survey.repository_of(str(path)), [0, 0, 0, 0])
             for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
                 known[at] += value

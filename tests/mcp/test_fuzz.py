@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 
-from popkit_retention.mcp.service import TABLE
+from popkit_retention.mcp.tool_service import TABLE
 from tests.mcp.test_tool_answers import state_of
 
 from .homes import Place

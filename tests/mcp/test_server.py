@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.mcp import protocol
-from popkit_retention.mcp.protocol import Fault, Lines
+from popkit_retention.mcp import json_rpc
+from popkit_retention.mcp.json_rpc import Fault, Lines
 from popkit_retention.mcp.server import Server
 from tests.mcp.talking import NEWEST, STATELESS, Session, enveloped, hello, notice, request, tool_call
 from tests.patience import until
 
-VERSIONS = {**{version: version for version in protocol.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
+VERSIONS = {**{version: version for version in json_rpc.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
 
 
 @pytest.mark.parametrize(("asked", "given"), VERSIONS.items())
@@ -30,7 +30,7 @@ def test_a_handshake_agrees_on_the_clients_version_or_the_newest(asked: str, giv
 @pytest.mark.parametrize("params", [{}, {"protocolVersion": 1}, {"protocolVersion": None}])
 def test_a_handshake_without_a_version_is_refused_and_can_be_tried_again(params: dict) -> None:
     session = Session(version=None)
-    assert session.error(request("initialize", params))[0] == protocol.INVALID_PARAMS
+    assert session.error(request("initialize", params))[0] == json_rpc.INVALID_PARAMS
     assert session.result(hello())["protocolVersion"] == NEWEST
 
 
@@ -38,12 +38,12 @@ def test_nothing_but_ping_is_answered_before_the_handshake() -> None:
     session = Session(version=None)
     assert session.result(request("ping")) == {}
     code, said = session.error(request("tools/list"))
-    assert (code, said) == (protocol.INVALID_REQUEST, 'send initialize before "tools/list"')
-    assert session.error(request("server/discover"))[0] == protocol.INVALID_REQUEST
+    assert (code, said) == (json_rpc.INVALID_REQUEST, 'send initialize before "tools/list"')
+    assert session.error(request("server/discover"))[0] == json_rpc.INVALID_REQUEST
 
 
 def test_a_second_handshake_is_refused() -> None:
-    assert Session().error(hello())[0] == protocol.INVALID_REQUEST
+    assert Session().error(hello())[0] == json_rpc.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("id", [0, -1, 1.5, "", "a", "null", 2**60])
@@ -54,7 +54,7 @@ def test_an_answer_has_the_id_of_its_request(id: object) -> None:
 @pytest.mark.parametrize("method", ["nonsense", "resources/list", "", "server/discover", "notifications/initialized"])
 def test_a_method_that_is_unknown_says_which_are_known(method: str) -> None:
     code, said = Session().error(request(method))
-    assert code == protocol.METHOD_NOT_FOUND
+    assert code == json_rpc.METHOD_NOT_FOUND
     assert "Known: initialize, ping" in said
 
 
@@ -86,13 +86,13 @@ def test_notifications_and_answers_are_never_answered(message: dict) -> None:
 )
 def test_a_call_that_is_none_is_a_protocol_error(params: dict, said: str) -> None:
     code, message = Session().error(request("tools/call", params))
-    assert code == protocol.INVALID_PARAMS
+    assert code == json_rpc.INVALID_PARAMS
     assert said in message
     assert message.isprintable()
 
 
 def test_a_cursor_is_refused_for_all_tools_are_on_one_page() -> None:
-    assert Session().error(request("tools/list", {"cursor": "x"}))[0] == protocol.INVALID_PARAMS
+    assert Session().error(request("tools/list", {"cursor": "x"}))[0] == json_rpc.INVALID_PARAMS
 
 
 # --- requests that speak for themselves ---------------------------------------------------------------------------------------------------
@@ -112,14 +112,14 @@ def test_a_request_of_the_stateless_revision_needs_no_handshake() -> None:
 
 def test_a_request_of_an_unknown_revision_is_told_which_there_are() -> None:
     error = Session(version=None).answer(enveloped(request("server/discover"), "2031-01-01"))["error"]
-    assert error["code"] == protocol.UNSUPPORTED_VERSION
+    assert error["code"] == json_rpc.UNSUPPORTED_VERSION
     assert error["data"] == {"supported": [STATELESS], "requested": "2031-01-01"}
 
 
 @pytest.mark.parametrize("more", [{"io.modelcontextprotocol/clientCapabilities": 1}, {"io.modelcontextprotocol/protocolVersion": 5}])
 def test_a_request_that_half_says_its_revision_is_told_what_is_missing(more: dict) -> None:
     code, said = Session(version=None).error(enveloped(request("tools/list"), STATELESS, **more))
-    assert code == protocol.INVALID_PARAMS
+    assert code == json_rpc.INVALID_PARAMS
     assert "clientCapabilities" in said
 
 
@@ -139,8 +139,8 @@ def test_a_batch_is_answered_at_once_and_in_full() -> None:
     assert len(answers) == 4
     assert found[1]["result"] == {}
     assert found["two"]["result"]["content"][0]["text"] == '{"a": 2}'
-    assert found[3]["error"]["code"] == protocol.METHOD_NOT_FOUND
-    assert found[None]["error"]["code"] == protocol.INVALID_REQUEST
+    assert found[3]["error"]["code"] == json_rpc.METHOD_NOT_FOUND
+    assert found[None]["error"]["code"] == json_rpc.INVALID_REQUEST
 
 
 def test_a_batch_of_notifications_is_not_answered() -> None:
@@ -149,14 +149,14 @@ def test_a_batch_of_notifications_is_not_answered() -> None:
 
 def test_an_empty_batch_and_a_handshake_in_one_are_refused() -> None:
     session = Session(version="2025-03-26")
-    assert session.answer([])["error"]["code"] == protocol.INVALID_REQUEST
-    assert session.answer([hello()])[0]["error"]["code"] == protocol.INVALID_REQUEST
+    assert session.answer([])["error"]["code"] == json_rpc.INVALID_REQUEST
+    assert session.answer([hello()])[0]["error"]["code"] == json_rpc.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25", None])
 def test_other_revisions_know_no_batches(version: str | None) -> None:
     code, said = Session(version=version).error([request("ping")])
-    assert code == protocol.INVALID_REQUEST
+    assert code == json_rpc.INVALID_REQUEST
     assert "one message in a line" in said
 
 
@@ -205,7 +205,7 @@ def test_an_id_that_is_in_use_is_refused() -> None:
     session = Session()
     session.begin()
     session.feed(tool_call("echo", id=1))
-    assert session.sent[-1]["error"]["code"] == protocol.INVALID_REQUEST
+    assert session.sent[-1]["error"]["code"] == json_rpc.INVALID_REQUEST
     session.let_end()
 
 
@@ -279,8 +279,8 @@ NO_JSON = {
 @pytest.mark.parametrize(("line", "said"), NO_JSON.items(), ids=lambda value: str(value)[:24])
 def test_what_is_no_json_is_a_parse_error_that_says_why(line: bytes, said: str) -> None:
     with pytest.raises(Fault) as raised:
-        protocol.read(line)
-    assert (raised.value.code, raised.value.id) == (protocol.PARSE_ERROR, None)
+        json_rpc.read(line)
+    assert (raised.value.code, raised.value.id) == (json_rpc.PARSE_ERROR, None)
     assert said in str(raised.value)
     assert len(str(raised.value)) < 200
 
@@ -302,29 +302,29 @@ NO_MESSAGE = [
 @pytest.mark.parametrize(("value", "said", "id"), NO_MESSAGE)
 def test_what_is_no_message_is_an_invalid_request_under_the_id_that_it_has(value: object, said: str, id: object) -> None:
     with pytest.raises(Fault, match=said) as raised:
-        protocol.message_of(value)
-    assert raised.value.answer()["error"]["code"] == protocol.INVALID_REQUEST
+        json_rpc.message_of(value)
+    assert raised.value.answer()["error"]["code"] == json_rpc.INVALID_REQUEST
     assert raised.value.answer()["id"] == id
 
 
 def test_params_of_a_request_are_an_object() -> None:
     with pytest.raises(Fault, match="params must be an object, not a list") as raised:
-        protocol.message_of({"jsonrpc": "2.0", "id": 3, "method": "ping", "params": [1]})
-    assert (raised.value.code, raised.value.id) == (protocol.INVALID_PARAMS, 3)
-    assert protocol.message_of({"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}) is None
+        json_rpc.message_of({"jsonrpc": "2.0", "id": 3, "method": "ping", "params": [1]})
+    assert (raised.value.code, raised.value.id) == (json_rpc.INVALID_PARAMS, 3)
+    assert json_rpc.message_of({"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}) is None
 
 
 @pytest.mark.parametrize("answer", [{"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": None, "error": {"code": 1}}])
 def test_an_answer_that_nobody_asked_for_is_no_message(answer: dict) -> None:
-    assert protocol.message_of(answer) is None
+    assert json_rpc.message_of(answer) is None
 
 
 @given(JSON)
 def test_what_is_sent_is_one_line_that_reads_as_the_same(value: object) -> None:
-    line = protocol.encoded(value)
+    line = json_rpc.encoded(value)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
-    assert protocol.read(line) == value
+    assert json_rpc.read(line) == value
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=20), max_size=8), st.data())
@@ -347,7 +347,7 @@ def test_a_line_that_is_too_long_is_said_once_and_passed_over(size: int) -> None
         found += lines.feed(stream[at : at + size])
     first, fault, last = found
     assert (first, last, lines.rest()) == (b"ab", b"cd", b"rest")
-    assert fault.code == protocol.INVALID_REQUEST
+    assert fault.code == json_rpc.INVALID_REQUEST
     assert "longer than 20 bytes and was skipped" in str(fault)
 
 

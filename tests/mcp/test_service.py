@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from popkit_retention.mcp.service import TABLE
+from popkit_retention.mcp.tool_service import TABLE
 from tests.client import installs
 from tests.mcp import inspector
 from tests.mcp.homes import Place
@@ -87,9 +87,9 @@ def with_tools(body: str) -> list[str]:
     """A command that serves other tools: the body of a class."""
     code = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'power-mode')!r}]; import os, threading\n"
-        f"from popkit_retention.mcp import service\nreal = service.Tools\n"
+        f"from popkit_retention.mcp import tool_service\nreal = tool_service.Tools\n"
         f"class Tools(real):\n    {body}\n"
-        f"service.Tools = Tools\nservice.serve(dict(os.environ), '1')\n"
+        f"tool_service.Tools = Tools\ntool_service.serve(dict(os.environ), '1')\n"
     )
     return [sys.executable, "-c", code]
 

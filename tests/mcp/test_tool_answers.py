@@ -11,7 +11,7 @@ import pytest
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.mcp.server import Cancelled
-from popkit_retention.mcp.service import Tools
+from popkit_retention.mcp.tool_service import Tools
 from tests.mcp.homes import AT, DIALECT, Place, silent
 from tests.mcp.talking import Session, tool_call
 from tests.mcp.test_tools import conforms

@@ -10,6 +10,7 @@ from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from .remembering import Remembering
+from .taught import Session
 
 
 @pytest.fixture(params=["in memory", "sqlite"])
@@ -22,3 +23,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def remembering(store: Store) -> Remembering:
     return Remembering(store)
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session()
+    made.prompt("go on")
+    return made

@@ -36,7 +36,7 @@ from popkit_retention.memory.stores.in_memory import InMemoryStore
 from tests.examples import examples
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
-from .test_extraction import SHOP, Session
+from .taught import SHOP, Session
 
 CART = id_of(PROJECT, "path", "src/cart.ts")
 BUILD = id_of(PROJECT, COMMAND, "npm run build")

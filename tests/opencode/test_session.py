@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.hosts.claude_code import entries, usage
-from hooks.utils.hosts.opencode import host, storage
+from hooks.utils.hosts.opencode import host, stored_sessions
 from hooks.utils.state import memory, store
 from tests.client.scripted_api import call, say
 from tests.hosts.conformance.faults import SERVE, STAND_IN, line
@@ -230,7 +230,7 @@ def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_i
     assert told(export) == told(kept)
     assert json.loads(project.popkit_says("try", str(export), "--json").stdout)["calls"] == 2
     before = everything(alone.home / ".data")
-    (stored,) = storage.every(alone.env())
+    (stored,) = stored_sessions.every(alone.env())
     assert (stored.id, stored.project, stored.parent) == (session, str(project.work), "")
     assert lines(stored.address) == lines(str(export))
     shown = json.loads(project.popkit_says("try", "--host", "opencode", "--json").stdout)
@@ -243,7 +243,7 @@ def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_i
 def test_it_is_read_while_opencode_writes(project: Project, api: BothApis) -> None:
     api.scripts["look"] = [call(("bash", {"command": "echo one", "description": "say it"})), say("One.")]
     project.say("[[SCRIPT:look]] go")
-    (stored,) = [each for each in storage.every(project.server.env()) if each.id == project.session]
+    (stored,) = [each for each in stored_sessions.every(project.server.env()) if each.id == project.session]
     assert [entry["type"] for entry in entries.read(stored.address, entries.ALL)] == ["user", "assistant", "user", "assistant"]
     project.say("[[SCRIPT:look]] again")
     assert len(list(entries.read(stored.address, entries.ALL))) > 4

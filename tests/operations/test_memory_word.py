@@ -12,9 +12,9 @@ from hooks.utils import text
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.io.system import day_of
 from hooks.utils.operations import switches
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.state import live, memory, published
-from hooks.utils.views.memory import marks
+from hooks.utils.views.memory_in_session import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
 

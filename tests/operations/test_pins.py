@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.state import live, store
 from tests.views.written import Written, spec_session
 

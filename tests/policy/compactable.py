@@ -133,30 +133,30 @@ def assert_valid(messages: list[Message]) -> None:
     assert plain(paired(messages)) == plain(messages)
 
 
-ACTS = (
+EVENTS = (
     "user assistant read read read grep test failing passing error ask task other write edit notebook big_edit turn pin unpin clear wait"
     " restored quiet together together leaning fetched failed_write failed_edit"
 ).split()
-HOW = st.tuples(st.sampled_from(ACTS), st.integers(0, 3), st.sampled_from(sorted(SIZES)))
-FEW = st.lists(HOW, max_size=12)
-DEEDS = FEW | st.lists(HOW, min_size=15, max_size=50) | st.lists(HOW, min_size=30, max_size=70)
+EVENT = st.tuples(st.sampled_from(EVENTS), st.integers(0, 3), st.sampled_from(sorted(SIZES)))
+FEW = st.lists(EVENT, max_size=12)
+HISTORIES = FEW | st.lists(EVENT, min_size=15, max_size=50) | st.lists(EVENT, min_size=30, max_size=70)
 
 
-def talked(deeds: list, profile: str = "auto", unseen: int = 0, talk: Talk | None = None) -> Talk:
-    """A conversation in which all this happened; the model has not seen what the last so many deeds brought."""
+def talked(history: list, profile: str = "auto", unseen: int = 0, talk: Talk | None = None) -> Talk:
+    """A conversation with this history; the model has not seen the results of the last `unseen` events."""
     talk = talk or Talk(profile)
-    for at, deed in enumerate(deeds):
-        talk.silent = at >= len(deeds) - unseen
-        _do(talk, *deed)
+    for at, event in enumerate(history):
+        talk.silent = at >= len(history) - unseen
+        _add(talk, *event)
     talk.silent = False
     return talk
 
 
-def _do(talk: Talk, act: str, number: int, size: str) -> None:
+def _add(talk: Talk, event: str, number: int, size: str) -> None:
     text, known = SIZES[size], f"T{max(1, talk.steps - number)}"
     own = f"{talk.steps} {text}"
     path = f"/p/src/{number}.py"
-    acts = {
+    adding = {
         "user": lambda: talk.say(USER, text),
         "assistant": lambda: talk.say(ASSISTANT, own),
         "read": lambda: talk.read(path, text=text),
@@ -187,7 +187,7 @@ def _do(talk: Talk, act: str, number: int, size: str) -> None:
         "leaning": lambda: _lean(talk, known),
         "fetched": lambda: talk.bash("cat .cleared", placeholder("Read b.ts", "old", f"yyyy234{number + 2}")),
     }
-    acts[act]()
+    adding[event]()
 
 
 def _lean(talk: Talk, known: str) -> None:

@@ -63,7 +63,7 @@ def ids(decisions: list) -> list[str]:
     return [decision.result.id for decision in decisions]
 
 
-ACTS = st.lists(
+HISTORIES = st.lists(
     st.tuples(
         st.sampled_from("read grep test fail ask other edit turn pin unpin clear cleared wait restored think".split()),
         st.integers(0, 2),
@@ -73,18 +73,18 @@ ACTS = st.lists(
 )
 
 
-def played(acts: list, profile: str = "spec", unseen: int = 0) -> Conversing:
-    """A session in which all this happened; no request has shown the model what the last so many acts brought."""
+def played(history: list, profile: str = "spec", unseen: int = 0) -> Conversing:
+    """A session with this history; no request has shown the model the results of the last `unseen` events."""
     session = Conversing(profile=profile)
-    for number, (act, back, said) in enumerate(acts):
-        session.silent = number >= len(acts) - unseen
-        _play(session, act, back, f"{session.steps} {said}")
+    for number, (event, back, said) in enumerate(history):
+        session.silent = number >= len(history) - unseen
+        _add(session, event, back, f"{session.steps} {said}")
     return session
 
 
-def _play(session: Conversing, act: str, number: int, text: str) -> None:
+def _add(session: Conversing, event: str, number: int, text: str) -> None:
     known = f"T{max(1, session.steps - number)}"
-    acts = {
+    adding = {
         "read": lambda: session.read(f"{number}.py", text=text),
         "grep": lambda: session.grep(f"x{number}", text=text),
         "test": lambda: session.bash("npm test", text),
@@ -101,4 +101,4 @@ def _play(session: Conversing, act: str, number: int, text: str) -> None:
         "restored": lambda: session.observe(events.Restored(known, True, session.at)),
         "think": lambda: session.think(400 * (number + 1)),
     }
-    acts[act]()
+    adding[event]()

@@ -14,8 +14,8 @@ from hooks.utils.policy.messages import put_back, result_tokens
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (
-    DEEDS,
     FEW,
+    HISTORIES,
     SHARES,
     Talk,
     archived,
@@ -31,14 +31,14 @@ from tests.policy.conversing import NEVER, SURE
 many = settings(max_examples=examples(50, 2_000))
 
 
-def _calibrated(deeds: list, profile: str, unseen: int, calibration: float) -> Talk:
-    talk = talked(deeds, profile, unseen)
+def _calibrated(history: list, profile: str, unseen: int, calibration: float) -> Talk:
+    talk = talked(history, profile, unseen)
     talk.state.calibration = calibration
     return talk
 
 
 TALKS = st.builds(
-    _calibrated, DEEDS, st.sampled_from(["auto", "auto", "spec"]), st.sampled_from([0, 0, 2, 6]), st.sampled_from([1.0, 0.6, 1.7])
+    _calibrated, HISTORIES, st.sampled_from(["auto", "auto", "spec"]), st.sampled_from([0, 0, 2, 6]), st.sampled_from([1.0, 0.6, 1.7])
 )
 MODELS = st.sampled_from([NEVER, SURE])
 
@@ -161,10 +161,10 @@ def test_whatever_the_target_is_the_laws_hold_and_it_follows_from_what_it_is_giv
 def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_the_whole_back(talk: Talk, rest: list, share: float, model):
     whole = plain(talk.messages)
     made = [talk.compact(share, model)]
-    for deeds, again in rest:
+    for more, again in rest:
         talk.went_on_with(made[-1])
         standing_then = len(talk.rows)
-        talked(deeds, talk=talk)
+        talked(more, talk=talk)
         given = talk.messages
         whole += plain(given[standing_then:])
         made.append(talk.compact(again, model))

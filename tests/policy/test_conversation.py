@@ -14,7 +14,7 @@ from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.events import Call
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.ruleset import Ruleset
-from tests.policy.conversing import ACTS, played
+from tests.policy.conversing import HISTORIES, played
 from tests.policy.scenario import SHIPPED
 
 
@@ -225,9 +225,9 @@ def test_the_rules_are_those_of_the_profile_that_was_chosen_last(told):
     assert not told.conversation.rules.weighs
 
 
-@given(ACTS, st.integers(0, 5), st.data())
-def test_whatever_happens_places_are_in_order_and_within_the_prompt(acts, unseen, data):
-    conversation = played(acts, unseen=unseen).conversation
+@given(HISTORIES, st.integers(0, 5), st.data())
+def test_whatever_happens_places_are_in_order_and_within_the_prompt(history, unseen, data):
+    conversation = played(history, unseen=unseen).conversation
     leaves = [result.id for result in conversation.results() if gain(result, 1.0, conversation.rules) > 0]
     left = data.draw(st.sets(st.sampled_from([*leaves, "T0"])))
     conversation.left(left)

@@ -11,7 +11,7 @@ from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Selection
 from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.policy.worth import NeedModel
-from tests.policy.conversing import ACTS, TUNED, Conversing, ids, played
+from tests.policy.conversing import HISTORIES, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ASKED = st.one_of(
@@ -31,10 +31,10 @@ WEIGHED = {"worth", "waits", "likely", "worth_keeping", "thinking"}
 
 
 class Planning:
-    """One session planned in every way that a law compares; of its last acts the model has not seen so many."""
+    """One session planned in every way that a law compares; the model has not seen the results of its last `unseen` events."""
 
-    def __init__(self, acts: list, quiet: int, unseen: int, calibration: float, profile: str, model: NeedModel, priced):
-        self.session = played(acts, profile, unseen)
+    def __init__(self, history: list, quiet: int, unseen: int, calibration: float, profile: str, model: NeedModel, priced):
+        self.session = played(history, profile, unseen)
         if not unseen:
             self.session.nothing(quiet)
         self.session.state.calibration = calibration
@@ -50,7 +50,7 @@ class Planning:
 
 
 plannings = st.builds(
-    Planning, ACTS, st.sampled_from([0, 2, worth.LEAST_QUIET, 30]), st.sampled_from([0, 0, 1, 4]), st.sampled_from([0.6, 1.0, 1.7]),
+    Planning, HISTORIES, st.sampled_from([0, 2, worth.LEAST_QUIET, 30]), st.sampled_from([0, 0, 1, 4]), st.sampled_from([0.6, 1.0, 1.7]),
     st.sampled_from(["spec", "auto", "auto"]), MODELS, PRICES,
 )  # fmt: skip
 paths = st.builds(Selection, pattern=st.sampled_from(["", "", "", "*.py", "0.py", "npm*", "**", "none"]))

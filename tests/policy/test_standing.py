@@ -21,7 +21,7 @@ from hooks.utils.policy.ways import Pair
 from tests.examples import examples
 from tests.policy.compactable import (
     CODE,
-    DEEDS,
+    HISTORIES,
     SHARES,
     WORDS,
     Talk,
@@ -39,7 +39,7 @@ from tests.policy.test_compacting import talk_of
 from tests.policy.test_compacting_laws import MODELS, TALKS
 
 WHOLE = CODE * 20
-REFERRING = st.builds(talked, DEEDS, st.sampled_from(["auto", "spec"]), st.sampled_from([0, 0, 3]))
+REFERRING = st.builds(talked, HISTORIES, st.sampled_from(["auto", "spec"]), st.sampled_from([0, 0, 3]))
 many = settings(max_examples=examples(50, 2_000))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.verdict import KINDS, LONGEST_WAIT_S, THINKING_AGAIN, Cold, is_worth_a_word, takes, verdict, when_cold
-from tests.policy.conversing import ACTS, BASE, LARGE, NEVER, Conversing, played
+from tests.policy.conversing import BASE, HISTORIES, LARGE, NEVER, Conversing, played
 from tests.policy.priced import LIFETIMES, READS, prices
 
 CRITICAL = 0.9
@@ -158,9 +158,9 @@ def test_of_a_conversation_without_results_nothing_pays():
     assert not compaction(session).pays
 
 
-@given(ACTS, st.sampled_from(READS), st.sampled_from(LIFETIMES), st.floats(0.0, 1.0), st.floats(0.0, 3.0))
-def test_what_leaves_is_part_of_the_conversation_and_more_caution_never_makes_it_pay(acts, read, ttl_s, target, caution):
-    session = played(acts, "auto")
+@given(HISTORIES, st.sampled_from(READS), st.sampled_from(LIFETIMES), st.floats(0.0, 1.0), st.floats(0.0, 3.0))
+def test_what_leaves_is_part_of_the_conversation_and_more_caution_never_makes_it_pay(history, read, ttl_s, target, caution):
+    session = played(history, "auto")
     cold = compaction(session, read, ttl_s, target=target, caution=caution)
     assert 0 <= cold.sum.leaves <= max(0, session.conversation.prompt - session.conversation.base)
     assert not cold.sum.warm

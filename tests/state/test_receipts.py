@@ -13,7 +13,7 @@ from hooks.utils.policy import compacting
 from hooks.utils.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
 from hooks.utils.state import journal, receipts
 from tests.examples import examples
-from tests.policy.compactable import CODE, DEEDS, SHARES, Talk, talked
+from tests.policy.compactable import CODE, HISTORIES, SHARES, Talk, talked
 from tests.policy.conversing import SURE
 
 ROW = {"id": "t1", "number": 1, "label": "Read a.py", "tokens": 900, "left": [[RESULT, "aaaa2345", "its file was edited: Edit a.py"]]}
@@ -65,7 +65,7 @@ def test_calls_that_left_whole_have_a_row_each_under_the_handle_of_all():
 
 
 @settings(max_examples=examples(60, 600))
-@given(st.builds(talked, DEEDS), SHARES)
+@given(st.builds(talked, HISTORIES), SHARES)
 def test_every_call_stands_once_on_a_receipt_with_each_handle_under_which_something_of_it_is(talk: Talk, share: float):
     done = talk.compact(share)
     noted = [receipts.noted(receipts.calls_of(done.left, talk.conversation.state), 1.0)]

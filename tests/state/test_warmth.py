@@ -10,7 +10,7 @@ import pytest
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import files
 from hooks.utils.state import warmth
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from tests.patience import HANG_S
 from tests.views.written import Written
 
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_used_teaches_nothing(home: Path, text: str):
 def test_requests_are_those_that_the_lab_replays(transcripts: Path):
     for path in sorted(transcripts.glob("**/*.jsonl"))[::9]:
         told = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in entries.moments_in(str(path))]
-        replayed = sessions.read(str(path), with_needs=False).requests
+        replayed = sent_requests.read(str(path), with_needs=False).requests
         assert told == [(request.message_id, request.sent_at, request.answered_at, request.calls) for request in replayed], path
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.usage import postgres, sqlite
-from popkit_retention.usage.database import open_store
-from popkit_retention.usage.store import UsageStore
+from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.usage_store import UsageStore
 from tests import debian
 from tests.context import postgresql
 from tests.kit.forks import Forks

@@ -11,7 +11,7 @@ from typing import Any
 
 from hooks.utils.state import journal, session, store
 from popkit_retention.usage import Sum, ingestion, postgres, sqlite
-from popkit_retention.usage.database import open_local, open_store
+from popkit_retention.usage.configured_database import open_local, open_store
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 from tests.patience import HANG_S

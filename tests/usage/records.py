@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from popkit_retention.usage import CLIENT, Snapshot, Sum, Tokens, Used
-from popkit_retention.usage.store import UsageStore
+from popkit_retention.usage.usage_store import UsageStore
 
 NOW = 1_795_400_000.0
 BREAKDOWN = {name: {"tokens": 10, "items": 1} for name in ("tier1", "tier2", "tier3", "tier4")}

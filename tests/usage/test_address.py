@@ -7,7 +7,7 @@ import math
 import pytest
 
 from popkit_retention.usage import range_of, remaining_of
-from popkit_retention.usage.store import BadAddress, Server, server_of
+from popkit_retention.usage.usage_store import BadAddress, Server, server_of
 
 
 def test_nothing_said_means_the_file_in_our_folder() -> None:

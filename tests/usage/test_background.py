@@ -16,8 +16,8 @@ import pytest
 
 from popkit_retention.usage import DAY_S, Snapshot, Tokens, Used, budgets
 from popkit_retention.usage.budgets import Budgets, Limits
-from popkit_retention.usage.database import open_store
-from popkit_retention.usage.store import AT_ONCE, DatabaseUnavailable, UsageStore
+from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.usage_store import AT_ONCE, DatabaseUnavailable, UsageStore
 from popkit_retention.usage.writer import Writer
 from tests.context import postgresql
 from tests.paths import PYTHONPATH
@@ -110,7 +110,7 @@ def test_a_process_that_is_forked_off_while_limits_are_asked_for_asks_for_itself
     code = (
         "import os, threading, time\n"
         "from popkit_retention.usage.budgets import Budgets, Limits\n"
-        "from popkit_retention.usage.database import open_store\n"
+        "from popkit_retention.usage.configured_database import open_store\n"
         "asks, goes_on, parent = threading.Event(), threading.Event(), os.getpid()\n"
         "def limits():\n"
         "    if os.getpid() == parent: asks.set(), goes_on.wait()\n"
@@ -238,7 +238,7 @@ def test_several_writers_at_once_lose_nothing(environ: dict[str, str], store: Us
 def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], store: UsageStore) -> None:
     code = (
         "import os; from tests.usage.records import NOW, used; from popkit_retention.usage.writer import Writer; "
-        "from popkit_retention.usage.database import open_store\n"
+        "from popkit_retention.usage.configured_database import open_store\n"
         "Writer.close.__defaults__ = (1200.0,)\n"  # the machine may be busy
         "writer = Writer(lambda: open_store(os.environ), 30, lambda: NOW); writer.put(used('1')); writer.put(used('2'))"
     )
@@ -251,7 +251,7 @@ def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str,
 def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], store: UsageStore) -> None:
     code = (
         "import os; from tests.usage.records import NOW, used; from popkit_retention.usage.writer import Writer\n"
-        "from popkit_retention.usage.database import open_store\n"
+        "from popkit_retention.usage.configured_database import open_store\n"
         "writer = Writer(lambda: open_store(os.environ), 30, lambda: NOW); writer.put(used('parent')); assert writer.flush(1200)\n"
         "child = os.fork()\n"
         "writer.put(used('again' if child else 'child')); assert writer.flush(1200); writer.close()\n"

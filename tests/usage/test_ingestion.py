@@ -10,7 +10,7 @@ import pytest
 
 from hooks.utils.io import home
 from popkit_retention.usage import CLIENT, DAY_S, KEPT_DAYS, ingestion
-from popkit_retention.usage.database import open_local
+from popkit_retention.usage.configured_database import open_local
 from tests.kit.forks import Forks
 from tests.usage.homes import NOW, House, all_catch_up, answer, append, said
 from tests.usage.records import book, used

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io.system import day_of
-from popkit_retention.usage import CLIENT, MOD, TRANSCRIPT, database
-from popkit_retention.usage.database import open_store
-from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable
+from popkit_retention.usage import CLIENT, MOD, TRANSCRIPT, configured_database
+from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.usage_store import DatabaseTooNew, DatabaseUnavailable
 from tests.kit.forks import Forks
 from tests.usage.homes import House, all_open
 from tests.usage.records import BREAKDOWN, NOW, STRATEGY, rows, total
@@ -88,7 +88,7 @@ def test_who_only_asks_takes_it_in_too(old: Old) -> None:
 
 
 def test_looking_whether_it_can_be_used_takes_nothing_in(old: Old) -> None:
-    assert database.check_usable(old.environ) == "SQLite on this machine"
+    assert configured_database.check_usable(old.environ) == "SQLite on this machine"
     assert old.path.exists()
     assert not old.new.exists()
 

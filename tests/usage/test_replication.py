@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.usage import DAY_S, Sum, database, postgres, store
-from popkit_retention.usage.database import open_local, open_store
-from popkit_retention.usage.store import DatabaseUnavailable, NotWritable
+from popkit_retention.usage import DAY_S, Sum, configured_database, postgres, usage_store
+from popkit_retention.usage.configured_database import open_local, open_store
+from popkit_retention.usage.usage_store import DatabaseUnavailable, NotWritable
 from tests.context import postgresql
 from tests.paths import ROOT
 from tests.patience import HANG_S
@@ -36,7 +36,7 @@ class Team(House):
             return found.of_session(id)
 
     def waiting(self) -> int:
-        return database.count_pending(open_local(self.here))
+        return configured_database.count_pending(open_local(self.here))
 
 
 @pytest.fixture
@@ -123,9 +123,9 @@ def test_what_a_client_booked_on_the_server_counts_before_what_a_transcript_tell
 
 
 def test_more_than_is_sent_at_once_all_arrives(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    append(team.begin(), *[answer(f"m{number}") for number in range(2 * store.AT_ONCE + 10)])
+    append(team.begin(), *[answer(f"m{number}") for number in range(2 * usage_store.AT_ONCE + 10)])
     team.catch_up()
-    assert (team.told().requests, team.waiting()) == (2 * store.AT_ONCE + 10, 0)
+    assert (team.told().requests, team.waiting()) == (2 * usage_store.AT_ONCE + 10, 0)
 
 
 def test_what_the_server_will_never_take_keeps_nothing_behind_it_waiting(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_what_is_booked_anew_while_it_is_being_sent_is_sent_again(team: Team, mo
         if team.used().output_tokens == 1:
             append(path, answer("m1", 50))
             with monkeypatch.context() as patch:
-                patch.setattr(database.Replication, "send", lambda *_: None)
+                patch.setattr(configured_database.Replication, "send", lambda *_: None)
                 team.catch_up()  # another process
 
     monkeypatch.setattr(postgres.PostgresStore, "write", grows_meanwhile)

@@ -14,7 +14,7 @@ from popkit_retention.context import ContextBuildOptions, Provider, build_contex
 from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import Caller, ContextService, Request, Used, configured_service
 from popkit_retention.context.usage_log import DatabaseLog, get_context_status, snapshot_of
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from tests.context.clients.callers import KINDS, QUESTION, Desk, Kind, id_of
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.hostile import HOSTILE

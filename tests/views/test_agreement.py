@@ -10,7 +10,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.handlers import context_monitor
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.policy.ruleset import PROFILES
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.cli.try_command import report_of

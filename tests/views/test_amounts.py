@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.policy.limits import Reading, Window
 from hooks.utils.state import client_reports
 from hooks.utils.views import amounts

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.views import clear
 from tests.views.written import Written, long_session, spec_session
 

@@ -8,7 +8,7 @@ import pytest
 
 from hooks.utils.flag_parser import UsageError, parse
 from hooks.utils.operations import CONTEXT
-from hooks.utils.operations.context import split
+from hooks.utils.operations.context_words import split
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -23,9 +23,10 @@ ITEMS = st.builds(
 
 
 def lawful(lines: list[text.Line]) -> None:
-    for line in text.laid_out(lines):
-        assert text.clean(line) == line
-        assert text.width(line) <= text.WIDTH
+    for columns in (text.NARROWEST, text.WIDTH):
+        for line in text.laid_out(lines, columns):
+            assert text.clean(line) == line
+            assert text.width(line) <= columns
 
 
 @given(st.lists(ITEMS, max_size=5))
@@ -40,6 +41,12 @@ def test_no_list_is_wide(items: list[Item]) -> None:
 def test_every_item_is_listed_once(items: list[Item]) -> None:
     assert len([line for line in text.laid_out(memory_items.by_tier(items, NOW)) if line.startswith("  ")]) == len(items)
     assert len(memory_items.in_order(items, NOW)) == len(items)
+
+
+def test_where_there_is_little_room_beside_an_id_the_text_stands_below_it() -> None:
+    item = Item("m3fa7b2c91d", "run the tests with make check", kind="note", tier="HOT")
+    assert text.laid_out(memory_items.in_order([item], NOW), 40) == ["  m3fa7b2c91d  HOT  note", "    run the tests with make check"]
+    assert text.laid_out(memory_items.in_order([item], NOW), 70) == ["  m3fa7b2c91d  HOT  note     run the tests with make check"]
 
 
 @given(ITEMS, HOSTILE, st.lists(HOSTILE, max_size=3), st.floats(0, 1))

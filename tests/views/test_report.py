@@ -150,6 +150,16 @@ def test_each_kind_names_the_events_that_end_it(number, on):
     assert _row(_report(_busy()), number)["expires"]["on"] == on
 
 
+def test_two_live_runs_of_one_name_are_named_once_and_the_newest_run_first():
+    session = Scenario()
+    session.bash("npm run build")
+    session.bash("cd /p/web && npm test")
+    session.bash("cd /p/api && npm test")
+    assert len(session.live) == 3, "the runs are of different folders"
+    (tier,) = (sums for sums in _report(session)["tiers"].values() if sums["live"]["items"])
+    assert tier["next"]["names"] == ["npm test", "npm run build"]
+
+
 def test_partial_reads_of_a_file_are_shown_together():
     found = _report(_busy())
     assert found["partial_reads"] == [{"path": "/p/b.ts", "lines": "lines 1-150", "reads": [9, 10]}]

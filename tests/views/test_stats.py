@@ -13,7 +13,7 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import flag_parser
 from hooks.utils.efficiency_tracker import EfficiencyMetrics
 from hooks.utils.operations import CONTEXT
-from hooks.utils.operations.context import answer, respond
+from hooks.utils.operations.context_words import answer, respond
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.views import history

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.operations import switches
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import warming
 from hooks.utils.state import journal, store
 from hooks.utils.state.warmth import Warmth
@@ -134,6 +134,19 @@ def test_of_a_user_without_sessions_nobody_can_say_what_it_would_have_been_worth
     shown = " ".join(asking.says("warm on").split())
     assert "none of your sessions is known yet, so its worth cannot be estimated" in shown
     assert asking.data()["on"] is True
+
+
+@pytest.mark.parametrize(
+    ("hour", "said"),
+    [
+        (0, "in your last 3 sessions nothing would have been sent One"),
+        (2, "nothing would have been sent. In 2 of them the cache lasts an hour, so nothing would have been sent there One"),
+        (3, "in your last 3 sessions the cache lasts an hour, so nothing would have been sent One"),
+    ],
+)
+def test_of_sessions_in_which_nothing_would_have_been_sent_it_says_why(asking: Asking, hour: int, said: str) -> None:
+    asking.learn([], 3, hour)
+    assert said in " ".join(asking.says("warm").split())
 
 
 def test_where_the_cache_lasts_an_hour_it_is_refused_with_the_reason(asking: Asking) -> None:

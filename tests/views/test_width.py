@@ -14,7 +14,7 @@ from hooks.utils import flag_parser, text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import CONTEXT, help_lines, request
-from hooks.utils.operations.context import _mistake
+from hooks.utils.operations.context_words import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.planning import Selection
@@ -22,7 +22,7 @@ from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import amounts, clear, memory, phrases, receipt, report, results
+from hooks.utils.views import amounts, clear, memory_in_session, phrases, receipt, report, results
 from hooks.utils.views.history import stats_lines, timeline_lines
 from hooks.utils.views.panel import panel
 from tests.examples import examples
@@ -172,15 +172,16 @@ def test_no_figures_are_wide(numbers, agent, amount):
     _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 
-@given(HOSTILE, st.integers(0, 90))
-def test_cutting_and_wrapping_keep_to_their_columns(said, columns):
+@given(HOSTILE, st.integers(0, 90), st.integers(0, 90))
+def test_cutting_and_wrapping_keep_to_their_columns(said, columns, blanks):
     cleaned = text.clean(said)
     assert text.clean(cleaned) == cleaned
     assert text.width(text.cut(cleaned, columns)) <= columns
     assert text.width(text.cut_start(cleaned, columns)) <= columns
     assert text.width(text.pad(cleaned, columns)) == columns
     if columns >= 8:
-        assert all(text.width(line) <= columns for line in text.wrapped(said, columns, "    "))
+        indent = " " * blanks
+        assert all(text.width(line) <= columns for line in text.wrapped(indent + said, columns, indent))
 
 
 @given(HOSTILE)
@@ -196,12 +197,23 @@ def test_a_terminal_counts_the_same_columns(said):
     assert text.width(text.clean(said)) == screen.cursor.x
 
 
+@pytest.mark.parametrize(("have", "shown", "others"), [(0, 0, 0), (5, 5, 0), (6, 6, 0), (7, 5, 2)])
+def test_no_line_of_a_list_stands_for_one_item(have: int, shown: int, others: int):
+    assert text.beginning(range(have), 5) == (range(shown), others)
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
+def test_no_chance_is_called_none(share: float, said: str):
+    assert text.chance(share) == said
+
+
 def test_what_fits_is_left_as_it_is():
     assert text.cut("short", 5) == "short"
     assert text.cut("shorter", 5) == "shor…"
     assert text.cut_start("/a/b/c.ts", 5) == "…c.ts"
     assert text.cut("漢字漢字", 5) == "漢字…"
     assert text.wrapped("  one two three", 9, "  ") == ["  one two", "  three"]
+    assert text.wrapped("          one", 8) == ["    one"], "words are within the columns, however far right they began"
     assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
         "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
     ]  # fmt: skip
@@ -219,4 +231,4 @@ def test_what_fits_is_left_as_it_is():
 @given(st.booleans(), st.booleans(), HOSTILE, HOSTILE, HOSTILE, HOSTILE)
 def test_memory_that_is_switched_on_or_off(on, changed, project, folder, store, summariser):
     found = {"on": on, "changed": changed, "project": project, "folder": folder, "store": store, "summariser": summariser, "tokens": 500}
-    _lawful(memory.turned_lines(found, "/popkit:context"))
+    _lawful(memory_in_session.turned_lines(found, "/popkit:context"))

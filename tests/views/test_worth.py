@@ -11,7 +11,7 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
 from hooks.utils.io.system import day_of, days_before
-from hooks.utils.operations.context import answer
+from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger

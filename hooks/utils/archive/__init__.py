@@ -27,6 +27,7 @@ from .content import (
 )
 from .deletion import Pruned, prunable, prune, pruned_of
 from .records import (
+    PREFIX_CHARS,
     NewRecord,
     Record,
     add_records,
@@ -59,6 +60,7 @@ from .zones import (
 
 __all__ = [
     "HOT_MAX_POSITION",
+    "PREFIX_CHARS",
     "RETENTION_ZONES",
     "WARM_MAX_POSITION",
     "ArchiveDamaged",

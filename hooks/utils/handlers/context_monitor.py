@@ -48,7 +48,7 @@ def command_words(prompt: str) -> str | None:
 
 
 def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
-    from ..operations.context import answer
+    from ..operations.context_words import answer
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
     _notice_changes(site, transcript_path, now)

@@ -20,7 +20,7 @@ from ..hosts import OPENCODE
 from ..io import home, storage
 from ..state import sockets
 from .guest import transcript_of
-from .session import METHODS, Session
+from .served_session import METHODS, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from ..reclaim.places import stamp_of
 from ..state import journal, live, reconciling, store, trials
 from ..state.archived import errors, task_id
 from ..state.live import Site
-from .contexts import MOST_BYTES, Context, path_of, resumed_context, show_whole
+from .shown_context import MOST_BYTES, Context, path_of, resumed_context, show_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from .. import archive, text
 from .. import efficiency_tracker as tracker
 from ..hosts import is_kept
-from ..operations import context, offers, reclaiming, request, switches
+from ..operations import context_words, offers, reclaiming, request, switches
 from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
@@ -153,8 +153,8 @@ class Pane:
             return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
         if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
-        called = COMMAND if is_kept(site.session_id) else context.COMMAND
-        return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
+        called = COMMAND if is_kept(site.session_id) else context_words.COMMAND
+        return context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """Run the offer with this id and return its result as text; "" for an unknown one."""

@@ -23,7 +23,7 @@ from . import opencode as opencode_host
 from .claude_code import host as claude_code
 from .claude_code import projects
 from .codex import translation as codex
-from .opencode import storage
+from .opencode import stored_sessions
 from .opencode import translation as opencode
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def translation_of(head: bytes) -> Translation | None:
 def host_of(path: str) -> str:
     """Return the name of the host whose recording a file is, or whose storage has the session at this address; Claude Code for what nobody
     else knows. OSError when it cannot be read."""
-    if storage.id_of(path):
+    if stored_sessions.id_of(path):
         return opencode.NAME
     with entire.opened(path) if entire.is_address(path) else files.open_regular(path) as file:
         translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
@@ -73,7 +73,7 @@ def session_id_of(path: str) -> str:
     checkpoint = entire.checkpoint_of(path)
     if checkpoint is not None:
         return checkpoint.session
-    return storage.id_of(path) or codex_host.session_id_of(path) or _exported(path) or projects.session_id_of(path)
+    return stored_sessions.id_of(path) or codex_host.session_id_of(path) or _exported(path) or projects.session_id_of(path)
 
 
 def _exported(path: str) -> str:
@@ -93,19 +93,19 @@ def stored(address: str) -> Iterator[bytes] | None:
     cannot be read, also while the lines are gone through."""
     if entire.is_address(address):
         return _of_checkpoint(entire.opened(address))
-    if not storage.id_of(address):
+    if not stored_sessions.id_of(address):
         return None
-    return _lines(opencode.NAME, opencode.of_session(*storage.read(address)))
+    return _lines(opencode.NAME, opencode.of_session(*stored_sessions.read(address)))
 
 
 def is_address(path: str) -> bool:
     """Return whether this is the address of a session that a host keeps in a database, in files of its own, or in commits."""
-    return bool(storage.id_of(path)) or entire.is_address(path)
+    return bool(stored_sessions.id_of(path)) or entire.is_address(path)
 
 
 def size_of(address: str) -> int:
     """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
-    return max(1, entire.size(address)) if entire.is_address(address) else storage.size(address)
+    return max(1, entire.size(address)) if entire.is_address(address) else stored_sessions.size(address)
 
 
 def changed(path: str) -> float:
@@ -113,7 +113,7 @@ def changed(path: str) -> float:
     if entire.is_address(path):
         checkpoint = entire.checkpoint_of(path)
         return checkpoint.at if checkpoint is not None else 0.0
-    return storage.changed(path) if storage.id_of(path) else projects.changed(path)
+    return stored_sessions.changed(path) if stored_sessions.id_of(path) else projects.changed(path)
 
 
 def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -174,7 +174,7 @@ def of_opencode(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> li
     read."""
     return [
         Recorded(opencode.NAME, stored.id, stored.address, stored.changed_at, stored.project)
-        for stored in map(storage.described, storage.every(environ))
+        for stored in map(stored_sessions.described, stored_sessions.every(environ))
         if not stored.parent
     ]
 
@@ -207,7 +207,7 @@ def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
     if entire.is_address(path):
         return None
-    return storage.newest_usage(path) if storage.id_of(path) else codex_host.newest_usage(path)
+    return stored_sessions.newest_usage(path) if stored_sessions.id_of(path) else codex_host.newest_usage(path)
 
 
 # Each host's name in a flag -> its sessions, of the user, and in the repositories of the folders that are given.

@@ -130,7 +130,8 @@ def _of_one(operation: Operation, command: str, table: Table, shell: bool) -> li
     lines = text.title(f"{command} {operation.usage()}".rstrip())
     lines += _sentence(operation.help or table.title)
     for line in operation.more.split("\n") if operation.more else ():
-        lines += [line] if line.startswith("  ") or not line else text.wrap(line)
+        is_to_copy = line[:2] == "  " and line[2:3] != " "
+        lines += [text.whole(line)] if is_to_copy else [line] if line[:2] == "  " or not line else text.wrap(line)
     lines += ["", *_flags(table.flags_of(operation, shell).values(), shell)]
     named = " ".join([operation.usage(), *(flag.label for flag in operation.flags)])
     return lines + _notes(named, table, shell)
@@ -155,6 +156,4 @@ def _flags(flags: Iterable[Flag], shell: bool, indent: str = "") -> list[text.Li
 
 
 def _entry(name: str, meaning: str) -> list[text.Line]:
-    if text.width(name) >= _COLUMN:  # a space is between them
-        return ["  " + name, *text.indented(text.wrap(meaning), " " * (_COLUMN + 2))]
-    return text.pair("  " + name, meaning, _COLUMN + 2)
+    return text.entry("  " + name, meaning, _COLUMN + 2)

@@ -12,7 +12,7 @@ import os
 from .. import text
 from ..io import home, processes
 from ..state import memory, published
-from ..views import memory as views
+from ..views import memory_in_session as views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

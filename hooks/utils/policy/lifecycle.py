@@ -203,14 +203,22 @@ def expire_due(state: ContextState, rules: Ruleset, decisions: list[Decision], b
         if state.live.get(result.id) is result and may_expire(result):
             age, calls = state.index - result.index, rules.tier_rule(result.tier).ttl_calls
             passed = "1 call has" if age == 1 else f"{age} calls have"
-            end(state, result, "ttl_calls", [f"{passed} passed; {result.tier} lives {calls}"], decisions, by)
+            end(state, result, "ttl_calls", [f"{passed} passed, and {result.tier} results live {calls}"], decisions, by)
     if state.timed:
         expire_timed(state, rules, decisions, by)
+
+
+def _lasted(seconds: float) -> str:
+    """Return a time in the largest unit of which it has at least two, rounded down."""
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
 
 
 def expire_timed(state: ContextState, rules: Ruleset, decisions: list[Decision], by: str) -> None:
     for result in list(state.timed.values()):
         seconds = rules.tier_rule(result.tier).ttl_s
         if seconds is not None and state.at - result.at >= seconds and may_expire(result):
-            reason = f"{int(state.at - result.at)} s have passed; {result.tier} lives {seconds:g} s"
+            reason = f"{_lasted(state.at - result.at)} have passed, and {result.tier} results live {_lasted(seconds)}"
             end(state, result, "ttl_seconds", [reason], decisions, by)

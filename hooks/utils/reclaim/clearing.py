@@ -20,6 +20,7 @@ from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import NO_HANDLE, beside, placeholder, why, with_outline
 from ..state import journal, receipts, reconciling, store
 from ..state.archived import errors
+from ..text import chance
 from . import places, rewrite
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
 from .outlook import plan_of
@@ -185,7 +186,9 @@ def _recorded(result: Result, reasons: dict[str, str]) -> str:
 def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> None:
     """Journal the clear, and update the tracker's state."""
     needs = {decision.result.id: decision.need for decision in plan.plan.decisions if decision.need is not None}
-    reasons = {id: f"worth more cleared than kept: a {needs[id]:.0%} chance that it is needed again" for id in handles if id in needs}
+    reasons = {
+        id: f"worth more cleared than kept: a chance of {chance(needs[id])} that it is needed again" for id in handles if id in needs
+    }
     calls = [
         receipts.call_of(result, handles[result.id], _recorded(result, reasons), plan.made.state.calibration)
         for result in plan.plan.going

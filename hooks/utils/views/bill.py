@@ -185,7 +185,7 @@ def _monthly(tokens: int, pace: dict[str, Any]) -> str:
         return (
             "dollars unknown, as no request here has a model with a known price"
             if pace["requests"]
-            else "dollars unknown, as there are no requests"
+            else "dollars unknown, as there was no request in this time"
         )
     more = f" ({text.counted(pace['unpriced'], 'request')} of models without a known price left out)" if pace["unpriced"] else ""
     return f"${tokens * pace['usd']:,.2f} a month{more}"

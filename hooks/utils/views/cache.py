@@ -140,8 +140,10 @@ def _past(warmth: KeptWarm) -> str:
         return "your sessions have not been analysed yet; warm show does that"
     if not past["sessions"]:
         return "none of your sessions is known yet, so its worth cannot be estimated"
-    hour = f" In {past['hour']:,} of them the cache lasts an hour, so nothing would have been sent there." if past["hour"] else ""
     sessions = f"your last {past['sessions']:,} sessions" if past["sessions"] > 1 else "your last session"
+    if past["hour"] == past["sessions"]:
+        return f"in {sessions} the cache lasts an hour, so nothing would have been sent"
+    hour = f" In {past['hour']:,} of them the cache lasts an hour, so nothing would have been sent there." if past["hour"] else ""
     if not past["requests"]:
         return f"in {sessions} nothing would have been sent.{hour}".removesuffix(".")
     paid, saved = past["paid_usd"], past["saved_usd"]

@@ -164,7 +164,7 @@ def reclaimable(report: Report) -> list[text.Line]:
     """Return what a clear would take, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
-        return ["Reclaimable by a clear: nothing"]
+        return ["Reclaimable: nothing that a clear would take"]
     later = _clearable(cold, True, report, " once the cache is cold")
     if now == cold:
         words = _clearable(now, False, report, "")

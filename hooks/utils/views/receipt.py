@@ -222,8 +222,9 @@ def _lines(title: str, back: PutBack, session_id: str, words: str) -> list[text.
     if back.records:
         many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
         lines += text.wrap(f"{words}: {many}.")
-        lines += [_record_line(record) for record in back.records[:8]]
-        lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
+        shown, others = text.beginning(back.records, 8)
+        lines += [_record_line(record) for record in shown]
+        lines += [f"  … {others:,} more"] if others else []
     for record in back.lost:
         lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
     if back.thinking:

@@ -168,8 +168,7 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
         words = f"it stays: {_REASONS[plan['reason']]}"
     lines = text.pair("Clear", words)
     if plan["need"] is not None:
-        chance = f"{plan['need']:.0%}" if plan["need"] >= 0.01 else "less than 1%"
-        lines += text.pair("Needed", f"a chance of {chance} that it is needed again")
+        lines += text.pair("Needed", f"a chance of {text.chance(plan['need'])} that it is needed again")
     if plan["value"] is not None:
         without = ", not counting the rewrite" if report["context"] and report["context"]["cache"] == "warm" else ""
         verb = "saves" if plan["value"] >= 0 else "loses"

@@ -47,12 +47,12 @@ def run(
     mistakes: tuple[type[Exception], ...] = (), called: str = "", name: str = "",
 ) -> int:  # fmt: skip
     """Run one line of words, `help` by itself; return the exit code. `mistakes`: errors that are shown in a line, like Refused; `called`:
-    how the reader calls the command; `name`: what its errors begin with, where that is another one."""
+    how the reader calls the command; `name`: the command, where it is one word of the table ("popkit restore")."""
     expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.operation is flag_parser.HELP:
-            write_view(help_lines(parsed.argument or "", table.name, table), sys.stdout, environ)
+            write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
@@ -63,8 +63,8 @@ def run(
         after: list[Line]
         after = ["", text.whole("  " + typed)] if typed else []  # on a line of its own, so that it can be copied
         if isinstance(error, UsageError):
-            more = "help lists all words and flags." if "help" in table.by_name else "--help lists all flags."
-            after = [f"{called or table.name} {more}"]
+            more = "--help lists all flags." if name or "help" not in table.by_name else "help lists all words and flags."
+            after = [f"{name or called or table.name} {more}"]
         return fail(name or table.name, message_of(error), "--json" in words, environ, after)
 
 
@@ -91,12 +91,14 @@ def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
 
 
 def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], after: list[Line]) -> int:
-    """Print the error of a command, and the lines `after` it; return the exit code."""
+    """Print the error of a command, and the lines `after` it; return the exit code. A message about what the command itself needs or takes
+    is one sentence with its name."""
     if as_json:
         print(text.as_json({"error": text.clean(message)}))
     else:
-        lines = [*text.wrap(f"{name}: {message}", indent="  "), *after]
-        write_view(lines, sys.stderr, environ)
+        own = name.rpartition(" ")[2] + " "
+        about = f"{name} {message[len(own) :]}" if message.startswith((own + "needs ", own + "takes ")) else f"{name}: {message}"
+        write_view([*text.wrap(about, indent="  "), *after], sys.stderr, environ)
     return 1
 
 
@@ -171,6 +173,11 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
     if _is_coloured(stream, environ):
         lines = _coloured(lines)
     stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
+
+
+def say(words: str, environ: Mapping[str, str]) -> None:
+    """Write a sentence to standard output, as wide as that is."""
+    write_view(text.wrap(words), sys.stdout, environ)
 
 
 def is_confirmed(question: str) -> bool:

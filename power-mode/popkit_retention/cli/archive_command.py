@@ -105,7 +105,9 @@ def _record_of(db: Connection, word: str) -> Record:
     name = text.cut(text.clean(word), 60)
     if len(handles) > 1:
         raise Refused(f"{name} could be {', '.join(handles)}. Give more of the handle")
-    raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; give at least 4 letters of a handle")
+    if len(word) < archive.PREFIX_CHARS:
+        raise Refused(f"{name} is too short: give at least {archive.PREFIX_CHARS} letters of a handle")
+    raise Refused(f"there is no record {name}. `popkit archive list` shows the handles")
 
 
 def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -149,7 +151,7 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     if originals:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not pruned.records:
-        message = "No other content" if pruned.on_hold else "Nothing: no content"
+        message = "No other content" if pruned.on_hold else "Nothing was deleted: no content"
         return Answer([*lines, *views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
     lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
     if doing and pruned.chains:

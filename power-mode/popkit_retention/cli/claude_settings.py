@@ -90,7 +90,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **VALUE}))
     if ours == {**(ours or {}), **VALUE}:
         _write_script(settings.home)
-        print(f"The status line is already installed in {settings.path}.")
+        answering.say(f"The status line is already installed in {settings.path}.", environ)
         return 0
     if not settings.is_agreed(after, yes):
         return 1
@@ -100,7 +100,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     elif ours is None:
         settings.previous.keep(settings.path, settings.current)
     settings.write(after)
-    print(f"Installed in {settings.path}. It shows with the next answer in every running session.")
+    answering.say(f"Installed in {settings.path}. It shows with the next answer in every running session.", environ)
     return 0
 
 
@@ -108,7 +108,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
     """Restore the previous status line. Return 0 when ours is not in the settings afterwards."""
     settings = Settings(scope, environ)
     if settings.ours() is None:
-        print(f"The status line is not in {settings.path}, so nothing was changed.")
+        answering.say(f"The status line is not in {settings.path}, so nothing was changed.", environ)
         return 0
     previous = settings.previous.of(settings.path)
     text = settings.text or ""  # it has our status line
@@ -117,7 +117,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
         return 1
     settings.write(after)
     settings.previous.forget(settings.path)
-    print(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""))
+    answering.say(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""), environ)
     return 0
 
 
@@ -156,7 +156,7 @@ def native(args: Parsed, environ: Mapping[str, str]) -> Answer:
             return Answer(_lines_of(path, edit))
         if args.word == "off":
             if before is None or edit is None:
-                return Answer(text.wrap(f"It is not in {text.clean(path)}, so nothing was changed."))
+                return Answer(text.wrap(f"Clearing by the provider is not set in {text.clean(path)}, so nothing was changed."))
             after, again = switched_off(before), "off"
         else:
             chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
@@ -228,8 +228,7 @@ def _best_in_words(best: NativeFit, count: int) -> str:
 
 
 def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
-    from ..lab import sessions as lab_sessions
-    from ..lab import survey
+    from ..lab import sent_requests, survey
     from ..parallel import find
 
     folder = projects.folder_of(environ)
@@ -239,7 +238,7 @@ def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
     read = []
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
         try:
-            session = lab_sessions.read(path)
+            session = sent_requests.read(path)
         except OSError:
             continue
         if len(session.requests) >= survey.LEAST_REQUESTS:

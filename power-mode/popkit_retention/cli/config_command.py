@@ -75,7 +75,8 @@ def _problem_lines(problems: list) -> list:
         for note in (f"allowed: {problem.allowed}", problem.hint):
             if note:
                 lines += text.wrap("    " + note, indent="      ")
-    return [*lines, f"{text.counted(len(problems), 'problem')}. Values that cannot be used are ignored; those of the layer below apply."]
+    said = f"{text.counted(len(problems), 'problem')}. Where a value cannot be used, that of the layer below applies."
+    return [*lines, *text.wrap(said)]
 
 
 def _files_without(files: list) -> list:

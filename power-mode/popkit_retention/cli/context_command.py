@@ -43,21 +43,21 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation on a session; Refused for anything that does not exist."""
-    from hooks.utils.operations import context as answers
+    from hooks.utils.operations import context_words
     from hooks.utils.operations.request import in_place_of
 
-    from ..operations import sessions
+    from ..operations import session_lookup
 
     try:
         path = _transcript(parsed.flags, environ)
-        began = sessions.check(path)
-    except sessions.NoSession as error:
+        began = session_lookup.check(path)
+    except session_lookup.NoSession as error:
         raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
-    site = live.Site(environ, sessions.session_id_of(path), began)
+    site = live.Site(environ, session_lookup.session_id_of(path), began)
     in_place = in_place_of(site.home, site.session_id)
     site.in_place = in_place is not None
-    response = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
+    response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if response.error:
         raise Refused(response.error)
     return Answer(response.lines, response.data)
@@ -75,15 +75,15 @@ def _called(flags: dict) -> str:
 
 def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
     """Return the transcript that a flag names, else that of the session that runs us, else the project's newest."""
-    from ..operations import sessions
+    from ..operations import session_lookup
 
     if "session" in flags and "transcript" in flags:
         raise UsageError("give either --session or --transcript")
     if "transcript" in flags:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
-        return sessions.by_id(environ, flags["session"])
-    return sessions.current(environ, os.getcwd())
+        return session_lookup.by_id(environ, flags["session"])
+    return session_lookup.current(environ, os.getcwd())
 
 
 # --- contents by their names -----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
+from hooks.utils.hosts import is_kept
 from hooks.utils.io import files, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
@@ -305,7 +306,7 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
         events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
     except (OSError, ValueError, KeyError, TypeError):
         return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
-    ran = next((written for _, written in session.contexts(popkit_home)), None)
+    ran = _last_hook(popkit_home)
     last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
     facts: dict[str, Any] = {"events": events, "last_run_s": round(now - ran) if ran else None}
     if environ.get("POPKIT_OFF") or not enabled:
@@ -316,11 +317,22 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
     settings += [_json(os.path.join(project, ".claude", name)) for name in ("settings.json", "settings.local.json")]
     if any(layer.get("disableAllHooks") is True for layer in settings):
         return Check("hooks", PROBLEM, "the settings say disableAllHooks", "Remove it from settings.json.", **facts)
-    return _registered(folder, settings, f"{len(events)} events; {last}", ran is not None and now - ran < RECENT_S, facts)
+    return _registered(folder, settings, len(events), last, ran is not None and now - ran < RECENT_S, facts)
 
 
-def _registered(folder: str, settings: list, state: str, recent: bool, facts: dict) -> Check:
-    """Return the finding about our plugin in the settings, from any marketplace."""
+def _last_hook(popkit_home: str) -> float | None:
+    """Return when a hook last wrote a state (seconds), None where none has run. Commands write states, too: without an interpreter that the
+    launcher remembers, only a session counts whose transcript a hook has named."""
+    launched = bool(_remembered(popkit_home))
+    for paths, written in session.contexts(popkit_home):
+        if not is_kept(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
+            return written
+    return None
+
+
+def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict) -> Check:
+    """Return the finding about our plugin in the settings, from any marketplace. `last`: when a hook last ran, in words."""
+    state = f"{events} events; {last}"
     switched: dict = {}
     for layer in settings:
         enabled = layer.get("enabledPlugins")
@@ -338,7 +350,7 @@ def _registered(folder: str, settings: list, state: str, recent: bool, facts: di
         return Check("hooks", PROBLEM, f"{installed[0]} is installed, but not enabled here; {state}", advice, plugin=installed[0], **facts)
     if recent:
         return Check("hooks", OK, f"not installed, but loaded with --plugin-dir: {state}", **facts)
-    return Check("hooks", PROBLEM, f"the plugin is not installed; {state}", HOW_TO_INSTALL, **facts)
+    return Check("hooks", PROBLEM, f"the plugin is not installed; {last}", HOW_TO_INSTALL, **facts)
 
 
 def _json(path: str) -> dict:

@@ -19,11 +19,10 @@ from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
 from .. import extras
-from ..lab import outcomes, own_policies, policies, survey
-from ..lab import sessions as lab_sessions
+from ..lab import outcomes, own_policies, replay_policies, sent_requests, survey
 from ..lab.engine_policies import Door
 from ..lab.own_policies import Checked, Failed
-from ..operations import sessions
+from ..operations import session_lookup
 from ..parallel import Unavailable
 from . import answering
 from .answering import Bar, Refused
@@ -47,7 +46,7 @@ TTLS = {"5m": 300, "1h": 3_600}
 _TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 _REASONS = 5  # at most, of each policy that failed
-MISTAKES = (Unavailable, sessions.NoSession)
+MISTAKES = (Unavailable, session_lookup.NoSession)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -71,7 +70,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _sources_of(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
-    result["card"] = policies.card_of(result, version())
+    result["card"] = replay_policies.card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -92,9 +91,9 @@ def _ttls(args: Parsed) -> list[int]:
 
 def _sources_of(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
     """Return the places of the sessions, and where to work on them. NoSession where the host has none."""
-    paths, where = sessions.paths_of(args.arguments, args.flags), sessions.where_of(args.flags)
-    sessions.need_packages(paths, args.flags, environ)
-    return paths or sessions.places_of_host(environ, args.host), where
+    paths, where = session_lookup.paths_of(args.arguments, args.flags), session_lookup.where_of(args.flags)
+    session_lookup.need_packages(paths, args.flags, environ)
+    return paths or session_lookup.places_of_host(environ, args.host), where
 
 
 def _parquet(path: str | None) -> AbstractContextManager[survey.Parquet | None]:
@@ -112,25 +111,36 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, scores in result["ttls"].items():
-        lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing"]
-        lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
+        lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing")]
+        lines.append(_row(" ", "policy", ("cost", "carried", "misses/100", "dearer", "cleared")))
         for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
-            mark = "►" if name == "auto" else " "
-            shown = text.pad(text.clean(own_policies.shown(name)), _NAME)
-            lines.append(
-                f"{mark} {shown}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
-                f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
-            )
+            shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
+            figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
+            lines.append(_row("►" if name == "auto" else " ", text.clean(own_policies.shown(name)), figures))
     if result["ttls"]:
         lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
         lines += text.wrap(
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
     lines += _failed(result)
-    lines += sessions.left_out_lines(result["skipped"], result["skipped_files"])
+    lines += session_lookup.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
+
+
+def _row(mark: str, name: str, figures: tuple[str, ...]) -> text.Line:
+    """Return a policy with its figures beside it; below it where a terminal is too narrow for that."""
+
+    def cells(widths: tuple[int, ...]) -> str:
+        return "".join(f"{figure:>{width}}" for figure, width in zip(figures, widths))
+
+    def lines(columns: int) -> list[str]:
+        if columns >= text.WIDTH:
+            return [f"{mark} {text.pad(name, _NAME)}{cells((7, 9, 12, 8, 9))}"]
+        return [text.cut(f"{mark} {name}", columns), cells((6, 8, 11, 7, 8))]
+
+    return lines
 
 
 def _failed(result: dict) -> list[text.Line]:
@@ -150,8 +160,8 @@ def _failed(result: dict) -> list[text.Line]:
 def _card(card_: dict) -> list[text.Line]:
     """Return a card of the conditions under which another run gives the same figures."""
     parts = [f"popkit {card_['popkit']}"]
-    parts += [f"{name} {card_[name][: policies.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
-    parts += [f"{text.clean(name)} {digest[: policies.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
+    parts += [f"{name} {card_[name][: replay_policies.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: replay_policies.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
     note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 
@@ -175,7 +185,7 @@ def _megabytes(result: dict) -> str:
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _sources_of(args, environ)
-    known = sessions.sources_of(paths, sessions.LeftOut())
+    known = session_lookup.sources_of(paths, session_lookup.LeftOut())
     mains = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
     for ttl_s in _ttls(args):
@@ -218,7 +228,7 @@ def _page_maker(environ: Mapping[str, str]) -> list:
     python = extras.place_of("lab", environ)
     if not python:
         raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
-    return [python, os.path.join(os.path.dirname(survey.__file__), "report.py")]
+    return [python, os.path.join(os.path.dirname(survey.__file__), "survey_page.py")]
 
 
 def _write_html(result: dict, path: str, maker: list) -> None:
@@ -248,7 +258,7 @@ def write_decisions(args: Parsed) -> int:
     where it cannot."""
     check_policies([args.policy])
     session = session_of(args.argument)
-    prices = policies.prices_for(session, TTLS[args.ttl], args.model)
+    prices = replay_policies.prices_for(session, TTLS[args.ttl], args.model)
     try:
         _decide(args, session, prices)
     except Failed as why:
@@ -257,7 +267,7 @@ def write_decisions(args: Parsed) -> int:
 
 
 def _decide(args: Parsed, session: Session, prices: Prices) -> None:
-    policy = chosen = policies.policy_of(args.policy, session, prices)
+    policy = chosen = replay_policies.policy_of(args.policy, session, prices)
     if args.say_once or args.shape:
         policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
     summary = _written(session, policy, prices, args.out)
@@ -301,7 +311,7 @@ def check_policies(names: Iterable[str]) -> None:
     """Refuse names of policies that do not exist, before the long run."""
     try:
         for name in names:
-            policies.described(name)
+            replay_policies.described(name)
     except own_policies.Unusable as error:
         raise Refused(clean(str(error))) from None
 
@@ -309,11 +319,11 @@ def check_policies(names: Iterable[str]) -> None:
 def session_of(path: str) -> Session:
     """Return a session, with the handles that a live clear would give. Refused where it cannot be read."""
     try:
-        sessions.check(path)
-        session = lab_sessions.read(path)
-        lab_sessions.name_handles(session)
+        session_lookup.check(path)
+        session = sent_requests.read(path)
+        sent_requests.name_handles(session)
         return session
-    except sessions.NoSession as error:
+    except session_lookup.NoSession as error:
         raise Refused(str(error)) from None
     except OSError as error:
         raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None

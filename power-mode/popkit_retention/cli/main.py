@@ -7,6 +7,7 @@ import os
 import sys
 
 from hooks.utils import text
+from hooks.utils.flag_parser import nearest
 from hooks.utils.io import home
 
 from . import answering
@@ -83,16 +84,14 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
             return answering.show(Answer(overview(), commands()), bool(rest), environ)
         name, rest = rest[0], ["--help"]
         if name.startswith("-"):
-            return _not_known(
-                f'"{text.cut(text.clean(name), 40)}" is no command. popkit help takes the name of one, or just --json', environ
-            )
+            return _not_known(f'"{text.cut(text.clean(name), 40)}" is not a command. popkit help takes the name of one, or --json', environ)
     if name == "replay":
         name, rest = "lab", _as_decisions(rest)
     if name in ("--version", "-V", "version"):
         print("popkit " + version())
         return 0
     if name not in COMMANDS:
-        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"', environ)
+        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, COMMANDS)}', environ)
     module_name, _, function = COMMANDS[name].partition(".")
     module = importlib.import_module("." + module_name, __package__)
     command = getattr(module, function)
@@ -106,7 +105,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 def _not_known(message: str, environ: Mapping[str, str]) -> int:
     known = ", ".join((*COMMANDS, "help", "--version"))
-    answering.write_view(text.wrap(f"popkit: {message}. Known: {known}"), sys.stderr, environ)
+    answering.write_view(text.wrap(f"popkit: {message}. Known: {known}", indent="  "), sys.stderr, environ)
     return 1
 
 

@@ -14,7 +14,7 @@ from hooks.utils.state import jobs
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
-from hooks.utils.views.memory import turned_lines
+from hooks.utils.views.memory_in_session import turned_lines
 
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
@@ -216,7 +216,7 @@ def _changed(request: Request, items: list[Item]) -> Answer:
 
 
 def _learn(request: Request) -> Answer:
-    from ..operations import sessions  # these modules read transcripts, which no other word does
+    from ..operations import session_lookup  # these modules read transcripts, which no other word does
     from ..parallel import Source, Unavailable
     from . import memory_learning
 
@@ -225,18 +225,18 @@ def _learn(request: Request) -> Answer:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    flags, past, left_out = request.flags, "past" in request.flags, sessions.LeftOut()
+    flags, past, left_out = request.flags, "past" in request.flags, session_lookup.LeftOut()
     try:
-        words, where = sessions.paths_of(request.arguments, flags), sessions.where_of(flags)
-        sessions.need_packages(words, flags, request.environ)
+        words, where = session_lookup.paths_of(request.arguments, flags), session_lookup.where_of(flags)
+        session_lookup.need_packages(words, flags, request.environ)
         if past and words:
-            sources = sessions.sources_of(words, left_out)
+            sources = session_lookup.sources_of(words, left_out)
         else:
-            paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
+            paths = memory_learning.transcripts(words, past, request.place, flags.get("host", session_lookup.CLAUDE_CODE))
             sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
         into = request.place if "project" in flags or (past and not words) else None
         learnt = memory_learning.learn(sources, request.environ, into, Bar(request.environ, "sessions"), where)
-    except (sessions.NoSession, Unavailable) as error:
+    except (session_lookup.NoSession, Unavailable) as error:
         raise Refused(str(error)) from None
     for _, reason in left_out.files:
         learnt.leave_out(reason.rpartition(": ")[2])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hooks.utils import text
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, projects, seconds_of
-from hooks.utils.hosts.opencode import storage
+from hooks.utils.hosts.opencode import stored_sessions
 from hooks.utils.io import files, repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as memory_state
@@ -22,7 +22,7 @@ from hooks.utils.text import quote as shown
 
 from ..memory.extraction import lesson_of, observe
 from ..memory.items import BadItem
-from ..operations import sessions
+from ..operations import session_lookup
 from ..operations.stores import Place
 from ..parallel import Skipped, Source, Where, results, results_of
 from .answering import Bar, Refused
@@ -69,12 +69,12 @@ def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> li
     if words:
         return [_named(environ, word) for word in words]
     ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
-    if ours and not past and host == sessions.CLAUDE_CODE:
-        return [sessions.by_id(environ, ours)]
+    if ours and not past and host == session_lookup.CLAUDE_CODE:
+        return [session_lookup.by_id(environ, ours)]
     paths = _of_project(environ, place.project.repository.key, host)
     if not paths:
-        places = sessions.places_of_host(environ, host)
-        where = "among Entire's" if host == sessions.ENTIRE else "under " + ", ".join(map(text.clean, places))
+        places = session_lookup.places_of_host(environ, host)
+        where = "among Entire's" if host == session_lookup.ENTIRE else "under " + ", ".join(map(text.clean, places))
         raise Refused(f"there are no past sessions of {place.name} {where}. Name transcript files instead")
     return paths if past else [max(paths, key=recordings.changed)]
 
@@ -84,13 +84,13 @@ def _named(environ: Mapping[str, str], word: str) -> str:
         return word
     if os.path.isdir(word):
         raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
-    if storage.holds_sessions(word):
+    if stored_sessions.holds_sessions(word):
         raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them, put --past before it")
     if os.path.exists(word):
         return os.path.abspath(word)
     if "/" in word or word.endswith(projects.SUFFIX):
         raise Refused(f"there is no file {shown(word)}")
-    return sessions.by_id(environ, word, "popkit memory learn --past takes all sessions of this project", of_any_host=True)
+    return session_lookup.by_id(environ, word, "popkit memory learn --past takes all sessions of this project", of_any_host=True)
 
 
 def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
@@ -98,10 +98,10 @@ def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
     keys: dict[str, str] = {}
     home = Site(environ, "").home
     paths = []
-    for path in sessions.all_of_host(environ, host):
+    for path in session_lookup.all_of_host(environ, host):
         try:
-            began = sessions.check(path)
-        except sessions.NoSession:
+            began = session_lookup.check(path)
+        except session_lookup.NoSession:
             continue
         if began not in keys:
             keys[began] = memory_state.project_of(home, began).repository.key if began else ""
@@ -133,7 +133,7 @@ def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | N
                     run.leave_out(source, reason)
                 else:
                     run.take_in(source.address, head.began, shown)
-            except (sessions.NoSession, OSError) as error:
+            except (session_lookup.NoSession, OSError) as error:
                 if run.sources == 1:
                     raise
                 run.learnt.leave_out(_why(error))
@@ -155,7 +155,7 @@ class _Run:
     def leave_out(self, source: Source, reason: str) -> None:
         """Count a transcript that nothing can be learnt from; NoSession where it is the only one."""
         if self.sources == 1:
-            raise sessions.NoSession(f"{text.clean(source.address)}: {reason}")
+            raise session_lookup.NoSession(f"{text.clean(source.address)}: {reason}")
         self.learnt.leave_out(reason.rpartition(": ")[2])
 
     def checkout(self, began: str) -> repository.Repository:
@@ -171,7 +171,9 @@ class _Run:
             project.check_joined()  # each folder separately: other folders of the project may have joined
             project.note_checkout()
         elif self.into is None:
-            raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
+            raise session_lookup.NoSession(
+                f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER"
+            )
         checkout = self.checkout(began)
         place = self.into or self.places.get(checkout.key)
         if place is None:
@@ -202,8 +204,8 @@ class Head(NamedTuple):
 def head_of(path: str) -> Head:
     """Return how the session of a transcript began; Skipped for any other file."""
     try:
-        return Head(sessions.check(path), _began(path))
-    except sessions.NoSession as error:
+        return Head(session_lookup.check(path), _began(path))
+    except session_lookup.NoSession as error:
         raise Skipped(str(error).partition(f"{text.clean(path)}: ")[2] or str(error)) from None
 
 
@@ -235,7 +237,7 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
 
     if not _is_session(path):
         return
-    with Place(environ, sessions.check(path) or os.getcwd()) as place:
+    with Place(environ, session_lookup.check(path) or os.getcwd()) as place:
         if not place.project.is_on():
             return
         learn([Source(one, 0) for one in (path, *_unlearnt(place))], environ, place, Bar(environ))
@@ -258,8 +260,8 @@ def _unlearnt(place: Place) -> list[str]:
 
 def _is_session(path: str) -> bool:
     try:
-        sessions.check(path)
-    except sessions.NoSession:
+        session_lookup.check(path)
+    except session_lookup.NoSession:
         return False
     return True
 
@@ -285,7 +287,10 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
                 file.write(line.rstrip("\n") + "\n")
                 count += 1
 
-    files.replace(path, write)
+    try:
+        files.replace(path, write)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error  # not the path that it is written under first
     return count
 
 

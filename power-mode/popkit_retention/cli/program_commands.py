@@ -61,12 +61,12 @@ def has_browser(environ: Mapping[str, str]) -> bool:
 
 def mcp(_parsed: Parsed, environ: Mapping[str, str]) -> int:
     """Serve PopKit's tools to agents, over MCP on standard input and output, until the client has gone."""
-    from ..mcp import service
+    from ..mcp import tool_service
 
     gc.enable()  # a command that ends at once does not need it
     if sys.stdin is not None and sys.stdin.isatty():
         print("popkit mcp: waiting for an MCP client on standard input. `popkit mcp --help` says how to add it to one.", file=sys.stderr)
-    service.serve(environ, version())
+    tool_service.serve(environ, version())
     return 0
 
 

@@ -11,7 +11,7 @@ from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.jobs import COLLECTION_HOOK
 
-from ..governance import Conflict, Damaged, GovernanceError, retention
+from ..governance import Conflict, Damaged, GovernanceError, manifests, retention
 from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
@@ -192,7 +192,7 @@ def _undo(request: Request) -> Answer:
 
 
 def _hold_add(request: Request) -> Answer:
-    from ..usage.database import login_name  # only here: it loads all that usage needs
+    from ..usage.configured_database import login_name  # only here: it loads all that usage needs
 
     why = request.flags["why"]
     if not why.strip():
@@ -252,7 +252,9 @@ def _remove(request: Request) -> Answer:
     if not sure:
         listed: dict[str, Any] = request.controller.archives()
         known = {each["archive_id"]: each for each in listed["archives"]}
-        answering.write_view(retention_activity.to_remove(ids, known, request.now), sys.stdout, request.environ)
+        if unknown := [id for id in ids if manifests.check_id(id) not in known]:
+            raise Refused(f"there is no archive {unknown[0]}. `popkit retention archives` lists the archives")
+        answering.write_view(retention_activity.to_remove([known[id] for id in ids], request.now), sys.stdout, request.environ)
         if not answering.is_confirmed("Delete for good?"):
             raise Refused("nothing was deleted. --yes skips the question")
     removed = [request.controller.remove(id) for id in ids]

@@ -56,16 +56,17 @@ def change(
     """Show the change, ask, and make it if the file has not changed meanwhile; return whether the file now has the wanted text. `command`:
     the one that a dry run names to make the change; `effect`: a sentence on when the change takes effect."""
     if after == before:
-        print(f"{clean(path)} already has these settings.")
+        answering.say(f"{path} already has these settings.", environ)
         return True
     show_change(path, before, after, environ, hidden)
     if dry_run:
-        print("Nothing was changed." + (f" To make this change: {command}" if command else ""))
+        lines = ["Nothing was changed. To make this change:", whole("  " + command)] if command else ["Nothing was changed."]
+        answering.write_view(lines, sys.stdout, environ)
         return False
     if not is_confirmed(yes):
         return False
     write(path, before, after)
-    print(" ".join(filter(None, (f"Changed {clean(path)}.", effect))))
+    answering.say(" ".join(filter(None, (f"Changed {path}.", effect))), environ)
     return True
 
 

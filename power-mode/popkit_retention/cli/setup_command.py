@@ -59,7 +59,7 @@ def _list(environ: Mapping[str, str]) -> Answer:
 
 
 def _row(name: str, is_ready: bool, purpose: str) -> list[text.Line]:
-    return text.pair(f"{name:<12}{'ready' if is_ready else 'not set up'}", purpose, 24)
+    return text.entry(f"{name:<12}{'ready' if is_ready else 'not set up'}", purpose, 24)
 
 
 # --- setting up --------------------------------------------------------------------------------------------------------------------------

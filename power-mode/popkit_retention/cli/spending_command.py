@@ -1,7 +1,7 @@
 """What sessions cost, and what they may cost. `popkit bill`: what each prompt of a project contains before the first word, what that costs,
 and what could be removed; hide, defer, show tools. `popkit misses`: which requests wrote again what the previous one had left in the prompt
-cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, what used them, and how much tokens
-count toward them. `popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
+cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, what used them, and what share
+tokens take. `popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hooks.utils.views import bill as views
 from ..bill import digests, statement, sums
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.sums import took
-from ..operations import sessions
+from ..operations import session_lookup
 from ..parallel import Unavailable
 from ..views import spending
 from . import answering
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from ..bill.digests import Digest
 
-MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
+MISTAKES = (OSError, StoreError, Unavailable, session_lookup.NoSession)
 # word -> (the state of the tool, the consequence)
 _OUT = {
     "hide": ("hidden", "Sessions of {project} do without it"),
@@ -71,7 +71,7 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit misses`."""
-    now, left_out = time.time(), sessions.LeftOut()
+    now, left_out = time.time(), session_lookup.LeftOut()
     if _names_sessions(args):
         used, left_out = _digests_named(args, environ)
         period = _covered(args)
@@ -107,27 +107,27 @@ def _models(popkit_home: str) -> Models:
 
 def _names_sessions(args: Parsed) -> bool:
     """Return whether the words mean other sessions than this user's of Claude Code."""
-    return bool(args.arguments) or "list" in args.flags or args.host != sessions.CLAUDE_CODE
+    return bool(args.arguments) or "list" in args.flags or args.host != session_lookup.CLAUDE_CODE
 
 
 def _covered(args: Parsed) -> str:
     """Return which sessions the words mean, in words."""
-    return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
+    return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {session_lookup.HOSTS[args.host]}"
 
 
-def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], sessions.LeftOut]:
+def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], session_lookup.LeftOut]:
     """Return the digests of the transcripts that the user named, and the ones that were left out."""
-    left_out, where = sessions.LeftOut(), sessions.where_of(args.flags)
-    paths = sessions.paths_of(args.arguments, args.flags) or sessions.places_of_host(environ, args.host)
-    sessions.need_packages(paths, args.flags, environ)
+    left_out, where = session_lookup.LeftOut(), session_lookup.where_of(args.flags)
+    paths = session_lookup.paths_of(args.arguments, args.flags) or session_lookup.places_of_host(environ, args.host)
+    session_lookup.need_packages(paths, args.flags, environ)
     with Bar(environ) as bar:
-        return list(digests.of_sources(sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
+        return list(digests.of_sources(session_lookup.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
 
 
 def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: float) -> list[Digest]:
     """Return the digests of this user's sessions that were active since a time (seconds)."""
-    where = sessions.where_of(args.flags)
-    sessions.need_packages((), args.flags, environ)
+    where = session_lookup.where_of(args.flags)
+    session_lookup.need_packages((), args.flags, environ)
     with Bar(environ) as bar:
         return digests.of_user(environ, since, now, bar.show, where)
 
@@ -299,18 +299,18 @@ def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
         is_done = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
         return Answer([], code=int(not (is_done or args.dry_run)))
     from .. import extras
-    from ..usage import database, ingestion
-    from ..usage.store import DatabaseUnavailable
+    from ..usage import configured_database, ingestion
+    from ..usage.usage_store import DatabaseUnavailable
 
     try:
-        if database.server_in(environ) is not None and not extras.enter("postgres", environ):
+        if configured_database.server_in(environ) is not None and not extras.enter("postgres", environ):
             raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
         if args.check:
-            name = database.check_usable(environ)
+            name = configured_database.check_usable(environ)
             return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
         with Bar(environ) as bar:
             ingestion.catch_up(environ, bar.show)
-        used = database.report(environ, args.session, args.user)
+        used = configured_database.report(environ, args.session, args.user)
     except DatabaseUnavailable as error:
         raise Refused(str(error)) from None
     return Answer(spending.budgets(used), used)

@@ -21,8 +21,8 @@ from hooks.utils.views.history import timeline_lines
 from hooks.utils.views.panel import panel
 
 from ..lab import outcomes
-from ..operations import sessions
-from . import lab_command
+from ..operations import session_lookup
+from . import answering, lab_command
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.views.shapes import Report
 
-MISTAKES = (sessions.NoSession,)
+MISTAKES = (session_lookup.NoSession,)
 _HOUR_S = 3_600
 _CALLS = 20  # lines of the timeline
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
@@ -42,15 +42,15 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Show status, timeline and what could be reclaimed of one session."""
     if args.argument:
-        path = sessions.named(environ, args.argument)
+        path = session_lookup.named(environ, args.argument)
     else:
-        path = sessions.newest_with_results(environ, args.host, os.getcwd()) or _SAMPLE
+        path = session_lookup.newest_with_results(environ, args.host, os.getcwd()) or _SAMPLE
     try:
-        project = sessions.check(path)
+        project = session_lookup.check(path)
         host = recordings.host_of(path)
         report, outcome = _counted(path, project, host, environ)
     except OSError as error:
-        raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
+        raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
     return Answer([*_whose(report, path == _SAMPLE), *_shown(report, outcome), *ends], {**report, "installed": outcome})
 
@@ -60,7 +60,8 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
     it is working."""
     waits = sys.stderr is not None and sys.stderr.isatty()
     if waits:
-        print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
+        working = text.cut("Reading the session and counting what PopKit would have saved …", answering.width(sys.stderr))
+        print(working, end="", file=sys.stderr, flush=True)
     try:
         report = report_of(path, project, environ)
         try:

@@ -16,7 +16,7 @@ from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import archived, live, sockets
 
 from ..governance import data_folder as governance
-from ..operations import sessions, stores
+from ..operations import session_lookup, stores
 from ..views.archive import placeholders
 from . import answering, claude_settings, opencode_setup, try_out_command
 from .answering import Answer, Refused
@@ -156,13 +156,13 @@ def _put_back(placed: dict[str, list[Record]], environ: Mapping[str, str]) -> in
 def _undo_all(path: str, environ: Mapping[str, str]) -> int:
     count = 0
     try:
-        site = live.Site(environ, sessions.session_id_of(path), sessions.check(path))
+        site = live.Site(environ, session_lookup.session_id_of(path), session_lookup.check(path))
         while True:
             back = undoing.undo(site, path, time_of_day(environ))
             count += len(back.records)
             if back.trouble:
                 _show(text.wrap(back.trouble), environ)
-    except (access.Refused, sessions.NoSession, rewrite.RewriteFailed):
+    except (access.Refused, session_lookup.NoSession, rewrite.RewriteFailed):
         return count  # nothing is left to undo; remaining placeholders are reported
 
 

@@ -18,9 +18,9 @@ from hooks.utils.policy.economics import models_of
 
 from .. import usage
 from ..usage import budgets, name_of
-from ..usage.database import open_store
+from ..usage.configured_database import open_store
 from ..usage.ingestion import catch_up
-from ..usage.store import DatabaseUnavailable, UsageStore
+from ..usage.usage_store import DatabaseUnavailable, UsageStore
 from ..usage.writer import Writer
 from .build_types import ContextResult, ContextStatus
 

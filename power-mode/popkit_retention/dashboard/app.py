@@ -20,7 +20,7 @@ from hooks.utils.reclaim.access import Refused
 from ..context.build_types import ContextStatus
 from . import contexts, memories, sessions
 from .app_state import ChangeFeed
-from .reports import BillReport, SavingsReport
+from .cost_reports import BillReport, SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .sessions import listed
 from .shapes import (

@@ -16,10 +16,10 @@ from hooks.utils.io.system import day_of, days_before
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.live import Site
 
-from ..usage.database import configuration, open_store
+from ..usage.configured_database import configuration, open_store
 from ..usage.ingestion import catch_up
 from ..usage.sqlite import FILE as USAGE
-from ..usage.store import DatabaseUnavailable
+from ..usage.usage_store import DatabaseUnavailable
 from . import transcripts
 from .catalog import Catalog, Known, OtherHosts
 from .contexts import ContextCache

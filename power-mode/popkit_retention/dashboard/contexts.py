@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import flag_parser, text
 from hooks.utils.io import files
-from hooks.utils.operations import CONTEXT, context, offers, switches
+from hooks.utils.operations import CONTEXT, context_words, offers, switches
 from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
@@ -313,8 +313,8 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationRe
         if id not in {operation.id for operation in offered}:
             raise NotOffered("that is not offered now: the session has changed, or has no such operation. Load it again")
         site = app_state.contexts.site(known)
-        parsed = flag_parser.parse(context.split(id), CONTEXT, shell=False)
+        parsed = flag_parser.parse(context_words.split(id), CONTEXT, shell=False)
         in_place = in_place_of(site.home, known.id)
-        response = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
+        response = context_words.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
         app_state.changes += 1
     return OperationResult(done=not response.error, text=response.error or "\n".join(text.laid_out(response.lines, COLUMNS)).strip("\n"))

@@ -16,9 +16,9 @@ from ..context import usage_log
 from ..context.build_types import STRATEGIES, PruningStrategy
 from ..context.history_cuts import DEPTHS
 from ..usage import RANGES, SessionUsed, Snapshot, Sum, budgets, month_of
-from ..usage.database import configuration, open_store, server_in, user_in
+from ..usage.configured_database import configuration, open_store, server_in, user_in
 from ..usage.sqlite import FILE, WORDS
-from ..usage.store import DatabaseUnavailable
+from ..usage.usage_store import DatabaseUnavailable
 from .catalog import RUNS_S, TeamSessions
 from .shapes import LayerRule, Layers, NotThere, Point, Series, SessionRow, Strategy, Unusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..context.build_types import ContextStatus
-    from ..usage.store import Server, UsageStore
+    from ..usage.usage_store import Server, UsageStore
     from .app_state import AppState
 
 DAYS = 30

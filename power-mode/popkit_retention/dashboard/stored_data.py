@@ -17,7 +17,7 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from ..operations import stores
-from ..usage.database import login_name
+from ..usage.configured_database import login_name
 from ..views import retention_activity, retention_policies
 from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
 from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone

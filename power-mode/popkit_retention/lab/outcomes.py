@@ -13,12 +13,12 @@ from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS, Ruleset
 from hooks.utils.state import shipped
 
 from ..parallel import Skipped, Source, Where, results
-from . import sessions
+from . import sent_requests
 from .baselines import ContextEditing
 from .engine_policies import AutoPolicy, Door
 from .measure import DEARER, OnRequest, Score, score
-from .policies import prices_for
 from .policy import Policy, Request, Session
+from .replay_policies import prices_for
 from .survey import LEAST_REQUESTS
 
 Progress = Callable[[int, int], object]  # done, of all
@@ -111,7 +111,7 @@ def keeping_warm(
 
 def _sums_of(path: str, ttl_s: int, model: str) -> tuple[float, ...]:
     """Return what a session adds to the sums; Skipped where it has too few requests."""
-    session = sessions.read(path, with_needs=False)
+    session = sent_requests.read(path, with_needs=False)
     if len(session.requests) < LEAST_REQUESTS:
         raise Skipped(f"under {LEAST_REQUESTS} requests")
     prices = prices_for(session, ttl_s, model)

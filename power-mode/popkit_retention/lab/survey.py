@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..parallel import Skipped, Where, find, results, why_nothing
-from . import sessions
+from . import sent_requests
 from .measure import DEARER
 from .own_policies import Failed, Unusable
-from .policies import POLICIES, described, digest_of, models, prices_for, score
+from .replay_policies import POLICIES, described, digest_of, models, prices_for, score
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
@@ -56,7 +56,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> d
     """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
     `curves` the prompt tokens of each request under two of them, for the first lifetime, `failed` {a user's own policy: why it failed
     here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to count; OSError when it cannot be read."""
-    session = sessions.read(path)
+    session = sent_requests.read(path)
     if not session.requests:
         raise Skipped(why_nothing(path))
     if len(session.requests) < LEAST_REQUESTS:

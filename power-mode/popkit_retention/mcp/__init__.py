@@ -1,7 +1,7 @@
 """Serve the operations to agents (`popkit mcp`): an MCP server on standard input and output.
 
-From the stream inwards: `service` reads and writes bytes, `protocol` makes messages of them, `server` answers them and queues calls of
-tools, `service` checks a call against its schema (`schemas`) and runs the function in `tools`, with a `ToolCall`, which is
+From the stream inwards: `tool_service` reads and writes bytes, `json_rpc` makes messages of them, `server` answers them and queues calls of
+tools, `tool_service` checks a call against its schema (`schemas`) and runs the function in `tool_answers`, with a `ToolCall`, which is
 defined here with its errors.
 """
 

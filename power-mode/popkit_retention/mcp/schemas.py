@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
 
 from ..operations import data_tables
-from .protocol import shown
+from .json_rpc import shown
 
 if TYPE_CHECKING:
     from hooks.utils.argument_types import Type

@@ -7,14 +7,14 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from . import protocol
-from .protocol import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
+from . import json_rpc
+from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from .protocol import Dialect, Id
+    from .json_rpc import Dialect, Id
 
     Answer = dict[str, Any]
     Reply = Callable[[Answer | None], None]
@@ -162,7 +162,7 @@ class Server:
         try:
             if isinstance(line, Fault):
                 raise line
-            value = protocol.read(line)
+            value = json_rpc.read(line)
             if isinstance(value, list):
                 self._batch(value)
             else:
@@ -196,7 +196,7 @@ class Server:
                 self._message(each, together, in_batch=True)
 
     def _one(self, value: object, reply: Reply) -> None:
-        message = protocol.message_of(value)
+        message = json_rpc.message_of(value)
         if message is not None:
             self._message(message, reply)
 
@@ -207,24 +207,24 @@ class Server:
             return
         try:
             if message.method == "initialize":
-                reply(protocol.result(message.id, self._initialize(message, in_batch)))
+                reply(json_rpc.result(message.id, self._initialize(message, in_batch)))
             else:
                 self._request(message, self._dialect_of(message), reply)
         except Fault as fault:
             reply(fault.answer())
 
     def _dialect_of(self, message: Message) -> Dialect:
-        dialect = protocol.spoken(message.params, message.id) or self._dialect
+        dialect = json_rpc.spoken(message.params, message.id) or self._dialect
         if dialect is not None:
             return dialect
         if message.method == "ping":
-            return protocol.dialect(protocol.HANDSHAKES[0])
+            return json_rpc.dialect(json_rpc.HANDSHAKES[0])
         raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
     def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
         if self._dialect is not None or in_batch:
             raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
-        dialect = protocol.negotiated(message.params, message.id)
+        dialect = json_rpc.negotiated(message.params, message.id)
         self._dialect = dialect
         about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
         return {
@@ -243,12 +243,12 @@ class Server:
         elif message.method == "tools/list":
             answer, lasts = {"tools": self._tools(message, dialect)}, True
         elif message.method == "server/discover" and dialect.stateless:
-            answer = {"supportedVersions": list(protocol.STATELESS), "capabilities": {"tools": {}}}
+            answer = {"supportedVersions": list(json_rpc.STATELESS), "capabilities": {"tools": {}}}
             answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"
             raise Fault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
-        reply(protocol.result(message.id, dialect.result(answer, self._about, lasts)))
+        reply(json_rpc.result(message.id, dialect.result(answer, self._about, lasts)))
 
     def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
         if message.params.get("cursor") is not None:
@@ -270,13 +270,13 @@ class Server:
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
             result = self._toolbox.call(name, arguments or {}, dialect, progress)
-            return protocol.result(message.id, dialect.result(result, self._about))
+            return json_rpc.result(message.id, dialect.result(result, self._about))
 
         self._calls.add(Call(message.id, work, reply))
 
 
 def _read(value: object) -> Message | Fault | None:
     try:
-        return protocol.message_of(value)
+        return json_rpc.message_of(value)
     except Fault as fault:
         return fault

@@ -186,7 +186,7 @@ RETENTION = Table(
         _DOMAIN,
         DRY_RUN,
         YES,
-        Flag("--placeholders", "also collect what placeholders in transcripts refer to; says in which sessions"),
+        Flag("--placeholders", "also collect what placeholders in transcripts refer to, and say in which sessions"),
         _ALL,
         Flag("--auto", "collect under the policies that have auto_gc, at most once an hour (for hooks)"),
         Flag("--quiet", "with --auto: print nothing and always exit 0; failures go to the hooks' log"),
@@ -274,7 +274,7 @@ ARCHIVE = Table(
         Flag("--raw", "only the content, byte for byte, including control characters"),
         more="ID is a handle, or the beginning of one.",
     ),
-    Operation("verify", "check that every record is as it was written; names the first broken one of each context"),
+    Operation("verify", "check that every record is as it was written, and name the first broken one of each context"),
     Operation(
         "prune",
         "delete old contents for good",

@@ -127,7 +127,7 @@ STORES = (
     "popkit_retention.memory.folder",
     "popkit_retention.governance.data_folder",
     "popkit_retention.governance.manifests",
-    "popkit_retention.usage.database",
+    "popkit_retention.usage.configured_database",
     "popkit_retention.bill.digests",
     "popkit_retention.dashboard.server",
     "popkit_retention.cli.doctor_command",

@@ -183,14 +183,14 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, what used them, and how much tokens count toward them",
+    "how full your plan's limits are, when they will be full, what used them, and how large a share a million tokens takes",
     Operation(
         "",
-        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and how much these count",
+        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and what share they take",
         JSON,
         more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset. How much tokens count toward a window is"
-        " fitted to your own readings, from eight windows on (of the week: days), and shown only where the error is at most a third"
+        " readings; when it will be full is shown only where that comes before the reset. The share that tokens take is fitted"
+        " to your own readings, once there are eight windows (of the week: days), and shown only where the error is at most a third"
         " of it.",
     ),
 )
@@ -297,7 +297,7 @@ STATUSLINE = Table(
 )
 MCP = Table(
     "popkit mcp",
-    "tools for agents, over MCP (a client starts it)",
+    "tools for agents, over MCP (an MCP client starts it)",
     Operation(
         "",
         more="""A server on standard input and output, which gives an agent tools to search what left its context (context_search, \
@@ -317,7 +317,7 @@ allow it all projects, put this into retention-config.json in PopKit's folder:
 )
 SERVE = Table(
     "popkit serve",
-    "answer PopKit's code inside the client, which starts this",
+    "answer PopKit's code inside Claude Code or OpenCode, which starts this command",
     Operation(
         "",
         "",

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries
-from hooks.utils.hosts.opencode import storage
+from hooks.utils.hosts.opencode import stored_sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
     for path in paths:
         if is_remote(path):
             _find_remote(path, sources, skip)
-        elif storage.holds_sessions(path):
+        elif stored_sessions.holds_sessions(path):
             _take_stored([path], sources, skip)
         elif os.path.isdir(path):
             for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), unreadable(error))):
-                places = storage.places_in(folder)
+                places = stored_sessions.places_in(folder)
                 _take_stored(places, sources, skip)
                 folders[:] = [name for name in folders if os.path.join(folder, name) not in places]
                 linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not enter them
@@ -95,7 +95,7 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
 def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> None:
     """Add the sessions in databases and folders of OpenCode, which have addresses and no files of their own."""
     try:
-        sizes = storage.sizes(places)
+        sizes = stored_sessions.sizes(places)
     except OSError as error:
         skip(str(error.filename), unreadable(error))
         return

@@ -5,9 +5,9 @@ Here are the records: the tokens and dollars of requests, and snapshots of how c
 is used of a budget, what remains, and the range that this is in. Pure. People see what is *used*; what is *remaining* chooses how much
 enters. This is the only place that turns one into the other.
 
-`store` has the statements that both databases share, `sqlite` and `postgres` their transactions; `database` opens the configured one and
-sends what was recorded here to a team's server. Records come from transcripts (`ingestion`) or from builders (`writer`). `budgets` compares
-their sums with limits.
+`usage_store` has the statements that both databases share, `sqlite` and `postgres` their transactions; `configured_database` opens the
+configured one and sends what was recorded here to a team's server. Records come from transcripts (`ingestion`) or from builders (`writer`).
+`budgets` compares their sums with limits.
 """
 
 from __future__ import annotations

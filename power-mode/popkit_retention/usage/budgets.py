@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.io import home
 
 from . import Sum, month_of, range_of, remaining_of
-from .store import DatabaseUnavailable
+from .usage_store import DatabaseUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .store import UsageStore
+    from .usage_store import UsageStore
 
     _Key = tuple[str, str]
 

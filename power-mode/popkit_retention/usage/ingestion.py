@@ -24,9 +24,9 @@ from hooks.utils.state import journal, session
 from hooks.utils.state.store import ContextFiles
 
 from . import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
-from .database import Replication, open_local, server_in, user_in
+from .configured_database import Replication, open_local, server_in, user_in
 from .sqlite import FILE
-from .store import LATEST
+from .usage_store import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,13 +11,13 @@ import traceback
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .store import ENCRYPTION, PASSWORD, USER, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .usage_store import ENCRYPTION, PASSWORD, USER, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .store import Server
+    from .usage_store import Server
 
 PATIENCE_S = 5.0  # for an answer of the server, and for another thread's transaction
 MIGRATION_S = 60.0  # for another process that makes the tables

@@ -17,7 +17,7 @@ from hooks.utils.io import files
 from hooks.utils.io.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from . import MOD, warmed_id
-from .store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .usage_store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Union
 from hooks.utils.io import home
 
 from . import Snapshot, Used
-from .store import DatabaseUnavailable, NotWritable
+from .usage_store import DatabaseUnavailable, NotWritable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .store import UsageStore
+    from .usage_store import UsageStore
 
     Item = Union[Snapshot, Used]
 

@@ -80,6 +80,7 @@ def placeholders(placed: Mapping[str, Sequence[Record]]) -> list[text.Line]:
     lines: list[text.Line] = []
     for path, of_it in placed.items():
         lines.append(text.fitted("  session " + text.clean(session_id_of(path))))
-        lines += [text.fitted(f"    {record.id}  {text.clean(record.label)}") for record in of_it[:_SHOWN]]
-        lines += [f"    … {len(of_it) - _SHOWN} more"] if len(of_it) > _SHOWN else []
+        shown, others = text.beginning(of_it, _SHOWN)
+        lines += [text.fitted(f"    {record.id}  {text.clean(record.label)}") for record in shown]
+        lines += [f"    … {others:,} more"] if others else []
     return lines

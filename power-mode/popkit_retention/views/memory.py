@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views.memory import marks
+from hooks.utils.views.memory_in_session import marks
 
 from ..memory.items import FULL, TIERS
 from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
@@ -165,8 +165,9 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
     for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
-        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(of_it[:_NAMED], now)]
-        lines += [f"  … {len(of_it) - _NAMED:,} more"] if len(of_it) > _NAMED else []
+        shown, others = text.beginning(of_it, _NAMED)
+        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
+        lines += [f"  … {others:,} more"] if others else []
     return lines
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ID_COLUMNS = 24  # columns of the longest id in a list
 _KIND_COLUMNS = 8
+_LEAST_COLUMNS = 24  # columns of a text beside its id; with less room it stands below
 _BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, "}  # for a mark that is not the reader's own
 _NAMED = 20  # items shown of those that a word has changed
 _LOGGED = 8  # entries of the log
@@ -78,7 +79,13 @@ def _row(item: Item, ids: int, column: str, now: float) -> text.Line:
     head = f"  {text.pad(text.clean(item.id), ids)}  {column}  {text.pad(text.clean(item.kind), _KIND_COLUMNS)} "
     note = standing(item, now)
     note = f" ({note})" if note else ""
-    return lambda columns: [text.cut(head + text.cut(label(item), columns - text.width(head) - len(note)) + note, columns)]
+
+    def lines(columns: int) -> list[str]:
+        if columns - text.width(head) >= _LEAST_COLUMNS:
+            return [text.cut(head + text.cut(label(item), columns - text.width(head) - len(note)) + note, columns)]
+        return [text.cut(head.rstrip() + note, columns), text.cut("    " + label(item), columns)]
+
+    return lines
 
 
 def label(item: Item) -> str:
@@ -136,8 +143,9 @@ _DONE = {
 def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[text.Line]:
     """Return what a word has done, and to which items. `command`: how the reader calls us."""
     did, of_one, of_several = _DONE[word]
-    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items[:_NAMED], now)]
-    lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
+    shown, others = text.beginning(items, _NAMED)
+    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(shown, now)]
+    lines += [f"  … {others:,} more"] if others else []
     follows = of_one if len(items) == 1 else of_several
     return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
 

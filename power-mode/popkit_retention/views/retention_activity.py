@@ -167,9 +167,9 @@ def archives(listed: Sequence[Mapping[str, Any]], now: float, command: str) -> l
     return [line for each in listed for line in _archive(each, now)]
 
 
-def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[text.Line]:
+def to_remove(archives: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     """Return the archives that are about to be deleted."""
-    return [line for id in ids for line in (_archive(known[id], now) if id in known else [text.clean(id)])]
+    return [line for each in archives for line in _archive(each, now)]
 
 
 def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:

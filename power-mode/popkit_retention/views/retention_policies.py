@@ -324,13 +324,13 @@ def age_of(moment: object, now: float) -> str:
 
 def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> list[text.Line]:
     """Return things in lines: id, age, description; those beyond `most` are only counted."""
-    shown = rows if most is None else rows[:most]
+    shown, others = (rows, 0) if most is None else text.beginning(rows, most)
     ids = min(_ID_COLUMNS, max((text.width(text.clean(row["id"])) for row in shown), default=0))
     lines: list[text.Line] = []
     for row in shown:
         head = f"  {text.pad(text.clean(row['id']), ids)}  {age_of(row.get('created_at'), now):<{_AGE_COLUMNS}}"
         lines.append(text.fitted(head + text.clean(row.get("label") or "")))
-    return lines + more(len(rows) - len(shown))
+    return lines + more(others)
 
 
 def what_goes(command: str) -> list[text.Line]:

@@ -163,6 +163,8 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     lost = sums["lost"]
     whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
     lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
+    if not sums["requests"]:
+        return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
     share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
@@ -204,7 +206,8 @@ _EXCEEDED = {
 
 
 def budgets(report: dict[str, Any]) -> list[text.Line]:
-    """Return the limits, how much of each is used, and how large a context that allows. `report`: see `report` in usage/database.py."""
+    """Return the limits, how much of each is used, and how large a context that allows. `report`: see `report` in
+    usage/configured_database.py."""
     lines = text.title("Budgets")
     lines += text.wrap(f"{text.clean(report['user'])}, {report['month']}; {text.clean(report['database'])}")
     for limit in report["limits"]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 ABOUT = {
-    "hints": "one sentence at the start of a session, which asks to send look-ups together, and no request for the todo list alone",
+    "hints": "one sentence at a session's start: send look-ups together, and update the todo list along with other calls",
     "say_once": "results leave out what the context already shows",
     "shape": "results leave out what carries no information",
     "memory": "sessions get MEMORY.md",

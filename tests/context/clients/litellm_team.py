@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from popkit_retention.usage import Sum
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 
 from . import litellm_proxy
 from .providers import Providers

@@ -16,7 +16,7 @@ from popkit_retention.context.service import Caller, ContextService, configured_
 from popkit_retention.context.usage_log import Exceeded
 from popkit_retention.usage import Tokens
 from popkit_retention.usage.budgets import Standing
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from tests.kit.forks import Forks, Function
 from tests.patience import until
 from tests.usage.records import used

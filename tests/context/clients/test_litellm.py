@@ -14,7 +14,7 @@ import pytest
 
 from hooks.utils.policy.economics import models_of
 from popkit_retention.usage import DAY_S, Tokens
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.ingestion import used_of
 from tests.context.hostile import HOSTILE, Way
 from tests.patience import until

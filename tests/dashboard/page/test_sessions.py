@@ -15,7 +15,7 @@ from hooks.utils.views import phrases
 from popkit_retention.dashboard.contexts import CLEARED
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.usage import Snapshot
-from popkit_retention.usage.database import open_store
+from popkit_retention.usage.configured_database import open_store
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED

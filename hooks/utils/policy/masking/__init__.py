@@ -2,8 +2,8 @@
 faster than the text: every repetition has a bound, because a line comes from outside and a hook has no time.
 
 Known by their own form or because nobody would think of them (`secret_shapes.py`), by the words before them (`words.py`, tables in
-`programs.py`), by a name, a header or an address around them (`named.py`). Where a form is not clear, it is masked: a label that says less
-is better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
+`secret_options.py`), by a name, a header or an address around them (`named.py`). Where a form is not clear, it is masked: a label that says
+less is better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ neighbours.
 from __future__ import annotations
 
 from .. import secret_shapes
-from . import programs
+from . import secret_options
 from .line import AHEAD, QUOTES, Line
 from .named import without_scheme
 
@@ -34,13 +34,13 @@ def spans(text: str) -> list[tuple[int, int]]:
         if line.begins[number] < done:
             continue
         name = word.rpartition("/")[2].lower().removesuffix(".exe").rstrip(":") if len(word) < 80 else ""
-        if name in programs.OPTIONS_OF:
-            options = [*options, *(option for option in programs.OPTIONS_OF[name] if option not in options)]
-        for phrase in programs.PHRASES_OF.get(name, ()):
-            secrets += programs.after_phrase(line, number, phrase)
+        if name in secret_options.OPTIONS_OF:
+            options = [*options, *(option for option in secret_options.OPTIONS_OF[name] if option not in options)]
+        for phrase in secret_options.PHRASES_OF.get(name, ()):
+            secrets += secret_options.after_phrase(line, number, phrase)
         if word[0] in "-/+":
-            secrets += programs.of_option(line, number, options)
-        if ">" in line.gaps[number] and any(name in word.lower() for name in programs.SECRET_FILES):
+            secrets += secret_options.of_option(line, number, options)
+        if ">" in line.gaps[number] and any(name in word.lower() for name in secret_options.SECRET_FILES):
             secrets += _written(line, number, line.starts[number], takes=True)
         if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
             secrets.append(line.value(number))
@@ -67,13 +67,13 @@ def _piped(line: Line, number: int) -> list[tuple[int, int]]:
 
 def _receives(command: list[str]) -> bool:
     """Return whether a command takes a secret from what is piped into it."""
-    return not programs.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command)
+    return not secret_options.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command)
 
 
 def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int, int]]:
     """Return what `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like
     chance."""
-    if line.words[begin].lower() not in programs.WRITERS or number - begin > AHEAD:
+    if line.words[begin].lower() not in secret_options.WRITERS or number - begin > AHEAD:
         return []
     return [
         line.value(other)
@@ -84,7 +84,7 @@ def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int
             takes
             or (
                 not secret_shapes.is_hex(line.words[other])
-                and programs.is_bare(line.words[other])
+                and secret_options.is_bare(line.words[other])
                 and secret_shapes.looks_random(line.words[other])
             )
         )
@@ -179,7 +179,7 @@ def _random_beside(line: Line, number: int) -> list[tuple[int, int]]:
         if not line.same(number, other):
             break
         candidate = line.words[other].strip(":,.!?[]{}*")
-        if candidate and programs.is_bare(candidate) and secret_shapes.looks_random(candidate):
+        if candidate and secret_options.is_bare(candidate) and secret_shapes.looks_random(candidate):
             return [_stripped(line, other)]
         if candidate and other == number + 1 and _is_refused(line, number) and line.gaps[other][-1:] in QUOTES and len(candidate) >= 4:
             return [line.value(other)]
@@ -192,7 +192,7 @@ def _random_beside(line: Line, number: int) -> list[tuple[int, int]]:
     return [
         _stripped(line, other)
         for other in before
-        if programs.is_bare(bare := line.words[other].strip(":,.!?[]{}")) and secret_shapes.looks_random(bare)
+        if secret_options.is_bare(bare := line.words[other].strip(":,.!?[]{}")) and secret_shapes.looks_random(bare)
     ]
 
 
@@ -200,7 +200,7 @@ def _is_password(line: Line, word: str, other: int, number: int) -> bool:
     """Return whether the word behind `password`, or behind `password is`, is one: letters with digits, which is not a file name."""
     if other == number + 2 and line.words[number + 1] not in ("is", "was", "=", ":"):
         return False
-    if len(word) < 6 or word.isalpha() or word.isdigit() or not programs.is_bare(word) or "(" in word:
+    if len(word) < 6 or word.isalpha() or word.isdigit() or not secret_options.is_bare(word) or "(" in word:
         return False
     return any(char.isdigit() for char in word) and any(char.isalpha() for char in word)
 
@@ -256,7 +256,7 @@ def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
     name = line.words[number].rstrip("=").lower()
     if line.text[end] == " " and name != _WITHOUT_PARENTHESES:
         return []
-    for place, functions in programs.FUNCTIONS.items():
+    for place, functions in secret_options.FUNCTIONS.items():
         if name.endswith(functions):
             texts = _texts(line.text, end)
             return texts[place - 1 :][:1] if place > 0 else texts[-1:]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.archive.content import stamp
 
 from . import ToolCall, ToolError
-from .protocol import shown
+from .json_rpc import shown
 from .schemas import PAGE_CHARS, SHOWN
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ def context_status(call: ToolCall) -> dict[str, Any]:
     from hooks.utils.state import live
     from hooks.utils.views import report
 
-    from ..operations import sessions
+    from ..operations import session_lookup
 
     try:
-        path = sessions.current(call.environ, call.folder)
-    except sessions.NoSession:
+        path = session_lookup.current(call.environ, call.folder)
+    except session_lookup.NoSession:
         raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer") from None
-    site = live.Site(call.environ, sessions.session_id_of(path), sessions.check(path))
+    site = live.Site(call.environ, session_lookup.session_id_of(path), session_lookup.check(path))
     current = report.build(outlook.look(site, path, now(call.environ)))
     of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in current["tiers"].items()}
     tiers = {tier: sums for tier, each in of_tiers.items() if (sums := {name: have for name, have in each if have["items"]})}

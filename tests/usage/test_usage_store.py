@@ -13,9 +13,17 @@ import pytest
 from hooks.utils.io.system import day_of
 from popkit_retention import usage
 from popkit_retention.context.usage_log import NoSnapshot, get_context_status
-from popkit_retention.usage import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens, database, postgres
-from popkit_retention.usage.database import open_store
-from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, UsageStore
+from popkit_retention.usage import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens, configured_database, postgres
+from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.usage_store import (
+    MOST_OF_A_SESSION,
+    SNAPSHOTS,
+    USAGE,
+    DatabaseTooNew,
+    DatabaseUnavailable,
+    NotWritable,
+    UsageStore,
+)
 from tests.context import postgresql
 from tests.kit.forks import Forks
 from tests.patience import HANG_S, until
@@ -134,7 +142,7 @@ def test_a_table_of_that_name_that_is_not_ours_is_refused(server: postgresql.Ser
 
 
 def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict[str, str]) -> None:
-    said = database.check_usable(unopened)
+    said = configured_database.check_usable(unopened)
     with pytest.raises(FileNotFoundError):
         open_store(unopened, create=False)
     assert not (Path(unopened["POPKIT_HOME"]) / "usage.sqlite").exists()

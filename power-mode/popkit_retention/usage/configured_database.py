@@ -18,12 +18,12 @@ from hooks.utils.text import clean, counted
 from .. import extras
 from . import CLIENT, Tokens, Used, budgets, month_of, name_of
 from .sqlite import FILE, WORDS, SqliteStore, has_old_file
-from .store import AT_ONCE, USAGE, WHOLE_URL, BadAddress, DatabaseUnavailable, NotWritable, server_of
+from .usage_store import AT_ONCE, USAGE, WHOLE_URL, BadAddress, DatabaseUnavailable, NotWritable, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .store import Server, Statements, UsageStore
+    from .usage_store import Server, Statements, UsageStore
 
 
 _NAME = "budget"  # of the check

@@ -10,9 +10,8 @@ from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
 from ..state import client_reports, journal, reconciling
-from ..views import memory as memory_views
+from ..views import memory_in_session, receipt, results
 from ..views import panel as views
-from ..views import receipt, results
 from . import CONTEXT, help_lines, reclaiming, switches
 from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
@@ -248,9 +247,9 @@ def _memory(request: Request) -> Answer:
     if words in (["on"], ["off"]):
         switched = switches.turn(words == ["on"], request.site, request.now)
         as_json = len(words) < len(request.arguments)
-        return Answer(["", text.as_json(switched)] if as_json else memory_views.turned_lines(switched, request.command), switched)
+        return Answer(["", text.as_json(switched)] if as_json else memory_in_session.turned_lines(switched, request.command), switched)
     code, output, errors = switches.ask(request.arguments, request.site, request.command)
-    lines = memory_views.terminal_lines("\n".join(filter(None, (output, errors))))
+    lines = memory_in_session.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 
 

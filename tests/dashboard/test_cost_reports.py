@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.io.system import day_of, days_before
-from hooks.utils.operations import context
+from hooks.utils.operations import context_words
 from hooks.utils.state import session
 from hooks.utils.views import amounts
 from popkit_retention.dashboard.app import application
@@ -68,7 +68,7 @@ def _paid_off(board: Board) -> None:
 def test_the_sums_are_those_of_stats(board: Board) -> None:
     _paid_off(board)
     told = board.get("/api/stats")  # nobody has settled what the session did since the clear
-    found = json.loads(context.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+    found = json.loads(context_words.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
     assert told["headline"] == amounts.headline(found["worth"])
     installed = found["worth"]["installed"]
     assert told["saved_by_usd"] == installed["saved_by_usd"]
@@ -115,7 +115,7 @@ def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None
 
 def test_what_was_swept_still_counts(board: Board) -> None:
     _paid_off(board)
-    context.answer("stats", board.shop.site(), str(board.shop.transcript), board.shop.at)
+    context_words.answer("stats", board.shop.site(), str(board.shop.transcript), board.shop.at)
     before = board.get("/api/stats")
     folder = board.shop.home / "sessions" / board.shop.session_id
     state = json.loads((folder / "main.state.json").read_text())

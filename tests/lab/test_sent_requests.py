@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session
 from tests.lab.transcripts import BASE, BEGAN, Transcript, filled
 
@@ -15,7 +15,7 @@ RED = "iVBORw0KGgo="
 
 
 def read(transcript: Transcript, folder: Path) -> Session:
-    return sessions.read(transcript.write(folder / "session.jsonl"))
+    return sent_requests.read(transcript.write(folder / "session.jsonl"))
 
 
 def steps(session: Session) -> list[str]:
@@ -231,7 +231,7 @@ def test_a_foreign_line_spoils_nothing(tmp_path, line: bytes) -> None:
     whole = Path(transcript.write(path)).read_bytes().splitlines(keepends=True)
     for place in range(len(whole) + 1):
         path.write_bytes(b"".join([*whole[:place], line, b"\n", *whole[place:]]))
-        assert {"m-a", "m2"} <= {request.message_id for request in sessions.read(str(path)).requests}
+        assert {"m-a", "m2"} <= {request.message_id for request in sent_requests.read(str(path)).requests}
 
 
 def test_a_file_that_was_cut_short_is_read_up_to_there(tmp_path) -> None:
@@ -242,19 +242,19 @@ def test_a_file_that_was_cut_short_is_read_up_to_there(tmp_path) -> None:
     path = tmp_path / "session.jsonl"
     transcript.write(path)
     path.write_bytes(path.read_bytes()[:-20])
-    session = sessions.read(str(path))
+    session = sent_requests.read(str(path))
     assert steps(session) == ["prompted", ".", "#1", ".", "a"]
     assert session.bad == 1
 
 
 def test_an_empty_file_is_a_session_of_nothing(tmp_path) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"")
-    session = sessions.read(str(tmp_path / "empty.jsonl"))
+    session = sent_requests.read(str(tmp_path / "empty.jsonl"))
     assert (session.steps, session.requests, session.size) == ([], [], 0)
 
 
 def test_what_can_not_be_read_is_an_error(tmp_path) -> None:
     with pytest.raises(OSError, match="No such file"):
-        sessions.read(str(tmp_path / "none.jsonl"))
+        sent_requests.read(str(tmp_path / "none.jsonl"))
     with pytest.raises(OSError, match="regular"):
-        sessions.read(str(tmp_path))
+        sent_requests.read(str(tmp_path))

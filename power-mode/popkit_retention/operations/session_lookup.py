@@ -9,11 +9,11 @@ from itertools import islice
 from hooks.utils import text
 from hooks.utils.hosts import codex, entire, recordings
 from hooks.utils.hosts.claude_code import entries, projects
-from hooks.utils.hosts.opencode import storage
+from hooks.utils.hosts.opencode import stored_sessions
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import files
 from hooks.utils.io.codec import loads
-from hooks.utils.text import clean, listed
+from hooks.utils.text import clean
 
 from ..parallel import Unavailable, Where, find, is_remote, read_list
 
@@ -71,7 +71,8 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
     if len(paths) == 1:
         return paths[0]
     if not paths:
-        where = f"of {listed(list(HOSTS.values()), len(HOSTS))}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
+        *hosts, last = HOSTS.values()
+        where = f"in {', '.join(hosts)} or {last}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
         raise NoSession(f"no session {clean(wanted)} {where}. {instead}")
     ids = ", ".join(clean(session_id_of(path)) for path in paths[:_ID_SHOWN])
     raise NoSession(f"{len(paths)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
@@ -127,7 +128,7 @@ def named(environ: Mapping[str, str], word: str) -> str:
 
 
 def _holds_many(path: str) -> bool:
-    return os.path.isdir(path) or path.endswith(storage.DATABASE)
+    return os.path.isdir(path) or path.endswith(stored_sessions.DATABASE)
 
 
 def _newest_in(place: str) -> str:
@@ -172,13 +173,13 @@ def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
     places = [place for place in _places(environ, host) if os.path.exists(place)]
     if not places:
         where = clean(_places(environ, host)[0])
-        raise NoSession(f"there are no sessions of {HOSTS[host]} here: {where} does not exist. Name a folder or a file")
+        raise NoSession(f"there are no sessions of {HOSTS[host]}: {where} does not exist. Name a folder or a file")
     return places
 
 
 def _places(environ: Mapping[str, str], host: str) -> list[str]:
     if host == "opencode":
-        return storage.places(environ) or [storage.folder_of(environ)]
+        return stored_sessions.places(environ) or [stored_sessions.folder_of(environ)]
     return [projects.folder_of(environ) if host == CLAUDE_CODE else codex.folder_of(environ)]
 
 

@@ -1,6 +1,6 @@
 """Renders the survey of past sessions as one page with plots, for a browser. Needs plotly; the page needs no network.
 
-`report.py < survey.json > page.html` makes it of the output of `popkit lab --json`; with `--check` only its exit code says whether it
+`survey_page.py < survey.json > page.html` makes it of the output of `popkit lab --json`; with `--check` only its exit code says whether it
 could.
 """
 

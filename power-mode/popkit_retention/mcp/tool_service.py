@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.flag_parser import DESTROYS, READS
 
 from ..operations import data_tables
-from . import ALL, ToolCall, ToolError, message_of, protocol, schemas
+from . import ALL, ToolCall, ToolError, json_rpc, message_of, schemas
 from .server import Cancelled, Server
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-    from .protocol import Dialect
+    from .json_rpc import Dialect
     from .schemas import Schema
     from .server import Progress
 
@@ -31,8 +31,8 @@ _PROJECT = schemas.words("here", ALL, about="all: every project, not only this o
 
 
 class Tool(NamedTuple):
-    """One tool, which is the function of its name in tools.py. `effect`: that of its operation · `again`: repeating a call has no further
-    effect · `wide`: it can cover all projects, where the user allows that."""
+    """One tool, which is the function of its name in `tool_answers.py`. `effect`: that of its operation · `again`: repeating a call has no
+    further effect · `wide`: it can cover all projects, where the user allows that."""
 
     name: str
     title: str
@@ -169,9 +169,9 @@ class Tools:
                 'arguments.project: the user has not allowed other projects. Omit it; {"mcp": {"all_projects": true}} in the user\'s '
                 "own retention-config.json would allow it"
             )
-        from . import tools
+        from . import tool_answers
 
-        answer: dict[str, Any] = getattr(tools, tool.name)(call)
+        answer: dict[str, Any] = getattr(tool_answers, tool.name)(call)
         return answer
 
     def _message(self, name: str, error: Exception) -> str:
@@ -217,7 +217,7 @@ def serve(environ: Mapping[str, str], version: str) -> None:
 
 
 def _read(server: Server) -> None:
-    lines = protocol.Lines()
+    lines = json_rpc.Lines()
     while data := _bytes():
         for line in lines.feed(data):
             server.take(line)
@@ -252,7 +252,7 @@ def _sender(out: int) -> Callable[[object], None]:
     lock = threading.Lock()
 
     def send(message: object) -> None:
-        data = memoryview(protocol.encoded(message))
+        data = memoryview(json_rpc.encoded(message))
         with lock:
             try:
                 while data:

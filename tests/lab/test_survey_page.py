@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("plotly")
 
-from popkit_retention.lab import report, survey
+from popkit_retention.lab import survey, survey_page
 from tests.lab.test_survey import session
 
 NAMES = ["auto", "masking-10", "dcp-dedupe", "oracle-needs", "oracle"]
@@ -50,7 +50,7 @@ def found(tmp_path_factory) -> dict:
 @pytest.fixture(scope="module")
 def tags(found) -> Tags:
     tags = Tags()
-    tags.feed(report.page(found))
+    tags.feed(survey_page.page(found))
     return tags
 
 
@@ -72,7 +72,7 @@ def test_the_browser_is_told_to_fetch_nothing(tags) -> None:
 def test_every_policy_is_in_the_table_and_in_the_plot_for_each_lifetime(found, tags, name) -> None:
     assert len(re.findall(rf"(?<![\w-]){name}(?![\w-])", tags.text)) >= 2
     for policies in found["ttls"].values():
-        assert name in [trace.name for trace in report.trade_off(policies).data]
+        assert name in [trace.name for trace in survey_page.trade_off(policies).data]
 
 
 def test_every_plot_says_in_words_what_it_shows(tags) -> None:
@@ -82,7 +82,7 @@ def test_every_plot_says_in_words_what_it_shows(tags) -> None:
 
 
 def test_every_axis_says_what_it_counts(found) -> None:
-    for figure in (report.trade_off(found["ttls"]["300"]), report.curve(found["curve"])):
+    for figure in (survey_page.trade_off(found["ttls"]["300"]), survey_page.curve(found["curve"])):
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
 
@@ -94,7 +94,7 @@ def test_the_page_follows_the_colours_that_the_reader_prefers(tags) -> None:
 
 def test_labels_stand_clear_of_each_other_while_there_is_room() -> None:
     marks = {f"policy-{at}": (0.1 * (at % 3), 1 + 0.001 * at) for at in range(12)}
-    labels = report._labels(marks, (-0.5, 8), (0.7, 1.4))
+    labels = survey_page._labels(marks, (-0.5, 8), (0.7, 1.4))
     assert len({(label["x"] * 100 + label["ax"], label["y"] * 600 + label["ay"]) for label in labels}) == 12
 
 
@@ -102,7 +102,7 @@ def test_names_from_the_disk_are_harmless(found) -> None:
     row = {**found["rows"][0], "path": "/p/" + HOSTILE, "repository": HOSTILE}
     hostile = {**found, "rows": [row], "curve": {**found["curve"], "path": "/p/" + HOSTILE}, "skipped": {"<script>": 1}}
     tags = Tags()
-    tags.feed(report.page(hostile))
+    tags.feed(survey_page.page(hostile))
     assert "img" not in [tag for tag, _ in tags.tags]
     assert "b" not in [tag for tag, _ in tags.tags]
     assert "\u202e" not in tags.text
@@ -110,11 +110,11 @@ def test_names_from_the_disk_are_harmless(found) -> None:
 
 
 def test_a_survey_that_found_nothing_has_a_page_too(tmp_path) -> None:
-    made = report.page(survey.survey([str(tmp_path)], NAMES, (300,), 1))
+    made = survey_page.page(survey.survey([str(tmp_path)], NAMES, (300,), 1))
     assert "0 sessions" in made
 
 
 def test_the_script_says_whether_it_could(repo_root: Path) -> None:
-    script = repo_root / "power-mode" / "popkit_retention" / "lab" / "report.py"
+    script = repo_root / "power-mode" / "popkit_retention" / "lab" / "survey_page.py"
     assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
     assert subprocess.run([sys.executable, "-S", "-E", script, "--check"], capture_output=True, check=False).returncode == 1
