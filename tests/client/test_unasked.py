@@ -18,7 +18,7 @@ from .installs import Installed
 from .kept import Kept, kept
 from .reclaimed import READ, Reclaimed, placeholders, result
 from .scripted_api import ScriptedApi, call, say
-from .terminal import ESCAPE, ClientTerminal
+from .terminal import ClientTerminal
 from .test_plugin import ROOT
 
 MODES = ["default", "dontAsk"]
@@ -139,8 +139,7 @@ def test_in_plan_mode_nothing_of_the_project_runs_unasked(session: Cleared) -> N
         terminal.wait("plan mode on")
         terminal.ask("go [[SCRIPT:back]]", lambda shown: "Do you want to proceed?" in shown)
         shown = terminal.text()
-        terminal.press(ESCAPE)
-        terminal.wait("Interrupted")
+        terminal.interrupt()
     assert "popkit restore" in shown
     assert not (world.home.work / "foreign").exists()
     if "restore credentials" in shown:
