@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Union
 
 import pexpect
 import pyte
@@ -17,15 +18,18 @@ from tests.patience import HANG_S
 
 from .client import ClientTimeoutError
 
-# Sequences that pyte would print or misread: private CSI (kitty keys, modifyOtherKeys, XTVERSION), DCS, APC.
-UNKNOWN_TO_PYTE = re.compile(r"\x1b\[[<>=][0-9;]*[ -/]*[@-~]|\x1b[P_^][^\x1b]*\x1b\\")
-UNFINISHED = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
+# What the screen is to show: a text, a pattern, or a test of it.
+Shown = Union[str, "re.Pattern[str]", Callable[[str], bool]]
 # How long is waited for a program that has hung once: each test of a window would wait for it.
 HUNG_S = 60.0
 
 
 class Screen:
     """A program on a screen of its own."""
+
+    # Sequences that pyte would print or misread: private CSI (kitty keys, modifyOtherKeys, XTVERSION), DCS, APC.
+    unknown = re.compile(r"\x1b\[[<>=][0-9;]*[ -/]*[@-~]|\x1b[P_^][^\x1b]*\x1b\\")
+    unfinished = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
 
     def __init__(self, command: Sequence[str], *, cwd: Path, env: dict[str, str], rows: int, columns: int) -> None:
         self._screen = pyte.Screen(columns, rows)
@@ -58,7 +62,7 @@ class Screen:
         """The screen as one string."""
         return "\n".join(self.screen())
 
-    def wait(self, what: str | re.Pattern[str] | Callable[[str], bool], timeout: float | None = None) -> list[str]:
+    def wait(self, what: Shown, timeout: float | None = None) -> list[str]:
         """Wait until the screen shows a text, matches a pattern, or satisfies a test; gives the screen then."""
         patience_s = timeout or self._patience_s
         deadline = time.monotonic() + patience_s
@@ -80,7 +84,7 @@ class Screen:
                 message = f"waited up to {patience_s:.0f} s for {what!r}{ended}; the screen shows:\n{shown}"
                 raise ClientTimeoutError(message)
 
-    def insist(self, act: Callable[[], object], satisfied: Callable[[str], bool], seconds: float) -> list[str]:
+    def insist(self, act: Callable[[], object], satisfied: Shown, seconds: float) -> list[str]:
         """Do something, and again after so many seconds, until the screen satisfies a test: for keys that may be dropped."""
         deadline = time.monotonic() + self._patience_s
         while True:
@@ -111,7 +115,7 @@ class Screen:
         except pexpect.EOF:
             time.sleep(timeout)
             return
-        unfinished = UNFINISHED.search(self._pending)
+        unfinished = self.unfinished.search(self._pending)
         cut = unfinished.start() if unfinished else len(self._pending)
         ready, self._pending = self._pending[:cut], self._pending[cut:]
-        self._stream.feed(UNKNOWN_TO_PYTE.sub("", ready))
+        self._stream.feed(self.unknown.sub("", ready))
