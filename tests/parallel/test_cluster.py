@@ -21,6 +21,7 @@ from tests.parallel.clusters import cluster
 from tests.parallel.tasks import length_slowly, length_unless_killed
 from tests.parallel.test_sources import written
 from tests.paths import ROOT
+from tests.patience import HANG_S
 
 distributed = pytest.importorskip("distributed")
 
@@ -31,7 +32,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("cluster")
     with cluster(folder, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as address:
         with distributed.Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=HANG_S)
         yield address
 
 
@@ -109,7 +110,7 @@ def test_a_worker_that_is_killed_in_mid_run_loses_no_session(tmp_path: Path) -> 
     found = written(tmp_path, *(f"session-{number}" for number in range(80)))
     (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster") as address, distributed.Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=HANG_S)
         before = list(client.run(os.getpid).values())
         seen = []
         for each in results(length_slowly, found, Where(scheduler=address)):
