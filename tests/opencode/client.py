@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.state import sockets
 from tests.client.client import PROJECT_FILES
 from tests.client.screen import Screen
-from tests.listening import free_port
+from tests.listening import on_a_free_port
 from tests.patience import HANG_S, until
 
 if TYPE_CHECKING:
@@ -95,19 +95,23 @@ class Server(Machine):
     """`opencode serve`; use it as a context manager."""
 
     def __enter__(self) -> Self:
-        self.port = free_port()
-        self.process = subprocess.Popen(
-            [str(self.program), "serve", "--port", str(self.port)], cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        assert self.process.stdout is not None
-        while b"listening" not in self.process.stdout.readline():
-            assert self.process.poll() is None, "opencode serve has ended"
+        said = self.root / "serve.log"
+
+        def start(port: int) -> subprocess.Popen[bytes]:
+            command = [str(self.program), "serve", "--port", str(port)]
+            with said.open("wb") as log:
+                self._process = subprocess.Popen(
+                    command, cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+            return self._process
+
+        self._running = on_a_free_port(start, lambda _port: b"listening" in said.read_bytes(), said)
+        self.port = self._running.__enter__()
         return self
 
-    def __exit__(self, *_exc: object) -> None:
-        os.killpg(self.process.pid, signal.SIGTERM)
-        self.process.communicate(timeout=HANG_S)
+    def __exit__(self, *exc: Any) -> None:
+        os.killpg(self._process.pid, signal.SIGTERM)  # what it has started ends with it
+        self._running.__exit__(*exc)
 
     def ask(self, folder: Path, method: str, path: str, body: object = None) -> Any:
         """The answer to a request about a folder; HTTPError where it is refused."""
