@@ -67,6 +67,7 @@ class Screen:
         patience_s = timeout or self._patience_s
         deadline = time.monotonic() + patience_s
         while True:
+            is_alive = self._child.isalive()  # before it is looked at: what it shows as it ends counts
             lines = self.screen()
             shown = "\n".join(lines)
             if isinstance(what, str):
@@ -77,8 +78,8 @@ class Screen:
                 satisfied = what(shown)
             if satisfied:
                 return lines
-            if time.monotonic() > deadline or not self._child.isalive():
-                ended = "" if self._child.isalive() else ", and it has ended"
+            if time.monotonic() > deadline or not is_alive:
+                ended = "" if is_alive else ", and it has ended"
                 if timeout is None:
                     self._patience_s = HUNG_S
                 message = f"waited up to {patience_s:.0f} s for {what!r}{ended}; the screen shows:\n{shown}"
