@@ -126,7 +126,7 @@ def test_what_the_user_has_forbidden_stays_forbidden(session: Cleared, rules: di
 def test_a_fork_restores_unasked_what_it_has_from_its_parent(session: Cleared) -> None:
     world, handle = session.world, session.handle
     bash(world, f"popkit restore {handle}")
-    assert "exports.item0400" in run(session, "--permission-mode", "default", "--fork-session")[0]
+    assert "exports.item0400" in run(session, "--permission-mode", "default", "--fork-session")[0], world.errors()
     assert not (world.home.work / "foreign").exists()
 
 
