@@ -20,6 +20,7 @@ from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from tests.archive.written import CHAIN, content, fill, new, tamper
 from tests.paths import PYTHONPATH
+from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_790_000_000.0
@@ -218,8 +219,8 @@ def test_a_content_is_written_as_it_is_when_it_is_asked_for_and_harmless_to_a_pi
     assert piped.stdout.decode().partition("\n\n")[2] == hostile.replace("\x1b", r"\x1b") + "\n"
     exact = subprocess.run([sys.executable, "-c", RUNS, "show", id, "--raw"], env=env, capture_output=True, check=True, cwd=ROOT)
     assert exact.stdout.decode() == hostile + "\n"
-    seen = pexpect.run(f"{sys.executable} -c '{RUNS}' show {id}", env=env, cwd=str(ROOT), encoding="utf-8").partition("\r\n\r\n")[2]
-    assert seen.rstrip("\r\n").split("\r\n") == ["one\ttab", r"\x1b[2Jtwo\rthree\u202e", "", "end"]
+    shown = pexpect.run(f"{sys.executable} -c '{RUNS}' show {id}", env=env, cwd=str(ROOT), encoding="utf-8", timeout=HANG_S)
+    assert shown.partition("\r\n\r\n")[2].rstrip("\r\n").split("\r\n") == ["one\ttab", r"\x1b[2Jtwo\rthree\u202e", "", "end"]
 
 
 def test_verify_names_the_first_broken_record_and_exits_1(shell: Shell, ids: list[str]) -> None:

@@ -1,7 +1,7 @@
-"""The real client in a pseudo terminal: type, wait for what the screen shows, read the screen.
+"""The real client in a pseudo terminal: type, submit, answer its dialogs.
 
-Must never sleep a fixed time where it can wait for something on the screen. Where only stillness tells that something is over, how long
-it must last goes by how long the client takes to show what was typed.
+Where only stillness tells that something is over, how long it must last goes by how long the client takes to show what was typed. A key is
+pressed again only where the screen shows that the first one had no effect.
 """
 
 from __future__ import annotations
@@ -13,27 +13,29 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pexpect
-import pyte
-
-from tests.patience import HANG_S, until
+from tests.patience import until
 
 from .client import ClientHome, ClientTimeoutError
+from .screen import Screen
 
 ENTER, ESCAPE, UP, DOWN, CTRL_C, CTRL_U = "\r", "\x1b", "\x1b[A", "\x1b[B", "\x03", "\x15"
-# Sequences that pyte would print or misread: private CSI (kitty keys, modifyOtherKeys, XTVERSION), DCS, APC.
-UNKNOWN_TO_PYTE = re.compile(r"\x1b\[[<>=][0-9;]*[ -/]*[@-~]|\x1b[P_^][^\x1b]*\x1b\\")
-UNFINISHED = re.compile(r"\x1b(?:\[[<>=0-9;?]*|[P_^\]][^\x1b\x07]*)?\Z")
 # How long the client takes to show what was typed where nothing else is at work.
 ECHO_S = 0.3
+# After how long a key is pressed again where nothing else is at work: the client drops keys between a dialog that closes and the prompt
+# that comes back, and while it draws a menu.
+DROPPED_S = 30.0
+# What the prompt stands between.
+RULE = "───"
 # The one thing of ours that moves for minutes where nothing is at work.
 COUNTDOWN = re.compile(r"warm for \d+:\d\d")
 WORKING = "esc to interrupt"
 READY = re.compile(r"bypass permissions on|\? for shortcuts")
 
 
-class ClientTerminal:
+class ClientTerminal(Screen):
     """One client on a screen of its own; use it as a context manager."""
+
+    dropped_s = DROPPED_S
 
     def __init__(
         self,
@@ -49,60 +51,14 @@ class ClientTerminal:
         self._home = home
         command = home.command(plugin_dir, resume, mcp_server, extra)
         env = {**home.env(), "TERM": "xterm-256color", "COLORTERM": "", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-        self._screen = pyte.Screen(columns, rows)
-        self._stream = pyte.Stream(self._screen)
-        self._pending = ""
         self._pace = 1.0  # how many times longer it takes here and now
-        self._rows = [""] * rows  # of the screen as it was when it was last looked at
-        self._child = pexpect.spawn(
-            command[0],
-            command[1:],
-            cwd=str(home.work),
-            env=env,
-            dimensions=(rows, columns),
-            encoding="utf-8",
-            codec_errors="replace",
-        )
-        self._child.delaybeforesend = None
+        super().__init__(command, cwd=home.work, env=env, rows=rows, columns=columns)
 
     def __enter__(self) -> ClientTerminal:
         return self
 
     def __exit__(self, *_exc: object) -> None:
         self.close()
-
-    def screen(self) -> list[str]:
-        """The lines on the screen now, right-stripped, without the empty ones at the end."""
-        self._read()
-        for row in self._screen.dirty:  # to draw them all is slow
-            cells = self._screen.buffer[row]
-            self._rows[row] = "".join([cells[column].data for column in range(self._screen.columns)]).rstrip()
-        self._screen.dirty.clear()
-        end = next((end for end in range(len(self._rows), 0, -1) if self._rows[end - 1]), 0)
-        return self._rows[:end]
-
-    def text(self) -> str:
-        """The screen as one string."""
-        return "\n".join(self.screen())
-
-    def wait(self, what: str | re.Pattern[str] | Callable[[str], bool], timeout: float = HANG_S) -> list[str]:
-        """Wait until the screen shows a text, matches a pattern, or satisfies a test; gives the screen then."""
-        deadline = time.monotonic() + timeout
-        while True:
-            lines = self.screen()
-            shown = "\n".join(lines)
-            if isinstance(what, str):
-                satisfied = what in shown
-            elif isinstance(what, re.Pattern):
-                satisfied = bool(what.search(shown))
-            else:
-                satisfied = what(shown)
-            if satisfied:
-                return lines
-            if time.monotonic() > deadline or not self._child.isalive():
-                ended = "" if self._child.isalive() else ", and the client has ended"
-                message = f"waited up to {timeout:.0f} s for {what!r}{ended}; the screen shows:\n{shown}"
-                raise ClientTimeoutError(message)
 
     def wait_ready(self) -> list[str]:
         """Wait for the prompt of a freshly started client."""
@@ -112,7 +68,7 @@ class ClientTerminal:
         """Wait until the client is not at work, and nothing on the screen but a countdown has changed for `quiet` seconds; for longer where
         the client is slow."""
         quiet *= self._pace
-        deadline = time.monotonic() + HANG_S
+        deadline = time.monotonic() + self._patience_s
         last, since = "", time.monotonic()
         while time.monotonic() - since < quiet:
             now = COUNTDOWN.sub("", self.text())
@@ -123,34 +79,49 @@ class ClientTerminal:
                 raise ClientTimeoutError(message)
         return self.screen()
 
-    def press(self, *keys: str) -> None:
-        """Send keys as they are."""
-        for key in keys:
-            self._child.send(key)
+    def prompt(self) -> str:
+        """What is typed in the prompt, or else the hint there; "" where the client shows no prompt."""
+        rows = self.screen()
+        for top in range(len(rows) - 2, -1, -1):
+            if rows[top].startswith(RULE) and rows[top + 1].startswith("❯"):
+                end = next((end for end in range(top + 1, len(rows)) if rows[end].startswith(RULE)), len(rows))
+                return "\n".join(rows[top + 1 : end]).removeprefix("❯").strip()
+        return ""
+
+    def _holds(self, text: str) -> bool:
+        return _bare(self.prompt()).startswith(_bare(text))
 
     def type(self, text: str) -> None:
-        """Type text into the prompt and wait until it stands there, whether or not the screen says the same elsewhere; once more where none
-        of it arrives: the client drops keys between a dialog that closes and the prompt that comes back."""
-        tail = _bare(text[-20:])
-        before, began = _bare(self.text()).count(tail), time.monotonic()
+        """Type text into the prompt and wait until it stands there; again where it does not arrive, or not all of it."""
+        began = 0.0
 
-        def stands(shown: str) -> bool:
-            return tail in _bare(shown.rpartition("❯")[2]) or _bare(shown).count(tail) > before
-
-        self._child.send(text)
-        try:
-            self.wait(stands, 30 * self._pace)
-        except ClientTimeoutError:
+        def enter() -> None:
+            nonlocal began
+            if began:
+                self._empty_prompt()
             began = time.monotonic()
-            self.press(CTRL_U)  # should it only be late, it goes before it is there twice
-            self._child.send(text)
-            self.wait(stands)
+            self.press(text)
+
+        self.insist(enter, lambda _shown: self._holds(text), self.dropped_s * self._pace)
         self._pace = max(1.0, (time.monotonic() - began) / ECHO_S, self._pace / 2)
 
+    def _empty_prompt(self) -> None:
+        """One Ctrl-U takes a row, and several in one read may be none."""
+        for _ in self.prompt().splitlines():
+            self.press(CTRL_U)
+            self.wait_still(0.2 * self._pace)
+
     def send(self, text: str) -> None:
-        """Type a prompt and submit it."""
+        """Type a prompt and submit it; Enter is pressed again where the text still stands in the prompt."""
         self.type(text)
-        self.press(ENTER)
+        self.insist(
+            lambda: self.press(ENTER), lambda _shown: not self._child.isalive() or not self._holds(text), self.dropped_s * self._pace
+        )
+
+    def interrupt(self) -> None:
+        """Press Escape until the client says once more that it was interrupted."""
+        before = self.text().count("Interrupted")
+        self.insist(lambda: self.press(ESCAPE), lambda shown: shown.count("Interrupted") > before, self.dropped_s * self._pace)
 
     def ask(self, prompt: str, is_answered: Callable[[str], bool]) -> None:
         """Submit a prompt and wait for its answer; once more where it is gone without one: the client drops what it gets while it loads a
@@ -158,9 +129,9 @@ class ClientTerminal:
         before = self.text().count(prompt)
         self.send(prompt)
         try:
-            self.wait(is_answered, 30 * self._pace)
+            self.wait(is_answered, self.dropped_s * self._pace)
         except ClientTimeoutError:
-            if self._child.isalive() and self.text().count(prompt) <= before:
+            if self._child.isalive() and WORKING not in self.text() and self.text().count(prompt) <= before:
                 self.send(prompt)
             self.wait(is_answered)
 
@@ -196,7 +167,7 @@ class ClientTerminal:
             self.press_until(DOWN, lambda _shown, before=before: self._chosen() != before)
         self.press_until(ENTER, lambda shown: "Restore conversation" not in shown)
         try:
-            self.wait(lambda _shown: prompt in self._chosen(), 30 * self._pace)
+            self.wait(lambda _shown: prompt in self._chosen(), self.dropped_s * self._pace)
             self.press_until(CTRL_U, lambda _shown: prompt not in self._chosen())
         except ClientTimeoutError:
             self.press(CTRL_U)  # it was shown in other words
@@ -204,28 +175,19 @@ class ClientTerminal:
 
     def _open_rewind(self) -> None:
         """Two Escapes in one read would be one key; too far apart they are two single ones, and then once more."""
-        deadline = time.monotonic() + HANG_S
-        while True:
+
+        def escape_twice() -> None:
             self.wait_idle()
             self.press(ESCAPE)
             self.wait_still(0.2)
             self.press(ESCAPE)
-            try:
-                self.wait(re.compile(r"❯ \(current\)"), 10 * self._pace)
-                return
-            except ClientTimeoutError:
-                if time.monotonic() > deadline:
-                    raise
+
+        self.insist(escape_twice, lambda shown: "❯ (current)" in shown, 10 * self._pace)
 
     def press_until(self, key: str, satisfied: Callable[[str], bool]) -> None:
-        """Press a key in a menu, and once more if the menu was drawn before it took keys."""
+        """Press a key in a menu, and again where the menu was drawn before it took keys."""
         self.wait_idle(0.3)
-        self.press(key)
-        try:
-            self.wait(satisfied, 60 * self._pace)
-        except ClientTimeoutError:
-            self.press(key)
-            self.wait(satisfied)
+        self.insist(lambda: self.press(key), satisfied, 2 * self.dropped_s * self._pace)
 
     def _chosen(self) -> str:
         """The menu line that the cursor is on, with its place, which tells equal lines apart."""
@@ -242,17 +204,17 @@ class ClientTerminal:
         self._wait_end(self._read)
 
     def _wait_end(self, meanwhile: Callable[[], None]) -> None:
-        deadline = time.monotonic() + HANG_S
+        deadline = time.monotonic() + self._patience_s
         while self._child.isalive():
             if time.monotonic() > deadline:
-                message = f"the client still ran after {HANG_S:.0f} s"
+                message = f"the client still ran after {self._patience_s:.0f} s"
                 raise ClientTimeoutError(message)
             meanwhile()
 
     def leave(self) -> None:
         """End the client by Ctrl-C, as often as it takes: the first one may stop a turn or empty the prompt, two in a row leave. One more
         would cut off the hooks that the end of a session fires."""
-        deadline = time.monotonic() + HANG_S
+        deadline = time.monotonic() + self._patience_s
         while self._child.isalive() and time.monotonic() < deadline:
             self.press(CTRL_C)
             try:
@@ -269,25 +231,6 @@ class ClientTerminal:
             os.killpg(self._child.pid, signal.SIGKILL)
             until(lambda: not self._child.isalive(), "the client is gone")
         self._child.close()
-
-    def wait_still(self, seconds: float) -> None:
-        """Keep reading for a while: for keys that the client takes in by time, such as a double Escape."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self._read()
-
-    def _read(self, timeout: float = 0.05) -> None:
-        try:
-            self._pending += self._child.read_nonblocking(65536, timeout)
-        except pexpect.TIMEOUT:
-            return
-        except pexpect.EOF:
-            time.sleep(timeout)
-            return
-        unfinished = UNFINISHED.search(self._pending)
-        cut = unfinished.start() if unfinished else len(self._pending)
-        ready, self._pending = self._pending[:cut], self._pending[cut:]
-        self._stream.feed(UNKNOWN_TO_PYTE.sub("", ready))
 
 
 def _bare(shown: str) -> str:

@@ -47,7 +47,7 @@ from .client import ClientHome
 from .kept import Kept, kept
 from .prompt_cache import CachingApi
 from .scripted_api import SUMMARY, call, say, thought
-from .terminal import ESCAPE, ClientTerminal
+from .terminal import ClientTerminal
 from .test_harness import JOB, MCP_SERVER
 
 OTHER, DROPS_THINKING = "claude-opus-4-6", "claude-sonnet-4-5-20250929"
@@ -229,8 +229,7 @@ def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, in
             terminal.wait_ready()
             terminal.send("go [[SCRIPT:slow]]")
             terminal.wait("sleep 60")
-            terminal.press(ESCAPE)
-            terminal.wait("Interrupted")
+            terminal.interrupt()
             api.cache.forget()
             terminal.ask(ON, lambda shown: "on it goes" in shown)
             terminal.wait_idle()

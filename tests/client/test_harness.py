@@ -32,6 +32,29 @@ print("over", flush=True)
 signal.pause()
 """
 
+# Has a prompt as the client has, drops the first text and the first Enter, and takes in only a part of the second text.
+DROPS_KEYS = f"""#!{sys.executable}
+import os, signal, tty
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+tty.setraw(0, when=0)
+typed, said, texts, enters = "", "", 0, 0
+while True:
+    rule = "\\u2500" * 60
+    print(end=f"\\x1b[2J\\x1b[H{{said}}\\r\\n{{rule}}\\r\\n\\u276f {{typed}}\\r\\n{{rule}}\\r\\n", flush=True)
+    got = os.read(0, 4096).decode()
+    if "\\x03" in got:
+        break
+    if got == "\\r":
+        enters += 1
+        if typed and enters > 1:
+            typed, said = "", f"you said {{typed}}"
+    elif got == "\\x15":
+        typed = ""
+    else:
+        texts += 1
+        typed = typed + ("", got[4:], got)[min(texts, 3) - 1]
+"""
+
 
 def test_the_step_follows_from_the_request_alone() -> None:
     asked = {"role": "user", "content": "please [[SCRIPT:day]]"}
@@ -67,3 +90,15 @@ def test_a_screen_on_which_nothing_but_a_countdown_moves_stands_still(home: Clie
         terminal.wait("cache warm for")
         terminal.wait_idle()
         assert "over" not in terminal.text()
+
+
+def test_what_the_client_drops_is_typed_and_submitted_again(home: ClientHome, tmp_path: Path) -> None:
+    program = tmp_path / "drops_keys"
+    program.write_text(DROPS_KEYS)
+    program.chmod(0o755)
+    home.installed = Installed("0", program)
+    with ClientTerminal(home) as terminal:
+        terminal.dropped_s = 0.5
+        terminal.wait("❯")
+        terminal.send("go on with it")
+        assert terminal.wait("you said")[0] == "you said go on with it"

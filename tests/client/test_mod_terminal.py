@@ -113,14 +113,11 @@ def test_the_band_and_the_pane_are_worked_by_keys_and_every_operation_can_be_und
         terminal.turn("go [[SCRIPT:tested]]", "all tested")
         terminal.wait("PopKit: Clear now")
         before = asked(session.api)
-        terminal.press("\x18", "\t")  # ctrl+x tab: the band has the keys
-        terminal.wait_idle(0.3)
-        terminal.press(ENTER)
-        terminal.wait("Archived: 3 cleared results")
+        terminal.insist(lambda: in_the_band(terminal, ENTER), lambda shown: "Archived: 3 cleared results" in shown, 60)
         [transcript] = session.home.config.glob("projects/*/*.jsonl")
         assert transcript.read_text().count("[PopKit cleared ") == 3
         terminal.send("/popkit")  # the pane has the keys
-        terminal.wait_idle(0.3)
+        terminal.wait("Reclaimable")
         undo(terminal)
         terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
         terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
@@ -130,6 +127,13 @@ def test_the_band_and_the_pane_are_worked_by_keys_and_every_operation_can_be_und
         undo(terminal)
         terminal.press_until(ESCAPE, lambda shown: "Reclaimable" not in shown)
         assert asked(session.api) == before
+
+
+def in_the_band(terminal: ClientTerminal, key: str) -> None:
+    """Press a key there."""
+    terminal.press("\x18", "\t")  # ctrl+x tab: the band has the keys
+    terminal.wait_idle(0.3)
+    terminal.press(key)
 
 
 def undo(terminal: ClientTerminal) -> None:

@@ -18,7 +18,7 @@ from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
 from .reclaimed import EXCERPT, LATE_RUN, READ, RUN, Reclaimed, Watched, blocks, changed, kinds, placeholders, plain, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
-from .terminal import ESCAPE, ClientTerminal
+from .terminal import ClientTerminal
 
 ROWS = 120  # a whole test on one screen
 ASKING = ["--permission-mode", "default", "--allowedTools", "Bash(npm test)", "Edit", "Write"]
@@ -113,8 +113,7 @@ def come_back(told: Story, terminal: ClientTerminal) -> None:
     terminal.send("go [[SCRIPT:more]]")
     terminal.wait("Do you want to proceed?")
     told.screens["asked"] = terminal.text()
-    terminal.press(ESCAPE)
-    terminal.wait("Interrupted")
+    terminal.interrupt()
     terminal.turn("go [[SCRIPT:look]]", "looked again")
     told.note("read again", terminal)
     command(terminal, "undo", "The last clear was taken back")

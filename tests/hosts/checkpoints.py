@@ -7,6 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.patience import HANG_S
+
 SESSION = "7c1e52f0-1111-4222-8333-444455556666"
 MADE = "2026-09-21T10:00:00.5Z"
 BRANCH = "refs/heads/entire/checkpoints/v1"
@@ -35,7 +37,7 @@ class Repository:
     def git(self, *words: str, data: bytes = b"", **environ: str) -> str:
         """What git prints."""
         own = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", **_WHO, **environ}
-        done = subprocess.run(["git", "-C", str(self.folder), *words], input=data, capture_output=True, env=own, check=True, timeout=60)
+        done = subprocess.run(["git", "-C", str(self.folder), *words], input=data, capture_output=True, env=own, check=True, timeout=HANG_S)
         return done.stdout.decode().strip()
 
     def commit(self, ref: str, held: dict[str, bytes], at: str = "2026-09-21T10:00:00Z") -> str:

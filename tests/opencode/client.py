@@ -15,12 +15,10 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pexpect
-import pyte
-
 from hooks.utils.state import sockets
 from tests.client.client import PROJECT_FILES
-from tests.listening import free_port
+from tests.client.screen import Screen
+from tests.listening import on_a_free_port
 from tests.patience import HANG_S, until
 
 if TYPE_CHECKING:
@@ -97,19 +95,23 @@ class Server(Machine):
     """`opencode serve`; use it as a context manager."""
 
     def __enter__(self) -> Self:
-        self.port = free_port()
-        self.process = subprocess.Popen(
-            [str(self.program), "serve", "--port", str(self.port)], cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        assert self.process.stdout is not None
-        while b"listening" not in self.process.stdout.readline():
-            assert self.process.poll() is None, "opencode serve has ended"
+        said = self.root / "serve.log"
+
+        def start(port: int) -> subprocess.Popen[bytes]:
+            command = [str(self.program), "serve", "--port", str(port)]
+            with said.open("wb") as log:
+                self._process = subprocess.Popen(
+                    command, cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+            return self._process
+
+        self._running = on_a_free_port(start, lambda _port: b"listening" in said.read_bytes(), said)
+        self.port = self._running.__enter__()
         return self
 
-    def __exit__(self, *_exc: object) -> None:
-        os.killpg(self.process.pid, signal.SIGTERM)
-        self.process.communicate(timeout=HANG_S)
+    def __exit__(self, *exc: Any) -> None:
+        os.killpg(self._process.pid, signal.SIGTERM)  # what it has started ends with it
+        self._running.__exit__(*exc)
 
     def ask(self, folder: Path, method: str, path: str, body: object = None) -> Any:
         """The answer to a request about a folder; HTTPError where it is refused."""
@@ -206,71 +208,45 @@ def settings_for(api_url: str, provider: str, plugin: list[Any] | None = None) -
 # --- in a terminal -----------------------------------------------------------------------------------------------------------------------
 
 
-ENTER, ESCAPE = "\r", "\x1b"
+ENTER, ESCAPE, BACKSPACE = "\r", "\x1b", "\x7f"
 ROWS, COLUMNS = 50, 170  # wide enough for the sidebar
-_POLL_S = 0.05
-# Sequences that pyte would print or misread.
-_UNKNOWN = re.compile(r"\x1b\[[<>=?][0-9;$]*[ -/]*[a-zA-Z]|\x1b[P_^][^\x1b]*\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-_CUT_SHORT = re.compile(r"\x1b(?:\[[<>=?0-9;$]*|[P_^\]][^\x1b\x07]*)?\Z")
+# After how long a key is pressed again: what is drawn may not take keys yet.
+DROPPED_S = 60.0
 
 
-class Terminal:
+class Terminal(Screen):
     """OpenCode on a screen of its own, in a project; use it as a context manager."""
 
-    def __init__(self, project: Project) -> None:
-        self.project = project
+    unknown = re.compile(r"\x1b\[[<>=?][0-9;$]*[ -/]*[a-zA-Z]|\x1b[P_^][^\x1b]*\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+    unfinished = re.compile(r"\x1b(?:\[[<>=?0-9;$]*|[P_^\]][^\x1b\x07]*)?\Z")
 
-    def __enter__(self) -> Self:
-        server = self.project.server
+    def __init__(self, project: Project) -> None:
+        server = project.server
         still = server.home / ".state" / "opencode" / "kv.json"
         still.parent.mkdir(parents=True, exist_ok=True)
         still.write_text('{"animations_enabled": false}')  # each picture of one would have to be read
         env = {**server.env(), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        self.screen = pyte.Screen(COLUMNS, ROWS)
-        self.stream = pyte.Stream(self.screen)
-        self.pending = ""
-        self.child = pexpect.spawn(
-            str(server.program), cwd=str(self.project.work), env=env, dimensions=(ROWS, COLUMNS), encoding="utf-8", codec_errors="replace"
-        )
-        self.child.delaybeforesend = None
+        super().__init__([str(server.program)], cwd=project.work, env=env, rows=ROWS, columns=COLUMNS)
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        os.kill(self.child.pid, signal.SIGKILL)
-        self.child.wait()
-        self.child.close()
-
-    def wait(self, pattern: str) -> str:
-        """The screen, once it shows this."""
-        shown = ""
-
-        def is_shown() -> bool:
-            nonlocal shown
-            shown = self._read()
-            return re.search(pattern, shown) is not None
-
-        try:
-            until(is_shown, f"{pattern!r} on the screen")
-        except AssertionError as error:
-            raise AssertionError(f"{error}:\n{shown}") from None
-        return shown
+        os.kill(self._child.pid, signal.SIGKILL)
+        self._child.wait()
+        self._child.close()
 
     def type(self, text: str) -> None:
-        """Type a text and wait until the prompt shows it."""
-        self.child.send(text)
-        self.wait(re.escape(text))
+        """Type a text and wait until the prompt shows it; again where it does not arrive, or not all of it."""
+        typed = False
 
-    def press(self, key: str, until_shown: str) -> str:
-        """Press a key; the screen, once it shows what that leads to."""
-        self.child.send(key)
-        return self.wait(until_shown)
+        def enter() -> None:
+            nonlocal typed
+            self.press(*[BACKSPACE] * (len(text) * typed), text)
+            typed = True
 
-    def _read(self) -> str:
-        try:
-            self.pending += self.child.read_nonblocking(1 << 16, _POLL_S)
-        except pexpect.TIMEOUT:
-            pass
-        cut = _CUT_SHORT.search(self.pending)
-        whole, self.pending = (self.pending[: cut.start()], cut[0]) if cut else (self.pending, "")
-        self.stream.feed(_UNKNOWN.sub("", whole))
-        return "\n".join(line.rstrip() for line in self.screen.display)
+        self.insist(enter, lambda shown: text in shown, DROPPED_S)
+
+    def press_until(self, key: str, shows: str | re.Pattern[str]) -> None:
+        """Press a key until the screen shows what that leads to."""
+        self.insist(lambda: self.press(key), shows, DROPPED_S)

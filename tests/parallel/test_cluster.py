@@ -21,7 +21,7 @@ from tests.parallel.clusters import cluster, joined
 from tests.parallel.tasks import length_slowly, length_unless_killed
 from tests.parallel.test_sources import written
 from tests.paths import ROOT
-from tests.patience import until
+from tests.patience import HANG_S, until
 
 distributed = pytest.importorskip("distributed")
 
@@ -31,7 +31,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A scheduler with two workers."""
     with cluster(tmp_path_factory.mktemp("cluster")) as address:
         with distributed.Client(address, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=HANG_S)
         yield address
 
 

@@ -14,6 +14,7 @@ from hooks.utils.reclaim import access, restoring
 from tests import locales
 from tests.hooks import payloads, processes
 from tests.kit.forks import Command
+from tests.patience import HANG_S
 from tests.reclaim.shops import EXPIRED, Shop, code, numbered, worked
 
 OLD = numbered(code(120))
@@ -196,7 +197,8 @@ def test_raw_a_content_is_what_it_was_byte_for_byte(shop: Shop, hostile: str, tm
 def test_on_a_terminal_it_is_shown_without_being_obeyed(shop: Shop, hostile: str, words: list[str]):
     more = ["--transcript", str(shop.transcript)] if words[0] == "context" else []
     argv = [str(processes.ROOT / "bin" / "popkit"), *words, hostile, *more]
-    child = pexpect.spawn(argv[0], argv[1:], env={**shop.environ(NO_COLOR="1"), "PATH": os.environ["PATH"]}, cwd=str(shop.project))
+    env = {**shop.environ(NO_COLOR="1"), "PATH": os.environ["PATH"]}
+    child = pexpect.spawn(argv[0], argv[1:], env=env, cwd=str(shop.project), timeout=HANG_S)
     shown = child.read().decode().replace("\r\n", "\n").strip("\n")
     child.close()
     assert shown == "\n\n".join([SHOWN] * 20)
