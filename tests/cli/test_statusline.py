@@ -207,7 +207,7 @@ def test_another_status_line_is_refused_and_with_replace_put_aside(played: Playe
     assert json.loads(kept.read_text()) == {str(played.settings.resolve()): OTHER}
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     played.run("statusline", "install", "--yes")
-    assert "is back" in played.run("statusline", "uninstall", "--yes").stdout
+    assert "The previous status line is back." in " ".join(played.run("statusline", "uninstall", "--yes").stdout.split())
     assert played.settings.read_text() == text
 
 

@@ -58,7 +58,7 @@ MANY_PARTS = [{"type": "text", "text": f"part {number} " * 40} for number in ran
 SCRIPTS = {
     "first": [call(("Read", {"file_path": "{work}/long.txt"})), say("read")],
     "on": [say("on it goes")],
-    "stop": [call(("Bash", {"command": "kill -INT $PPID; sleep 1"})), say("not reached")],
+    "stop": [call(("Bash", {"command": "kill -INT $PPID; sleep 60"})), say("not reached")],
     "thinks": [call(("Read", {"file_path": "{work}/long.txt", "offset": 2}), thinking=(thought("hm"),)), say("thought about")],
     "reads": [
         call(("Read", {"file_path": "{work}/long.txt", "offset": 3})),

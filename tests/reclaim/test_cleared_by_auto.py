@@ -10,6 +10,7 @@ import pytest
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
 from hooks.utils.reclaim import clearing
+from hooks.utils.text import chance
 from tests.reclaim.looks import LONG_UNUSED, NAMED, Sized, ids, looked
 from tests.reclaim.shops import SESSION, Shop, assert_only_contents_changed, numbered
 
@@ -156,8 +157,9 @@ def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
     assert set(entry["reasons"]) == set(entry["ids"]) == set(done.handles)
     needs = {decision.result.id: decision.need for decision in prospect.plan.decisions}
     assert entry["reasons"] == {
-        id: f"worth more cleared than kept: a {needs[id]:.0%} chance that it is needed again" for id in done.handles
+        id: f"worth more cleared than kept: a chance of {chance(needs[id])} that it is needed again" for id in done.handles
     }
+    assert any(entry["reasons"][id].count("less than 1%") for id in done.handles if needs[id] < 0.01)
     told = cold.context("why", "read-long").out
     assert entry["reasons"]["read-long"] in " ".join(told.split())
     assert cold.state().expired["read-long"].ended[4] == [entry["reasons"]["read-long"]]

@@ -24,7 +24,7 @@ _LONGEST_S = 300.0
 _DATA_S = 60.0
 # A person waits this long (seconds) for an answer; after that it is on its way.
 _PATIENCE_S = 4.0
-_CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
+_CHANGE = re.compile(r"^Nothing was changed\. To make this change:\n  popkit (native .+)$", re.MULTILINE)
 _READING = "PopKit is reading your transcripts, which takes long only the first time. Ask again in a minute."
 _LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute. They then appear here."
 
