@@ -81,23 +81,24 @@ def test_several_turns_run_in_one_process_which_reaches_the_scripted_api_alone(h
     assert [payload["hook_event_name"] for payload in probe.payloads() if "tool_use_id" in payload] == ["PreToolUse", "PostToolUse"]
 
 
-def test_a_screen_on_which_nothing_but_a_countdown_moves_stands_still(home: ClientHome, tmp_path: Path) -> None:
-    program = tmp_path / "counts_down"
-    program.write_text(COUNTS_DOWN)
+def _terminal_of(text: str, home: ClientHome, folder: Path) -> ClientTerminal:
+    """Return a terminal in which a script runs instead of the client."""
+    program = folder / "stand_in"
+    program.write_text(text)
     program.chmod(0o755)
     home.installed = Installed("0", program)
-    with ClientTerminal(home) as terminal:
+    return ClientTerminal(home)
+
+
+def test_a_screen_on_which_nothing_but_a_countdown_moves_stands_still(home: ClientHome, tmp_path: Path) -> None:
+    with _terminal_of(COUNTS_DOWN, home, tmp_path) as terminal:
         terminal.wait("cache warm for")
         terminal.wait_idle()
         assert "over" not in terminal.text()
 
 
 def test_what_the_client_drops_is_typed_and_submitted_again(home: ClientHome, tmp_path: Path) -> None:
-    program = tmp_path / "drops_keys"
-    program.write_text(DROPS_KEYS)
-    program.chmod(0o755)
-    home.installed = Installed("0", program)
-    with ClientTerminal(home) as terminal:
+    with _terminal_of(DROPS_KEYS, home, tmp_path) as terminal:
         terminal.dropped_s = 0.5
         terminal.wait("❯")
         terminal.send("go on with it")

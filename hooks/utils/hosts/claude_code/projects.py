@@ -1,6 +1,6 @@
 """Find what the host keeps of each project: the transcripts of its sessions, by session, by project, the newest first; and its own memory:
 MEMORY.md, which every session is given, and topic files, which the model reads when it needs them. Reads only. A
-session's start loads it where memory is on, so `os` is not loaded for every function.
+session's start loads it where memory is on, so only the functions that need `os.path` load it.
 """
 
 from __future__ import annotations
