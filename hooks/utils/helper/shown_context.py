@@ -61,8 +61,8 @@ class Context:
 
     def show(self, source: Source) -> None:
         """Add lines that have entered; forget the oldest beyond what a window can hold."""
-        source.lines = lines = Lines(source.lines)
         self.shown.add(source)
+        source.lines = lines = Lines(source.lines)
         self.weight -= self.weights.pop(source.id, 0)
         self.weights[source.id] = lines.bytes + _LINE_BYTES * len(lines)
         self.weight += self.weights[source.id]

@@ -8,6 +8,8 @@ never part of a run, and a line that must be read in its place is never left out
 
 from __future__ import annotations
 
+import re  # noqa: TID253  no hook loads the door
+
 from .shown import Shown, Source
 
 TYPE_CHECKING = False
@@ -36,9 +38,10 @@ _LEAST_SAVED_CHARS = 40
 _LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
 # With this the host begins what it adds to a result for the model.
 REMINDER = "<system-reminder>"
-# Digits and spaces before the sign; a number of more is no line's.
-_WIDEST = 12
-OPENS, _COLON = "<content>", (": ",)
+# What a listing puts before a line: spaces, a number, a sign. Of more characters than these it is no line's number.
+_WIDEST = 13
+_LISTED, _COLON_LISTED = re.compile("( *(?:0|[1-9][0-9]*))[→\t]"), re.compile("( *(?:0|[1-9][0-9]*)): ")
+OPENS = "<content>"
 
 
 def lines_of(text: str) -> list[str]:
@@ -162,12 +165,14 @@ def _words(lines: list[str]) -> str:
 def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | None]]]:
     """Return (lines without a listing's numbers, [(begin, end, number of the first)] of the stretches that they make up: each either all
     numbered, one by one, or not at all, and then None)."""
-    prefixes = list(map(_prefix, whole))
+    prefixes = _prefixes(whole, _LISTED)
     if OPENS in whole:
         begin = whole.index(OPENS) + 1
-        prefixes[begin:] = [prefix or _prefix(line, _COLON) for prefix, line in zip(prefixes[begin:], whole[begin:])]
+        prefixes[begin:] = [prefix or other for prefix, other in zip(prefixes[begin:], _prefixes(whole[begin:], _COLON_LISTED))]
     lines = list(whole)
     stretches: list[tuple[int, int, int | None]] = []
+    if not any(prefixes):
+        return lines, [(0, len(lines), None)] if lines else []
     begin = at = 0
     while at < len(whole):
         end = at + 1
@@ -185,15 +190,9 @@ def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | 
     return lines, stretches
 
 
-def _prefix(line: str, signs: tuple[str, ...] = ("→", "\t")) -> str:
-    """Return what a listing puts before a line: spaces, a number, a sign; "" where there is none."""
-    head = line[: _WIDEST + 1]
-    for sign in signs:
-        number, sep, _ = head.partition(sign)
-        digits = number.lstrip(" ")
-        if sep and digits.isdecimal() and digits.isascii() and (digits[0] != "0" or digits == "0"):
-            return number + sign
-    return ""
+def _prefixes(lines: Sequence[str], listed: re.Pattern[str]) -> list[str]:
+    """Return what a listing puts before each line; "" where there is nothing."""
+    return [match.group() if (match := listed.match(line, 0, _WIDEST)) else "" for line in lines]
 
 
 def _counts_on(before: str, after: str) -> bool:
@@ -232,7 +231,10 @@ def name_of(tool: Tool, tool_input: dict[str, Any], cwd: str) -> str:
 
 def plain(text: str) -> str:
     """Return a text in one line, without what moves a terminal's cursor, cannot be written, or encloses a reference."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split()).translate(_LOOKALIKES)
+    line = " ".join(text.split())
+    if not line.isprintable():
+        line = " ".join("".join(char if char.isprintable() else " " for char in line).split())
+    return line.translate(_LOOKALIKES)
 
 
 def _path(path: str, cwd: str) -> str:

@@ -211,9 +211,11 @@ class Shown:
                     begin += 1
         return runs
 
-    def _standing(self, gram: int) -> list[tuple[Source, int]]:
+    def _standing(self, gram: int) -> Sequence[tuple[Source, int]]:
         """Return where these four lines stand: sources, and the number of the first line in each."""
-        places = self._places.get(gram, [])
+        places = self._places.get(gram)
+        if places is None:
+            return ()
         known = [(self._at.get(place >> _LINE_BITS), place & _LINES) for place in ([places] if isinstance(places, int) else places)]
         return [(source, at) for source, at in known if source is not None]
 
