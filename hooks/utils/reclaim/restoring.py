@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from ..archive.records import Record
     from ..state.live import Site
 
-# Nobody waits longer for an archive that somebody else holds: then the user is asked.
-WAIT_S = 0.3
+# How long a call waits for an archive that another process is writing, before the user is asked. A question interrupts more than a wait
+# does, and where nobody can be asked the model goes without; the host gives the hook ten seconds.
+WAIT_S = 2.0
 
 
 class NotFound(Exception):
