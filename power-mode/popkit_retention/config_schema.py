@@ -57,8 +57,8 @@ models: dict[str, type[BaseModel]] = {}
 
 
 def _type_of(field: dict[str, Any]) -> Any:
-    made = _MAKERS[field["kind"]](field)
-    return Optional[made] if "null" in field else made
+    annotation = _MAKERS[field["kind"]](field)
+    return Optional[annotation] if "null" in field else annotation
 
 
 def _model(field: dict[str, Any]) -> Any:

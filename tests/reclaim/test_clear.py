@@ -87,10 +87,10 @@ def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(worki
 
 def test_what_a_placeholder_is_counted_as_is_what_it_is(working: Shop):
     prospect, _ = working.clear()
-    contents, calibration = working.contents(), prospect.made.state.calibration
+    contents, calibration = working.contents(), prospect.rebuilt.state.calibration
     assert {result.id for result in prospect.plan.going} == EXPIRED
     for result in prospect.plan.going:
-        assert placeholder_tokens(result, calibration, prospect.made.conversation.rules) == estimate_tokens(contents[result.id])
+        assert placeholder_tokens(result, calibration, prospect.rebuilt.conversation.rules) == estimate_tokens(contents[result.id])
 
 
 # --- what is left alone -----------------------------------------------------------------------------------------------------------

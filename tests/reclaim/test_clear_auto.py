@@ -19,7 +19,7 @@ pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
 
 
 def test_it_is_the_profile_that_is_shipped(cold: Shop):
-    assert (cold.site().rules().profile, cold.clear(dry_run=True)[0].made.conversation.rules.weighs) == ("auto", True)
+    assert (cold.site().rules().profile, cold.clear(dry_run=True)[0].rebuilt.conversation.rules.weighs) == ("auto", True)
 
 
 def test_with_a_cold_cache_what_was_long_unused_goes_and_what_was_used_lately_stays(cold: Shop):
@@ -86,7 +86,7 @@ def test_what_the_model_has_not_seen_yet_stays(shop: Shop, how: dict):
     assert {"unseen-0", "unseen-1"} <= set(shop.state().expired), "superseded"
     prospect, done = shop.clear(**how)
     assert not set(names) & set(done.handles)
-    assert prospect.made.conversation.unseen == set(names)
+    assert prospect.rebuilt.conversation.unseen == set(names)
     talk.answer("So it is built.")
     shop.write(talk)
     assert {"unseen-0", "unseen-1"} <= set(shop.clear(now=True)[1].handles)
@@ -150,7 +150,7 @@ def test_what_leaves_is_what_the_transcript_lost(cold: Shop):
     tokens = sum(round(results[id].tokens * before.calibration) - estimate_tokens(contents[id]) for id in done.handles)
     assert done.tokens == tokens
     assert cold.ledger()["pending_tokens"] == tokens
-    planned = sum(gain(results[id], before.calibration, prospect.made.conversation.rules) for id in done.handles)
+    planned = sum(gain(results[id], before.calibration, prospect.rebuilt.conversation.rules) for id in done.handles)
     assert abs(prospect.plan.sum.leaves - planned) <= len(done.handles), "each rounded by itself"
     assert abs(done.tokens - planned) <= sum(len(had[id]) // 10 for id in done.handles) / 2.9, "the outlines were counted at their longest"
 

@@ -70,7 +70,7 @@ def test_a_second_clear_right_away_takes_nothing(cold: Shop):
 
 def prefixes(prospect: clearing.Prospect) -> dict[str, int]:
     """id -> tokens of the prompt before each result."""
-    return {id: place.prefix for id, place in prospect.made.conversation.places.items()}
+    return {id: place.prefix for id, place in prospect.rebuilt.conversation.places.items()}
 
 
 def _goes_on(shop: Shop, talk: Sized, there: int) -> None:
@@ -134,9 +134,9 @@ def test_the_sum_of_the_second_clear_fits_into_its_prompt(shop: Shop):
     prompt = talk.tokens + 503
     assert prospect.plan.sum.warm
     first = min(prospect.plan.going, key=lambda result: result.index)
-    tokens = sum(result.tokens for result in prospect.plan.going) * prospect.made.state.calibration
+    tokens = sum(result.tokens for result in prospect.plan.going) * prospect.rebuilt.state.calibration
     assert 0 < prospect.plan.sum.leaves < tokens < prompt
-    conversation = prospect.made.conversation
+    conversation = prospect.rebuilt.conversation
     assert conversation.requests_behind(first.id) > LOOK_BACK_REQUESTS
     assert prospect.plan.sum.all_messages
     assert prospect.plan.sum.rewritten == pytest.approx(prompt - conversation.base - prospect.plan.sum.leaves, abs=600)

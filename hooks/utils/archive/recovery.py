@@ -71,9 +71,9 @@ def recover(db: Connection, id: str) -> str | None:
     known = record(db, id)  # it may have been pruned meanwhile
     source = known.source or {} if known else {}
     for data in _candidates(source):
-        made = _made(data, source)
-        if made is not None and hash_content(made) == stored["hash_only"]:
-            return made
+        content = _made(data, source)
+        if content is not None and hash_content(content) == stored["hash_only"]:
+            return content
     return None
 
 

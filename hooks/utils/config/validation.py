@@ -267,10 +267,10 @@ def json_schema() -> dict[str, Any]:
 
 
 def _schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
-    made = _MAKERS[field["kind"]](field, definitions)
+    schema = _MAKERS[field["kind"]](field, definitions)
     if "null" in field:
-        made = {"anyOf": [*(made.get("anyOf") or [made]), {"type": "null"}]}
-    return {**made, "description": field["about"]} if field.get("about") and "description" not in made else made
+        schema = {"anyOf": [*(schema.get("anyOf") or [schema]), {"type": "null"}]}
+    return {**schema, "description": field["about"]} if field.get("about") and "description" not in schema else schema
 
 
 def _record_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:

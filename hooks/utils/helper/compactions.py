@@ -87,8 +87,8 @@ class Compactions:
     def confirm(self, is_ours: bool) -> Callable[[], None] | None:
         """Record that a compaction is done: with our answer if `is_ours`, else without it. Return what is left to do then, for which the
         host need not wait."""
-        made, self._answered = self._answered, None
-        return made() if is_ours and made is not None else None
+        record, self._answered = self._answered, None
+        return record() if is_ours and record is not None else None
 
     def answer(self, site: Site, transcript_path: str, request: dict[str, Any], now: float) -> dict[str, Any]:
         """Return what the mod does with a compaction: `rows` replace the conversation; with `hand_on` they go to the summariser; with
@@ -108,28 +108,28 @@ class Compactions:
         rows = request.get("rows")
         try:
             marked = self.marked if transcript_path == self.marked.path else None
-            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find, marked)
+            done = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find, marked)
         except Declined as error:
             if is_own:
                 return {"skip": str(error)} if wanted.why == COLD else {"skip": str(error), "notice": f"Nothing was changed: {error}."}
             self.declined = str(error)
             return {}
         self.declined = ""
-        self._answered = lambda: made.note(True)
+        self._answered = lambda: done.note(True)
         if trigger == MANUAL and wanted.why == MANUAL and str(request.get("instructions") or "").strip():
-            return {"rows": made.rows, "hand_on": True}
-        if wanted.why == AUTO and not made.met and made.after > _MOST_LEFT * made.before:
-            older, newer = _split(made.rows)
-            return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
+            return {"rows": done.rows, "hand_on": True}
+        if wanted.why == AUTO and not done.met and done.after > _MOST_LEFT * done.before:
+            older, newer = _split(done.rows)
+            return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": done.rows, "hand_on": True}
 
         def note() -> Callable[[], None]:
-            rest = made.note(False)
+            rest = done.note(False)
             in_place.note_for_next_start(site, agent_id, now)
             return rest
 
         self._answered = note
-        saved = reclaiming.share_of_shorter_prompts(site, transcript_path, made.before - made.after, now)
-        return {"rows": made.rows, "notice": notice(made, saved)}
+        saved = reclaiming.share_of_shorter_prompts(site, transcript_path, done.before - done.after, now)
+        return {"rows": done.rows, "notice": notice(done, saved)}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> Wanted | None:
         """Return what a compaction is to do; None where it is the host's."""
@@ -162,20 +162,20 @@ def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
     return rows[:at], rows[at:]
 
 
-def notice(made: Answer, saved: Share | None = None) -> str:
+def notice(done: Answer, saved: Share | None = None) -> str:
     """Return one line that sums a compaction up. `saved`: what that leaves of a window of the plan."""
-    sizes = f"{_size(made.before)} to {_size(made.after)} tokens"
-    if made.back:
-        return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
-    things = text.counted(len(_calls_of(made)), "result")
+    sizes = f"{_size(done.before)} to {_size(done.after)} tokens"
+    if done.back:
+        return f"Put back in place: {text.counted(len(done.back), 'result')}, {sizes}."
+    things = text.counted(len(_calls_of(done)), "result")
     worth = amounts.gain(saved, " That saves ")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
 
 
-def _calls_of(made: Answer) -> set[str]:
+def _calls_of(done: Answer) -> set[str]:
     """Return the ids of the calls of which something left."""
-    uses = (use for one in made.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
-    return {one.id for one in made.left if one.id} | {use["tool_use_id"] for use in uses}
+    uses = (use for one in done.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
+    return {one.id for one in done.left if one.id} | {use["tool_use_id"] for use in uses}
 
 
 def _size(tokens: int) -> str:
@@ -205,10 +205,10 @@ class Outlines:
         packed = self.known.get(key)
         if packed is not None:
             return _unpacked(packed)
-        made = findings(text, is_run)
+        new = findings(text, is_run)
         with self._lock:
-            self._hold(key, _packed(made))
-        return made
+            self._hold(key, _packed(new))
+        return new
 
     def _hold(self, key: tuple[bytes, bool], packed: str) -> None:
         if key not in self.known:

@@ -157,8 +157,8 @@ class Door:
             if not isinstance(call, dict):
                 self._again(context, arrived, agent_id)
                 continue
-            made = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
-            text = self._enter(context, arrived, made, agent_id, began)
+            arriving = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
+            text = self._enter(context, arrived, arriving, agent_id, began)
             if text is not None:
                 blocks = list(blocks_of(row)) if blocks is None else blocks
                 blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.with_text(text)}

@@ -140,13 +140,13 @@ def resumed_context(
     `say_once`, `editing` and `entered` as the door has them."""
     context = Context()
     try:
-        made = reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
-        known = {result.id: result for result in made.conversation.results()}
-        lacking = {id for step in lacking_steps(made.conversation, editing) for id in step.ids}
-        context.is_cut = bool(lacking) or has_begun_clearing(made.conversation, editing)
-        context.count = made.state.index
+        rebuilt = reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
+        known = {result.id: result for result in rebuilt.conversation.results()}
+        lacking = {id for step in lacking_steps(rebuilt.conversation, editing) for id in step.ids}
+        context.is_cut = bool(lacking) or has_begun_clearing(rebuilt.conversation, editing)
+        context.count = rebuilt.state.index
         called: dict[str, object] = {}
-        for entry in entries.read(transcript_path, made.index.size, made.index.relevant):
+        for entry in entries.read(transcript_path, rebuilt.index.size, rebuilt.index.relevant):
             for block in entries.blocks_of(entry):
                 result = known.get(block.get("tool_use_id") or "")
                 if block.get("type") == "tool_use" and block.get("id") in known:

@@ -63,15 +63,15 @@ def checkpoint_of(path: str) -> Checkpoint | None:
 
 def _checkpoint(metadata: bytes) -> Checkpoint | None:
     known = _object(metadata)
-    session, made, agent = (known.get(key) for key in ("session_id", "created_at", "agent"))
+    session, created_at, agent = (known.get(key) for key in ("session_id", "created_at", "agent"))
     if not isinstance(session, str) or not session:
         return None
-    return Checkpoint(session, _seconds(made) if isinstance(made, str) else 0.0, agent if isinstance(agent, str) else "")
+    return Checkpoint(session, _seconds(created_at) if isinstance(created_at, str) else 0.0, agent if isinstance(agent, str) else "")
 
 
-def _seconds(made: str) -> float:
+def _seconds(stamp: str) -> float:
     """Return a time as Go writes it: with any number of digits behind the point, and in any time zone."""
-    match = _TIME.fullmatch(made)
+    match = _TIME.fullmatch(stamp)
     if match is None:
         return 0.0
     hours, minutes = int(match[4] or 0), int(match[5] or 0)

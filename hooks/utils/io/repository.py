@@ -118,9 +118,9 @@ def _place(folder: str, origins: int) -> tuple[str, str, str]:
     for _ in range(_DEEPEST):
         common = _common_folder(at)
         if common:
-            made = _made_by_tools(folder) if len(at) < len(folder) else None
+            linked = _made_by_tools(folder) if len(at) < len(folder) else None
             # The path of a deleted worktree lies within its repository.
-            return (made[0] if made and made[1] == at else at), _identity(common, at, origins), at
+            return (linked[0] if linked and linked[1] == at else at), _identity(common, at, origins), at
         if not at or at == "/" or at.endswith(":"):
             break
         at = parent_of(at) or "/"

@@ -168,8 +168,8 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id
         tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        made = db.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
-        programs = [name for name, statement in made if _words(str(statement)) not in schema.triggers]
+        objects = db.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')")
+        programs = [name for name, statement in objects if _words(str(statement)) not in schema.triggers]
     finally:
         if alone:
             db.execute("ROLLBACK")

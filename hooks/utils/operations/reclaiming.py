@@ -38,10 +38,10 @@ def clear(request: Request) -> Answer:
     if not os.path.isfile(request.transcript_path):
         raise access.Refused("this session has no transcript yet, so there is nothing to clear")
 
-    def wanted(made: Rebuilt) -> planning.Selection:
+    def wanted(rebuilt: Rebuilt) -> planning.Selection:
         chosen: tuple[str, ...] = ()
         if "id" in flags:
-            chosen = _ids_of(report.build(outlook.of(request.site, request.transcript_path, made, request.now)), flags["id"])
+            chosen = _ids_of(report.build(outlook.of(request.site, request.transcript_path, rebuilt, request.now)), flags["id"])
             if not chosen:
                 raise flag_parser.UsageError("--id needs a result, for example: --id T12")
         return planning.Selection(tier, chosen, pattern, "now" in flags)
@@ -67,8 +67,8 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], 
     cold = plan
     if done is None and plan.sum.warm:
         once_cold = planning.Selection(plan.selection.tier, plan.selection.ids, plan.selection.pattern)
-        cold = outlook.plan_of(prospect.made.conversation, once_cold, request.now, True, is_in_place)
-    seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
+        cold = outlook.plan_of(prospect.rebuilt.conversation, once_cold, request.now, True, is_in_place)
+    seen = outlook.of(request.site, request.transcript_path, prospect.rebuilt, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
     share = share_of_clear(client_reports.weights(request.site.home, request.now), plan.sum)

@@ -164,7 +164,7 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     from ..reclaim import cold_compaction
     from ..state import client_reports
 
-    conversation = seen.made.conversation if seen.made is not None else None
+    conversation = seen.rebuilt.conversation if seen.rebuilt is not None else None
     prospect = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), prospect is not None
     if prospect is None or not prospect.pays or conversation is None:

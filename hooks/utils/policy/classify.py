@@ -161,12 +161,12 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
             shown.append(action.part)
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     shown = shown or [action.part for action in actions]
-    made = Classification(
+    classified = Classification(
         leading.kind, tier, call.tool + " " + _main_line(command[:1_000]), shown, _subjects(command, actions),
         _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
     )  # fmt: skip
-    made.changes = [action.changes for action in actions if action.changes]
-    return made
+    classified.changes = [action.changes for action in actions if action.changes]
+    return classified
 
 
 def _main_line(command: str) -> str:

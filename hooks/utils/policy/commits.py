@@ -47,7 +47,7 @@ class Commits:
         from .classify import COMMAND_CHARS
         from .commandline import bash
 
-        made: list[str] | None = None
+        files: list[str] | None = None
         for action in bash.actions(command[:COMMAND_CHARS], cwd):
             if action.name.startswith("git status"):
                 self._list(text, cwd)
@@ -55,10 +55,10 @@ class Commits:
                 continue
             folder, _, words = action.changes
             if words[0] == "commit":
-                made = sorted({*(made or ()), *self._commit(words, folder), *_printed(text, folder)})
+                files = sorted({*(files or ()), *self._commit(words, folder), *_printed(text, folder)})
             elif words[0] in ("add", "stage", "rm", "mv"):
                 self._stage(words, folder)
-        return made
+        return files
 
     def _stage(self, words: list[str], folder: str) -> None:
         paths = [word for word in words[1:] if word[:1] != "-"]

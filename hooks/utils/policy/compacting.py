@@ -229,7 +229,7 @@ def _is_small(result: Result, conversation: Conversation) -> bool:
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
     """Return the ids of the results that stay, whose references named what has left, and which are whole now."""
-    made = []
+    whole = []
     for id, event in conversation.entered.items():
         pair = pairs.get(id)
         if pair is None or pair.now.result != WHOLE or pair.estimated is None or not any(_has_left(each, pairs) for each in event.leans_on):
@@ -237,8 +237,8 @@ def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Ca
         text = whole_of(id)
         if text:
             pair.make_whole(text)
-            made.append(id)
-    return made
+            whole.append(id)
+    return whole
 
 
 def _has_left(id: str, pairs: dict[str, Pair]) -> bool:

@@ -152,8 +152,8 @@ def _compiled(pattern: str) -> _Compiled:
             sets[token] = sets.get(token, 0) | bit
     if len(_COMPILED) >= _MOST_COMPILED:
         _COMPILED.clear()
-    _COMPILED[pattern] = made = literals, any_one, sets, loops, count
-    return made
+    _COMPILED[pattern] = compiled = literals, any_one, sets, loops, count
+    return compiled
 
 
 def _literals_in_order(pieces: list[str], text: str) -> bool:

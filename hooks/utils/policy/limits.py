@@ -71,14 +71,14 @@ def windows(readings: Iterable[Reading], now: float) -> list[Window]:
     by_kind: dict[str, list[Reading]] = {}
     for reading in sorted(readings, key=lambda each: each.at):
         by_kind.setdefault(reading.kind, []).append(reading)
-    made = []
+    running = []
     for kind in KINDS:
         of_kind = by_kind.get(kind)
         if of_kind and of_kind[-1].holds(now):
             newest = of_kind[-1]
             slope = pace([each for each in of_kind if each.is_of(newest)])
-            made.append(Window(newest, slope, full_at(newest, slope, now)))
-    return made
+            running.append(Window(newest, slope, full_at(newest, slope, now)))
+    return running
 
 
 def count(readings: Iterable[Reading], kind: str) -> int:

@@ -114,7 +114,7 @@ def paired(messages: Iterable[Message]) -> list[Message]:
     assistant says between calls that it made at once comes before them. A call that got no result before the user spoke on, or the
     conversation ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes
     twice."""
-    made: list[Message] = []
+    pairs: list[Message] = []
     seen: set[str] = set()
     run = _Run()
     for message in messages:
@@ -125,11 +125,11 @@ def paired(messages: Iterable[Message]) -> list[Message]:
         run.take(message)
         has_text = bool(message.text.strip())
         if run.is_answered or (has_text and message.role == USER):
-            made += run.messages()
+            pairs += run.messages()
             run = _Run()
         if has_text:
-            made.append(Message(message.role, message.text))
-    return made + run.messages()
+            pairs.append(Message(message.role, message.text))
+    return pairs + run.messages()
 
 
 class _Run:

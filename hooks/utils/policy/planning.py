@@ -129,19 +129,19 @@ def plan(
         if not result.cleared:
             tokens = round(result.tokens * state.calibration)
             decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))
-    made = Plan(selection, prices, decisions)
+    plan = Plan(selection, prices, decisions)
     if selection.forces or not rules.weighs:
         _by_lifetime(conversation, selection, decisions)
     else:
         situation = worth.Situation(conversation.prompt, prices, tuned)
-        made.pays = _by_worth(conversation, selection, decisions, model, situation, cold, in_place)
-        made.likely_requests = situation.tuned.ahead
+        plan.pays = _by_worth(conversation, selection, decisions, model, situation, cold, in_place)
+        plan.likely_requests = situation.tuned.ahead
     _hold_what_is_leaned_on(conversation, decisions)
-    made.sum = _sum(conversation, made.going, decisions, prices, cold, in_place)
+    plan.sum = _sum(conversation, plan.going, decisions, prices, cold, in_place)
     if selection.forces or not rules.weighs:
-        made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
-        made.pays = pays(made.sum, made.likely_requests)
-    return made
+        plan.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
+        plan.pays = pays(plan.sum, plan.likely_requests)
+    return plan
 
 
 # --- by lifetime, or by force --------------------------------------------------------------------------------------------------

@@ -205,15 +205,15 @@ def _all_ways(pair: Pair) -> list[Way]:
         fields = pair.fields_left(level)
         if fields:
             inputs.append((Use(use.id, use.traits, stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level))
-    made = [
+    ways = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, level_of_input in inputs
     ]
     if pair.result and verdict_line(pair.result):
-        return made
+        return ways
     line = _LINE_TOKENS + estimate_tokens(pair.line())
-    return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
+    return [*ways, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:

@@ -47,12 +47,12 @@ _NONE: dict[str, Any] = {}  # noted as the source of a record that has none, so 
 
 
 class Prospect:
-    """The prospect of a clear: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
+    """The prospect of a clear: `rebuilt` (the context), its `plan` (policy/planning.py), when."""
 
-    __slots__ = ("made", "now", "plan")
+    __slots__ = ("now", "plan", "rebuilt")
 
-    def __init__(self, made: Rebuilt, plan: planning.Plan, now: float) -> None:
-        self.made = made
+    def __init__(self, rebuilt: Rebuilt, plan: planning.Plan, now: float) -> None:
+        self.rebuilt = rebuilt
         self.plan = plan
         self.now = now
 
@@ -94,10 +94,10 @@ def clear(
 
 def prospect(site: Site, transcript_path: str, now: float, selection: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """Return what a clear would do; changes nothing but the tracker's own state."""
-    made = until_whole(lambda: reconciling.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(made.conversation, selection(made) if callable(selection) else selection, now, at_end, in_place)
-    check_understood(made.index, [result.id for result in plan.going])
-    return Prospect(made, plan, now)
+    rebuilt = until_whole(lambda: reconciling.reconcile(site, transcript_path, now=now), lambda rebuilt: rebuilt.index)
+    plan = plan_of(rebuilt.conversation, selection(rebuilt) if callable(selection) else selection, now, at_end, in_place)
+    check_understood(rebuilt.index, [result.id for result in plan.going])
+    return Prospect(rebuilt, plan, now)
 
 
 class _Leaving:
@@ -116,7 +116,7 @@ class _Leaving:
 
 
 def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool) -> Cleared:
-    index, state = plan.made.index, plan.made.state
+    index, state = plan.rebuilt.index, plan.rebuilt.state
     leaving: list[_Leaving] = []  # in the order of the file
     thoughts: list[places.Thought] = []  # likewise
     with Opened(site.home, create=True) as db:
@@ -152,7 +152,7 @@ def _records(
 ) -> Iterator[archive.NewRecord]:
     """Yield what is archived of each result, as its line is reached, then of the thinking that goes with them (None: it stays); `leaving`
     and `thoughts` fill with them."""
-    state, index, rules = plan.made.state, plan.made.index, plan.made.conversation.rules
+    state, index, rules = plan.rebuilt.state, plan.rebuilt.index, plan.rebuilt.conversation.rules
     going = {result.id: result for result in plan.plan.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
@@ -190,7 +190,7 @@ def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> N
         id: f"worth more cleared than kept: a chance of {chance(needs[id])} that it is needed again" for id in handles if id in needs
     }
     calls = [
-        receipts.call_of(result, handles[result.id], _recorded(result, reasons), plan.made.state.calibration)
+        receipts.call_of(result, handles[result.id], _recorded(result, reasons), plan.rebuilt.state.calibration)
         for result in plan.plan.going
         if result.id in handles
     ]
@@ -198,7 +198,7 @@ def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> N
     paths = site.paths()
     reconciling.note(site, paths, [entry], placeholders)
     for event in (journal.event_of(entry), placeholders):
-        plan.made.conversation.observe(event)
+        plan.rebuilt.conversation.observe(event)
     store.append(paths, paths.receipts, receipts.noted(calls, plan.now))
 
 

@@ -47,12 +47,12 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
     After a manual compaction the host prints our text, and repeats it with the command of the hook in every later request, so it is short
     then."""
     rules = site.rules()
-    made = _state_of(site, transcript_path)
-    if made is None or not (rules.compaction_advise or rules.compaction_index):
+    rebuilt = _state_of(site, transcript_path)
+    if rebuilt is None or not (rules.compaction_advise or rules.compaction_index):
         return None
-    state = made.state
+    state = rebuilt.state
     verbatim = [result for result in _held(state) if result.kind in _VERBATIM]
-    texts, rows = _contents(site, transcript_path, made, {result.id for result in verbatim}, rules.compaction_index)
+    texts, rows = _contents(site, transcript_path, rebuilt, {result.id for result in verbatim}, rules.compaction_index)
     advice = ""
     if rules.compaction_advise:
         pinned = [(result.label, "") for result in _held(state) if result.pinned]
@@ -99,14 +99,14 @@ def _held(state: ContextState) -> list[Result]:
     return [result for result in reversed(state.live.values()) if result.pinned or result.tier == "preserved"]
 
 
-def _contents(site: Site, transcript_path: str, made: Rebuilt, verbatim: set[str], archived: bool) -> tuple[dict[str, str], list[_Row]]:
+def _contents(site: Site, transcript_path: str, rebuilt: Rebuilt, verbatim: set[str], archived: bool) -> tuple[dict[str, str], list[_Row]]:
     """Return (id -> text of the results that must survive word for word, rows of the index), what the context holds archived on the way."""
-    state = made.state
+    state = rebuilt.state
     known = {**state.expired, **state.live}
     texts: dict[str, str] = {}
     records: list[archive.NewRecord] = []
     try:
-        for place, content in places.contents(transcript_path, made.index, known.__contains__, made.index.since):
+        for place, content in places.contents(transcript_path, rebuilt.index, known.__contains__, rebuilt.index.since):
             result = known[place.id]
             if place.id in verbatim:
                 texts[place.id] = archive.text_of(content)

@@ -158,17 +158,17 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Seq
         stored = store.read_unlocked(paths)
     state = stored.state if stored else ContextState(site.session_id, agent_id)
     state.expired = store.read_expired(paths, state)
-    made = Conversation(state, site.rules_for)
-    made.observe(events.ProfileChosen(state.profile, state.at))
-    made.observe(events.Tick(now))
-    made.entered = journal.Sorted(store.read_lines(paths.journal), set()).entered
+    conversation = Conversation(state, site.rules_for)
+    conversation.observe(events.ProfileChosen(state.profile, state.at))
+    conversation.observe(events.Tick(now))
+    conversation.entered = journal.Sorted(store.read_lines(paths.journal), set()).entered
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
-        made.sent(newest)
-    made.places = {shown.id: Place(0, 0) for message in standing for shown in message.results}
+        conversation.sent(newest)
+    conversation.places = {shown.id: Place(0, 0) for message in standing for shown in message.results}
     last = max((at for at, message in enumerate(standing) if message.role == messages.ASSISTANT), default=-1)
-    made.unseen = {shown.id for message in standing[last + 1 :] for shown in message.results}
-    return made
+    conversation.unseen = {shown.id for message in standing[last + 1 :] for shown in message.results}
+    return conversation
 
 
 def _leans(conversation: Conversation) -> bool:
@@ -239,14 +239,14 @@ def _is_printed(text: str, by_ours: bool) -> bool:
 def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the messages as the host takes them: what the assistant says and the calls behind it are in one, so that the sides take
     turns."""
-    made: list[Message] = []
+    joined: list[Message] = []
     for message in standing:
-        before = made[-1] if made else None
+        before = joined[-1] if joined else None
         if before is not None and before.role == message.role == messages.ASSISTANT and not before.uses:
-            made[-1] = Message(message.role, "\n".join(filter(None, (before.text, message.text))), message.uses)
+            joined[-1] = Message(message.role, "\n".join(filter(None, (before.text, message.text))), message.uses)
         else:
-            made.append(message)
-    return [message.to_json() for message in made]
+            joined.append(message)
+    return [message.to_json() for message in joined]
 
 
 def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:

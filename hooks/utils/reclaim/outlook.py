@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 
 class Outlook:
-    """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
+    """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
     request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds) · `home`: our folder."""
 
-    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "made", "now", "project", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "now", "project", "rebuilt", "rules", "state", "transcript")
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class Outlook:
         state: ContextState,
         rules: Ruleset,
         at: float,
-        made: Rebuilt | None = None,
+        rebuilt: Rebuilt | None = None,
         is_cold: bool | None = None,
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
-        self.state, self.rules, self.at, self.made = state, rules, at, made
+        self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
         self.project, self.transcript, self.home = site.session_project, transcript_path, site.home
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
@@ -69,9 +69,9 @@ class Outlook:
 
     def plan(self, site: Whose, is_cold: bool | None = None) -> None:
         """Plan over the conversation as it is now."""
-        if self.made is None:
+        if self.rebuilt is None:
             return
-        conversation, selection = self.made.conversation, planning.Selection()
+        conversation, selection = self.rebuilt.conversation, planning.Selection()
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
             return  # a clear refuses it
@@ -81,7 +81,7 @@ class Outlook:
     @property
     def doubt(self) -> str:
         """Return what of the transcript is not understood, so that nothing may be changed; "" for nothing."""
-        return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
+        return self.rebuilt.index.doubts[0] if self.rebuilt is not None and self.rebuilt.index.doubts else ""
 
     @property
     def expired(self) -> Sums:
@@ -97,7 +97,7 @@ class Outlook:
     def verdict(self) -> Verdict:
         """Return what to do now."""
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
-        if self.made is not None and not self.made.conversation.last.tokens:
+        if self.rebuilt is not None and not self.rebuilt.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
         advice = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
         plan = {"clear": self.now, "wait": self.cold}.get(advice["kind"])
@@ -112,10 +112,10 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
     try:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
-        made = reconciling.reconcile(site, transcript_path, now=now)
+        rebuilt = reconciling.reconcile(site, transcript_path, now=now)
         reconciling.settle_agents(site, transcript_path)
-        view = of(site, transcript_path, made, now)
-        reconciling.remember_size(site, site.paths(), made)
+        view = of(site, transcript_path, rebuilt, now)
+        reconciling.remember_size(site, site.paths(), rebuilt)
         remember(view, site)
         return view
     except (OSError, ValueError):
@@ -129,29 +129,29 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
     reconciling.note(site, site.paths(), entries)
     happened: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(view.at)]
     for event in happened:
-        if view.made is not None:
-            view.made.conversation.observe(event)
-            view.rules = view.made.conversation.rules
+        if view.rebuilt is not None:
+            view.rebuilt.conversation.observe(event)
+            view.rules = view.rebuilt.conversation.rules
         else:
             view.rules = site.rules_for(event.profile) if isinstance(event, events.ProfileChosen) else view.rules
             engine.observe(view.state, event, view.rules)
-    if view.made is not None:
+    if view.rebuilt is not None:
         view.plan(site)
         remember(view, site)
 
 
-def of(site: Site, transcript_path: str, made: Rebuilt, now: float) -> Outlook:
+def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outlook:
     """Return the outlook of a Rebuilt context."""
-    return Outlook(site, transcript_path, made.state, made.conversation.rules, now, made)
+    return Outlook(site, transcript_path, rebuilt.state, rebuilt.conversation.rules, now, rebuilt)
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
     """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
     `state.rebuild`."""
     if transcript_path and entries.is_there(transcript_path):
-        made = reconciling.rebuilt(site, site.paths(), transcript_path, watch)
-        made.conversation.observe(events.Tick(now))
-        return of(site, transcript_path, made, now)
+        rebuilt = reconciling.rebuilt(site, site.paths(), transcript_path, watch)
+        rebuilt.conversation.observe(events.Tick(now))
+        return of(site, transcript_path, rebuilt, now)
     return _of_stored(site, transcript_path, store.read_unlocked(site.paths()), now)
 
 

@@ -321,11 +321,11 @@ def _is_text(content: object) -> bool:
 def readable(rows: Iterable[object], pictured: Pictures, tools: Tools) -> list[Message]:
     """Return the messages of the rows of a host with these tools; where one showed more than text, it says so. NotUnderstood for anything
     else."""
-    made = []
+    read = []
     for row in rows:
         message = message_of(row, tools)
         handle = row.get("handle") if isinstance(row, dict) else None
         for kind in pictured.beside.get(handle, ()) if isinstance(handle, str) else ():
             message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))
-        made.append(message)
-    return made
+        read.append(message)
+    return read

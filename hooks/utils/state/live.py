@@ -170,8 +170,8 @@ def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
     from . import reconciling  # seldom
 
     try:
-        made, saved = reconciling.refreshed(site, paths, transcript_path, 0)
-        reconciling.remember_size(site, paths, made)
+        rebuilt, saved = reconciling.refreshed(site, paths, transcript_path, 0)
+        reconciling.remember_size(site, paths, rebuilt)
         return saved
     except (OSError, ValueError):
         return False

@@ -87,9 +87,9 @@ def replace_marked(popkit_home: str, part: str, rows: Callable[[], list[Marked]]
         return
     files.make_private_folder(join(popkit_home, home.GOVERNANCE))
     with files.Lock(path + ".lock"):
-        parts, made = _marked_parts(path), rows()
-        if parts.get(part, []) != made:
-            files.replace_text(path, dumps({"version": _MARKED_VERSION, "parts": {**parts, part: made}}))
+        parts, new = _marked_parts(path), rows()
+        if parts.get(part, []) != new:
+            files.replace_text(path, dumps({"version": _MARKED_VERSION, "parts": {**parts, part: new}}))
 
 
 def has_marked(popkit_home: str) -> bool:

@@ -47,9 +47,9 @@ HOW_UNASKED = "left out of the request by Claude Code"
 _TRIGGER, _KEEP = 100_000, 3
 
 
-def remember_size(site: Site, paths: store.ContextFiles, made: Rebuilt) -> None:
+def remember_size(site: Site, paths: store.ContextFiles, fresh: Rebuilt) -> None:
     """Keep the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
-    tokens = made.conversation.compacted_tokens
+    tokens = fresh.conversation.compacted_tokens
     if tokens and not paths.agent_id and site.session.get("compacted_tokens") != tokens:
         site.remember(compacted_tokens=tokens)
 
@@ -60,24 +60,24 @@ def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patie
     tries = _TRIES if live.is_small(transcript_path) else 1
     while True:
         mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
-        made = rebuilt(site, paths, transcript_path)
-        if note_cleared(paths, made, editing_of(site.environ)):
+        fresh = rebuilt(site, paths, transcript_path)
+        if note_cleared(paths, fresh, editing_of(site.environ)):
             continue
-        if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
+        if old is not None and lags_behind(fresh, old.state, time_of_day(site.environ)):
             if not patience or not files.patience.left_s:
-                return made, False
+                return fresh, False
             patience -= 1
             began = time.monotonic()
             time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))
             files.patience.spend_since(began)
             continue
         tries -= 1
-        saved = _saved(paths, made, old, mark, waiting)
+        saved = _saved(paths, fresh, old, mark, waiting)
         if saved or not tries:
-            return made, saved
+            return fresh, saved
 
 
-def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
+def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
     """Save what was rebuilt; return whether that was possible: no other process has written since, or holds the lock."""
     try:
         with paths.locked():
@@ -85,8 +85,8 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
                 return False
             if old is None:
                 store.load(paths)  # sets a corrupt one aside
-            stored = store.Stored(made.state, old.watched if old else None)
-            done = pending.settle(paths, stored, waiting, made.index.result_ids, made.conversation.rules.tools)
+            stored = store.Stored(fresh.state, old.watched if old else None)
+            done = pending.settle(paths, stored, waiting, fresh.index.result_ids, fresh.conversation.rules.tools)
             store.save_rebuilt(paths, stored)
             pending.remove(done)
             return True
@@ -138,12 +138,12 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dic
     store.save_rebuilt(paths, stored)
 
 
-def lags_behind(made: Rebuilt, known: ContextState, now: float) -> bool:
+def lags_behind(fresh: Rebuilt, known: ContextState, now: float) -> bool:
     """Return whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms
     late)."""
-    if made.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
+    if fresh.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
         return True
-    return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.index.result_ids for result in known.live.values())
+    return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in fresh.index.result_ids for result in known.live.values())
 
 
 def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
@@ -165,10 +165,10 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuilt:
     """Return the Rebuilt of a context, saved as its state if no other process is at work; in the answer TTLs by the clock are brought up to
     now. OSError when the transcript cannot be read."""
-    made, _ = refreshed(site, site.paths(agent_id), transcript_path, 4)
+    fresh, _ = refreshed(site, site.paths(agent_id), transcript_path, 4)
     if now:  # for the answer only: what is saved stays what transcript and journal give
-        engine.observe(made.state, Tick(now), site.rules_for(made.state.profile))
-    return made
+        engine.observe(fresh.state, Tick(now), site.rules_for(fresh.state.profile))
+    return fresh
 
 
 # --- what the provider clears ---------------------------------------------------------------------------------------------------------
@@ -201,25 +201,25 @@ def _value_of(setting: object, otherwise: int) -> int:
     return value if type(value) is int and value >= 0 else otherwise
 
 
-def note_cleared(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> bool:
+def note_cleared(paths: store.ContextFiles, fresh: Rebuilt, editing: Editing | None) -> bool:
     """Journal the results that requests lacked; return whether there were any new ones. Two processes at the same time note them once."""
     from ..policy.conversation import lacking_steps
 
-    steps = lacking_steps(made.conversation, editing)
+    steps = lacking_steps(fresh.conversation, editing)
     if not steps:
         return False
     try:
         with paths.locked():
             known = journal.ids_outside(store.read_lines(paths.journal))
-            fresh = [(step, [id for id in step.ids if id not in known]) for step in steps]
-            fresh = [(step, ids) for step, ids in fresh if ids]
-            for step, ids in fresh:
+            new = [(step, [id for id in step.ids if id not in known]) for step in steps]
+            new = [(step, ids) for step, ids in new if ids]
+            for step, ids in new:
                 tokens = round(step.tokens * len(ids) / len(step.ids))
                 is_asked = editing is not None
                 store.journal(paths, journal.cleared_outside(ids, tokens, HOW if is_asked else HOW_UNASKED, step.at, is_asked))
     except OSError:
         return False  # another process is at work, or nothing can be written: the next look notes them
-    return bool(fresh)
+    return bool(new)
 
 
 # --- what the ledger has not booked yet -----------------------------------------------------------------------------------------------

@@ -168,8 +168,8 @@ class Changing:
     def __exit__(self, kind: object, *_: object) -> None:
         try:
             if kind is None:
-                made = self._trials
-                files.replace_text(self._path, dumps({"secret": made.secret, "runs": [run.to_json() for run in made.runs]}))
+                trials = self._trials
+                files.replace_text(self._path, dumps({"secret": trials.secret, "runs": [run.to_json() for run in trials.runs]}))
         finally:
             self._lock.__exit__(None)
 

@@ -31,7 +31,7 @@ def build(outlook: Outlook) -> Report:
     return {
         "schema": SCHEMA,
         "session": state.session_id,
-        "host": (outlook.made.index.translated if outlook.made else "") or name_of(state.session_id),
+        "host": (outlook.rebuilt.index.translated if outlook.rebuilt else "") or name_of(state.session_id),
         "project": outlook.project,
         "transcript": outlook.transcript,
         "enabled": rules.enabled,
@@ -50,7 +50,7 @@ def build(outlook: Outlook) -> Report:
         "figures": _figures(outlook),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
-        "abandoned": outlook.made.index.abandoned if outlook.made else 0,
+        "abandoned": outlook.rebuilt.index.abandoned if outlook.rebuilt else 0,
         "pins": list(state.pins),
         "configured_pins": list(rules.pins),
         "agents": outlook.agents,
@@ -63,16 +63,16 @@ def build(outlook: Outlook) -> Report:
 
 def _figures(outlook: Outlook) -> LedgerFigures:
     """Return the figures of the session, with the share of a window that the net is; {} where nothing was booked."""
-    made = figures.of_ledger(outlook.ledger)
-    if made:
-        made["share"] = share_of(outlook.weights, figures.moved(outlook.ledger))
-    return made
+    booked = figures.of_ledger(outlook.ledger)
+    if booked:
+        booked["share"] = share_of(outlook.weights, figures.moved(outlook.ledger))
+    return booked
 
 
 def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:
     """Return the rows of results, by number."""
     state, rules, plans = outlook.state, outlook.rules, _plans(outlook)
-    entered = outlook.made.conversation.entered if outlook.made else {}
+    entered = outlook.rebuilt.conversation.entered if outlook.rebuilt else {}
     numbers = {result.id: result.index for result in of}
     rows: list[ResultRow] = []
     for result in sorted(of, key=lambda result: result.index):
@@ -118,7 +118,7 @@ def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:
 
 def _by_host(rows: list[ResultRow], outlook: Outlook) -> ByHost:
     """Return how many results of the context the host has shortened itself, by how."""
-    in_files = outlook.made.in_files if outlook.made else ()
+    in_files = outlook.rebuilt.in_files if outlook.rebuilt else ()
     return {
         "cleared": sum(row["state"] == "cleared" and not row["handle"] for row in rows),
         "in_files": sum(row["id"] in in_files for row in rows),

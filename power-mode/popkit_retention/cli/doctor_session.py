@@ -181,18 +181,18 @@ def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
         if stored is None or not os.path.isfile(transcript):
             return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))
-        made = rebuild(transcript, reconciling.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
+        rebuilt = rebuild(transcript, reconciling.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
     except ValueError as error:
         return WARNING, f"is corrupt ({error})"
     except OSError as error:
         return WARNING, f"cannot be read ({error.strerror})"
-    behind = made.index - stored.index
+    behind = rebuilt.index - stored.index
     if behind > 0:
         return OK, f"is {counted(behind, 'call')} behind its transcript: reconciled when you next ask"
     if behind < 0:
         return OK, f"is {counted(-behind, 'call')} ahead of its transcript: not written yet, or rewound"
-    have, should = shared_facts(stored), shared_facts(made)
-    have["expired"], should["expired"] = expired, set(made.expired)
+    have, should = shared_facts(stored), shared_facts(rebuilt)
+    have["expired"], should["expired"] = expired, set(rebuilt.expired)
     different = [name for name in should if have.get(name) != should[name]]
     if different:
         return WARNING, f"differs from its transcript in {listed(different)}: reconciled when you next ask"

@@ -232,11 +232,11 @@ def _page_maker(environ: Mapping[str, str]) -> list:
 
 
 def _write_html(result: dict, path: str, maker: list) -> None:
-    made = subprocess.run(maker, input=json.dumps(result).encode(), capture_output=True, check=False)  # noqa: S603  our own script
-    if made.returncode:
-        raise Refused(f"the page could not be made: {text.clean(made.stderr.decode('utf-8', 'replace')[-300:])}")
+    drawn = subprocess.run(maker, input=json.dumps(result).encode(), capture_output=True, check=False)  # noqa: S603  our own script
+    if drawn.returncode:
+        raise Refused(f"the page could not be made: {text.clean(drawn.stderr.decode('utf-8', 'replace')[-300:])}")
     try:
-        files.replace_text(path, made.stdout.decode("utf-8"))
+        files.replace_text(path, drawn.stdout.decode("utf-8"))
     except OSError as error:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 

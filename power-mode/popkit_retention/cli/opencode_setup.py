@@ -73,18 +73,18 @@ def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str
     tried = [_change_or_refusal(kind, undo, scope, environ) for kind in (SERVER, TERMINAL)]
     changes = [each for each in tried if isinstance(each, Change)]
     refused = [each for each in tried if isinstance(each, str)]
-    made = [change for change in changes if change.after != change.before]
-    for change in made:
+    needed = [change for change in changes if change.after != change.before]
+    for change in needed:
         settings_file.show_change(change.path, change.before, change.after or "", environ)
-    if made and not settings_file.is_confirmed(yes):
+    if needed and not settings_file.is_confirmed(yes):
         return 1
-    for change in made:
+    for change in needed:
         _make(change, undo, environ)
     if undo:
         for change in changes:
             _kept(environ).forget(change.path)
     if changes:
-        print(_done(undo, [change.path for change in made or changes], bool(made)))
+        print(_done(undo, [change.path for change in needed or changes], bool(needed)))
     if refused:
         raise Refused(". ".join(refused))
     return 0

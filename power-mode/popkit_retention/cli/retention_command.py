@@ -225,8 +225,8 @@ def _archive(request: Request) -> Answer:
         if not wanted:
             raise Refused(f"nothing may be deleted now. To archive something else, name it: {RETENTION_COMMAND} archive ID…")
     for domain, ids in wanted.items():
-        made = request.controller.archive(domain, ids, request.flags.get("note", ""), request.progress)
-        archives.append({"domain": domain, **made})
+        archived = request.controller.archive(domain, ids, request.flags.get("note", ""), request.progress)
+        archives.append({"domain": domain, **archived})
     return Answer(retention_activity.archived(archives, RETENTION_COMMAND), {"archives": archives})
 
 

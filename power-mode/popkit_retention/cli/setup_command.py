@@ -96,11 +96,11 @@ def _say(line: str, quiet: bool) -> None:
 
 def _make(folder: str, environ: Mapping[str, str]) -> None:
     """Create a virtual environment. Its own pip is added later, if it is needed at all."""
-    made = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
-    if made.returncode:
+    done = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
+    if done.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
             raise Refused(f"{os.path.dirname(folder)} cannot be written. Change its owner to you, or set POPKIT_HOME to another folder")
-        raise Refused(f"{sys.executable} cannot make a virtual environment: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
+        raise Refused(f"{sys.executable} cannot make a virtual environment: {_last_line(done.stdout)}. {_HOW_TO_GET_VENV}")
 
 
 def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
@@ -110,9 +110,9 @@ def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
     for pip in (ours, its_own):
         if not run_python([*pip, "--version"], environ).returncode:
             return pip
-    made = run_python([python, "-m", "ensurepip"], environ)
-    if made.returncode:
-        raise Refused(f"{sys.executable} has no pip: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
+    done = run_python([python, "-m", "ensurepip"], environ)
+    if done.returncode:
+        raise Refused(f"{sys.executable} has no pip: {_last_line(done.stdout)}. {_HOW_TO_GET_VENV}")
     return its_own
 
 

@@ -94,11 +94,11 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
     session, tools = recordings.session_id_of(path), recorded_tools()
-    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
+    rebuilt = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
     if _may_clear(recordings.host_of(path)):  # as if it had run where clearing is possible
-        made.index.doubts = [doubt for doubt in made.index.doubts if KEEPS not in doubt]
+        rebuilt.index.doubts = [doubt for doubt in rebuilt.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
-    view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
+    view = outlook.Outlook(site, path, rebuilt.state, rebuilt.conversation.rules, rebuilt.state.at, rebuilt, is_cold=True)
     if view.context:
         view.context["cache"] = None  # it was warm then, which says nothing about today
     return report.build(view)

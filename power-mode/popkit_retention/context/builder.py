@@ -94,15 +94,15 @@ class _Build:
             uncut = FULL.tier4_messages if self.previous is NOTHING else self.previous.level
             self.level = max(self.level, uncut)
             return
-        made = self._of_one_piece(self.before.copy(), tighter)
-        made = history_cuts.reduced(self.dialogue, made, self.strategy, self._room(), self.options.project)
-        if self.dialogue.is_stuck(made):
+        changes = self._of_one_piece(self.before.copy(), tighter)
+        changes = history_cuts.reduced(self.dialogue, changes, self.strategy, self._room(), self.options.project)
+        if self.dialogue.is_stuck(changes):
             return
         numbers = history_cuts.numbers_of(self.dialogue)
-        size_before, size = self.dialogue.size(numbers, self.changes), self.dialogue.size(numbers, made)
+        size_before, size = self.dialogue.size(numbers, self.changes), self.dialogue.size(numbers, changes)
         least = LEAST_CUT if self.previous is NOTHING else WORTH_A_CUT
         if (forced and size < size_before) or size_before - size >= least * size_before > 0:
-            self.changes = self._of_one_piece(made, False)
+            self.changes = self._of_one_piece(changes, False)
         if self.most is not None and self.size(self.changes) > self.most:
             self._drop_remains()
 
@@ -122,13 +122,13 @@ class _Build:
         # At least a few lines tell of the exchanges that have to leave.
         return room - min(REMAINS_TOKENS, self.most // 10) if self.size(self.changes) > self.most else room
 
-    def _of_one_piece(self, made: Changes, all_of_them: bool) -> Changes:
+    def _of_one_piece(self, changes: Changes, all_of_them: bool) -> Changes:
         """Remove the additions of messages that are sent again, behind the first change: memories and files that still matter enter again
         with the newest request. Under a tighter strategy that goes for all of the history."""
         current, numbers = self.dialogue.current.start, range(len(self.dialogue.parsed))
-        first = 0 if all_of_them else next((number for number in numbers if made.of(number) != self.before.of(number)), len(numbers))
-        made.additions = {number: each for number, each in made.additions.items() if number < first or number >= current}
-        return made
+        first = 0 if all_of_them else next((number for number in numbers if changes.of(number) != self.before.of(number)), len(numbers))
+        changes.additions = {number: each for number, each in changes.additions.items() if number < first or number >= current}
+        return changes
 
     def add(self, sources: Sources) -> None:
         """Add memories, files and remains of exchanges that have left to a new request, behind everything that was sent before."""

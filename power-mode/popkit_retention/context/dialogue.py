@@ -55,11 +55,11 @@ class Changes:
         self.additions: dict[int, list[Addition]] = {}
 
     def copy(self) -> Changes:
-        made = Changes()
-        made.left, made.unthought = set(self.left), set(self.unthought)
-        made.notices = {number: dict(notices) for number, notices in self.notices.items()}
-        made.additions = {number: list(additions) for number, additions in self.additions.items()}
-        return made
+        copied = Changes()
+        copied.left, copied.unthought = set(self.left), set(self.unthought)
+        copied.notices = {number: dict(notices) for number, notices in self.notices.items()}
+        copied.additions = {number: list(additions) for number, additions in self.additions.items()}
+        return copied
 
     def of(self, number: int) -> tuple[bool, Mapping[str, str], bool, Sequence[Addition]]:
         """Return the changes of one message; two that are equal leave it the same."""

@@ -81,11 +81,11 @@ def _in_parts(scope: Scope) -> str:
 
 def _files(page: str) -> FastAPI:
     """Return the files of the page, apart from the API: a missing file is not an unsupported method."""
-    made = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    files = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     if os.path.isdir(page):
-        made.mount("/", StaticFiles(directory=page, html=True))
-    _handle_errors(made)
-    return made
+        files.mount("/", StaticFiles(directory=page, html=True))
+    _handle_errors(files)
+    return files
 
 
 def _api(app_state: AppState, access: Access, version: str) -> FastAPI:
@@ -141,8 +141,8 @@ def _document(api: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, with the authorisation, and without answers that we never give."""
     if api.openapi_schema:
         return api.openapi_schema
-    made = get_openapi(title=api.title, version=api.version, routes=api.routes, description="What PopKit knows, on this machine only.")
-    for path in made["paths"].values():
+    document = get_openapi(title=api.title, version=api.version, routes=api.routes, description="What PopKit knows, on this machine only.")
+    for path in document["paths"].values():
         for method, operation in path.items():
             operation["responses"].pop("422", None)
             operation["security"] = [{"token": []}]
@@ -156,13 +156,13 @@ def _document(api: FastAPI) -> dict[str, Any]:
                         "description": "From GET /api/me",
                     }
                 )
-    schemas = made["components"]["schemas"]
+    schemas = document["components"]["schemas"]
     schemas[Failure.__name__] = Failure.model_json_schema(ref_template=_REFERENCES)
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    api.openapi_schema = made
-    return made
+    document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    api.openapi_schema = document
+    return document
 
 
 # --- routes ------------------------------------------------------------------------------------------------------------------------------
@@ -211,26 +211,26 @@ _SINCE = "The token of an earlier answer; without one, or with one of another st
 
 def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
     """Return the routes of the server itself: what the page requests first, and what it asks every second while it is visible."""
-    made = APIRouter(tags=["server"])
+    router = APIRouter(tags=["server"])
     feed = ChangeFeed(app_state)
 
-    @made.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
+    @router.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
     def me() -> Me:
         database, shared = app_state.spending.place()
         return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token)
 
-    @made.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
+    @router.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
     def changes(since: Annotated[str, Query(max_length=100, description=_SINCE)] = "") -> Changes:
         return feed.since(since)
 
-    return made
+    return router
 
 
 def _sessions(app_state: AppState) -> APIRouter:
     """Return the routes of sessions: those with a transcript here, and those with stored data."""
-    made = APIRouter(tags=["sessions"], prefix="/api/sessions")
+    router = APIRouter(tags=["sessions"], prefix="/api/sessions")
 
-    @made.get("", response_model=Sessions, responses=failures(*ASKING), summary="Running ones first, then the newest")
+    @router.get("", response_model=Sessions, responses=failures(*ASKING), summary="Running ones first, then the newest")
     def all_of_them(
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
@@ -240,34 +240,34 @@ def _sessions(app_state: AppState) -> APIRouter:
     ) -> Sessions:
         return listed(app_state, limit, offset, running, project, q)
 
-    @made.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
+    @router.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
     def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = COLUMNS) -> SessionDetail:
         row = app_state.other(id)
         return sessions.of_others(app_state, row) if row else sessions.detail(app_state, app_state.session(id), columns)
 
-    @made.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
+    @router.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
     def series(id: Id) -> Series:
         if app_state.other(id):
             return app_state.spending.series(id, MOST)
         with app_state.contexts.reading(app_state.session(id)) as cached:
-            made_of = cached.outlook.made
-            return cached.sampler.series(made_of.conversation, cached.report) if made_of else Series(points=[])
+            rebuilt = cached.outlook.rebuilt
+            return cached.sampler.series(rebuilt.conversation, cached.report) if rebuilt else Series(points=[])
 
-    @made.get("/{id}/results/{number}", response_model=ResultDetail, responses=failures(*ASKING), summary="One result, and why")
+    @router.get("/{id}/results/{number}", response_model=ResultDetail, responses=failures(*ASKING), summary="One result, and why")
     def result(id: Id, number: Annotated[int, Path(ge=1, le=999_999_999)]) -> ResultDetail:
         return sessions.result(app_state, app_state.session(id), number)
 
-    @made.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="An archived content")
+    @router.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="An archived content")
     def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:
         return sessions.content(app_state, app_state.session(id), handle)
 
-    @made.post(
+    @router.post(
         "/{id}/operations", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"
     )
     def operate(id: Id, request: OperationRequest) -> OperationResult:
         return contexts.do(app_state, app_state.session(id), request.id, request.why)
 
-    return made
+    return router
 
 
 Tier = Literal["", "HOT", "WARM", "COLD", "ARCHIVE"]
@@ -275,13 +275,13 @@ Tier = Literal["", "HOT", "WARM", "COLD", "ARCHIVE"]
 
 def _memory(app_state: AppState) -> APIRouter:
     """Return the routes of long-term memory, of all projects that it knows."""
-    made = APIRouter(tags=["memory"], prefix="/api/memory")
+    router = APIRouter(tags=["memory"], prefix="/api/memory")
 
-    @made.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="The projects that memory knows")
+    @router.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="The projects that memory knows")
     def projects() -> MemoryProjects:
         return memories.projects(app_state)
 
-    @made.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="The memory of one")
+    @router.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="The memory of one")
     def overview(
         project: Annotated[str, Query(min_length=1, max_length=4_000)],
         tier: Tier = "",
@@ -290,7 +290,7 @@ def _memory(app_state: AppState) -> APIRouter:
     ) -> MemoryOverview:
         return memories.overview(app_state, project, tier, q, limit)
 
-    @made.post(
+    @router.post(
         "/operations",
         response_model=OperationResult,
         responses=failures(*CHANGING, 503),
@@ -299,23 +299,23 @@ def _memory(app_state: AppState) -> APIRouter:
     def operate(request: MemoryOperationRequest) -> OperationResult:
         return memories.do(app_state, request.project, request.id)
 
-    return made
+    return router
 
 
 def _stored_data(app_state: AppState) -> APIRouter:
     """Return the routes of stored data and its retention."""
-    made = APIRouter(tags=["retention"], prefix="/api/retention")
+    router = APIRouter(tags=["retention"], prefix="/api/retention")
     retention = app_state.retention
 
-    @made.get("", response_model=RetentionOverview, responses=failures(*ASKING, 503), summary="Policies, marks, holds, zones, sizes")
+    @router.get("", response_model=RetentionOverview, responses=failures(*ASKING, 503), summary="Policies, marks, holds, zones, sizes")
     def overview() -> RetentionOverview:
         return retention.overview()
 
-    @made.get("/log", response_model=RetentionLog, responses=failures(*ASKING, 503), summary="What was done, newest first")
+    @router.get("/log", response_model=RetentionLog, responses=failures(*ASKING, 503), summary="What was done, newest first")
     def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> RetentionLog:
         return retention.log(limit)
 
-    @made.post(
+    @router.post(
         "/operations",
         response_model=OperationResult,
         responses=failures(*CHANGING, 503),
@@ -324,36 +324,36 @@ def _stored_data(app_state: AppState) -> APIRouter:
     def operate(request: RetentionOperationRequest) -> OperationResult:
         return retention.do(request.id, request.session, request.why, request.until)
 
-    return made
+    return router
 
 
 def _spending(app_state: AppState) -> APIRouter:
     """Return the routes of limits and usage, of assembled contexts, of the bill, and of the savings over all sessions in this folder."""
-    made = APIRouter()
+    router = APIRouter()
     report, worth = BillReport(app_state), SavingsReport(app_state)
 
-    @made.get(
+    @router.get(
         "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
     )
     def budgets(user: Annotated[str, Query(max_length=400, description='Whose usage; "" for that of all users')] = "") -> Budgets:
         return app_state.spending.budgets(user)
 
-    @made.get(
+    @router.get(
         "/api/context/status", tags=["spending"], response_model=ContextStatus, responses=failures(*ASKING, 503),
         summary="The newest snapshot of a session",
     )  # fmt: skip
     def status(sessionId: Annotated[str, Query(min_length=1, max_length=400)]) -> ContextStatus:  # noqa: N803  the specification's name
         return app_state.spending.status(sessionId)
 
-    @made.get(
+    @router.get(
         "/api/bill", tags=["bill"], response_model=Bill, responses=failures(*ASKING, 503),
         summary="The bill, and lost caches",
     )  # fmt: skip
     def bill(project: Annotated[str, Query(max_length=4_000, description='"" for that of the newest session')] = "") -> Bill:
         return report.bill(project)
 
-    @made.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
+    @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
     def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:
         return worth.stats(days)
 
-    return made
+    return router

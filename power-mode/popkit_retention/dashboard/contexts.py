@@ -75,10 +75,10 @@ class CachedContext:
 
     def advance(self, now: float) -> None:
         """Move to a later second: results with a lifetime by the clock may have ended, the cache may be cold."""
-        made = self.outlook.made
-        if made is not None and int(now) > int(self.outlook.at):
-            made.conversation.observe(events.Tick(now))
-            self.outlook = outlook.of(self.site, self.path, made, now)
+        rebuilt = self.outlook.rebuilt
+        if rebuilt is not None and int(now) > int(self.outlook.at):
+            rebuilt.conversation.observe(events.Tick(now))
+            self.outlook = outlook.of(self.site, self.path, rebuilt, now)
             self.report = reports.build(self.outlook)
 
 
@@ -257,10 +257,10 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
 
 def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
     """Return a clear that does not pay off yet, where the advice is to wait."""
-    made = cached.outlook.made
-    if made is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
+    rebuilt = cached.outlook.rebuilt
+    if rebuilt is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
-    plan = outlook.plan_of(made.conversation, planning.Selection(now=True), now)
+    plan = outlook.plan_of(rebuilt.conversation, planning.Selection(now=True), now)
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []

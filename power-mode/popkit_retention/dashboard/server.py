@@ -89,15 +89,15 @@ def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], st
 def _socket(family: int, host: str, port: int) -> socket.socket:
     import socket
 
-    made = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((host, port))
-        made.listen(BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
     except BaseException:
-        made.close()
+        listening.close()
         raise
-    return made
+    return listening
 
 
 def server_of(app: Guard) -> uvicorn.Server:

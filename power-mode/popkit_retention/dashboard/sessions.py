@@ -200,7 +200,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         session=row_of(app_state, known),
         report={name: value for name, value in report.items() if name != "results"},
         lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
-        layers=cached.sampler.layers(cached.outlook.made.conversation, report) if cached.outlook.made else Layers(),
+        layers=cached.sampler.layers(cached.outlook.rebuilt.conversation, report) if cached.outlook.rebuilt else Layers(),
         strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
         operations=contexts.offered_for_session(app_state, known, cached, warmth),

@@ -162,8 +162,8 @@ class Retention:
         if self._app_state.catalog.find(session) is None:
             raise NotThere(f"there is no such session: {_NEEDS_WHY}")
         who, now = login_name(self._app_state.environ), self._app_state.now()
-        made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
-        return _done(retention_activity.held(made, now, "popkit retention"))
+        holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
+        return _done(retention_activity.held(holds, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
         hold: dict[str, Any] = controller.release_hold(id)

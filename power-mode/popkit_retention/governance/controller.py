@@ -292,15 +292,15 @@ class Controller(Workspace):
         if not chosen:
             raise NotThere("there is nothing to archive: no id was given" if ids is not None else "the policy releases nothing")
         policy = self.state().policy(domain, self.project)
-        made = archives.archive(
+        archived = archives.archive(
             self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
         )  # fmt: skip
         return {
             "success": True,
-            "archive_id": made.archive_id,
-            "manifest_path": os.path.join(manifests.place(self.folder, made.archive_id), manifests.MANIFEST),
-            "resource_count": made.resource_count,
-            "total_size_bytes": made.total_size_bytes,
+            "archive_id": archived.archive_id,
+            "manifest_path": os.path.join(manifests.place(self.folder, archived.archive_id), manifests.MANIFEST),
+            "resource_count": archived.resource_count,
+            "total_size_bytes": archived.total_size_bytes,
         }
 
     def archives(self) -> Json:

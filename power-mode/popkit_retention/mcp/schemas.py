@@ -20,10 +20,10 @@ Schema = dict[str, Any]
 
 def obj(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
     """Return the schema of an object with these properties and no others."""
-    made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
-        made["required"] = list(required)
-    return made
+        schema["required"] = list(required)
+    return schema
 
 
 def open_obj(about: str = "") -> Schema:
@@ -90,8 +90,8 @@ def _bounded(type: str, about: str, **bounds: object) -> Schema:
     return _described({"type": type, **{name: bound for name, bound in bounds.items() if bound is not None}}, about)
 
 
-def _described(made: Schema, about: str) -> Schema:
-    return {**made, "description": about} if about else made
+def _described(schema: Schema, about: str) -> Schema:
+    return {**schema, "description": about} if about else schema
 
 
 # --- checking ---------------------------------------------------------------------------------------------------------------------------

@@ -48,14 +48,14 @@ class Tool(NamedTuple):
         takes = self.takes
         if self.wide and all_projects:
             takes = {**takes, "properties": {**takes["properties"], "project": _PROJECT}}
-        made = {"name": self.name, "description": self.about, "inputSchema": takes}
+        entry = {"name": self.name, "description": self.about, "inputSchema": takes}
         if dialect.structured:
-            made |= {"title": self.title, "outputSchema": self.gives}
+            entry |= {"title": self.title, "outputSchema": self.gives}
         if dialect.annotations:
             reads, destroys = self.effect == READS, self.effect == DESTROYS
             hints = {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": self.again, "openWorldHint": False}
-            made["annotations"] = {"title": self.title, **hints}
-        return made
+            entry["annotations"] = {"title": self.title, **hints}
+        return entry
 
 
 TABLE = {

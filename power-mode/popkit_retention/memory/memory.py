@@ -209,17 +209,17 @@ class Memory:
     def audited_document(self, tokens: int = MEMORY_TOKENS) -> Document:
         """Return the MEMORY.md that sessions receive: `document`, with an audit entry of what is left out, and of why items of the previous
         one are no longer in it."""
-        made, key = self.document(tokens), "document:" + self.project
+        document, key = self.document(tokens), "document:" + self.project
         before = self.store.value(key)
-        if before != made.items:
-            reasons = dict(made.left_out)
-            removed = [id for id in listed(before) if id not in made.items]
+        if before != document.items:
+            reasons = dict(document.left_out)
+            removed = [id for id in listed(before) if id not in document.items]
             entry = audited(
-                self.now(), "document", self.project, tokens=made.tokens, items=len(made.items), left_out=Counter(reasons.values()),
+                self.now(), "document", self.project, tokens=document.tokens, items=len(document.items), left_out=Counter(reasons.values()),
                 gone={id: reasons.get(id, "deleted") for id in removed},
             )  # fmt: skip
-            self.store.write(Batch(values={key: made.items}, log=[entry]))
-        return made
+            self.store.write(Batch(values={key: document.items}, log=[entry]))
+        return document
 
     def loss(self, most: int = reports.SAMPLES) -> Losses:
         """Return what the levels lose, measured on at most this many of the project's own longer texts."""

@@ -104,8 +104,8 @@ class Place:
 
 def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) -> None:
     """Write a project's MEMORY.md, within the budget of a configuration."""
-    made = memory.audited_document(memory_state.tokens_of(config))
-    project.write_document(made.text, made.entries)
+    document = memory.audited_document(memory_state.tokens_of(config))
+    project.write_document(document.text, document.entries)
 
 
 # --- all of them -------------------------------------------------------------------------------------------------------------------------

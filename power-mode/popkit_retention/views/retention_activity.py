@@ -149,15 +149,15 @@ def _hold(hold: Mapping[str, Any], now: float) -> list[text.Line]:
 # --- archives --------------------------------------------------------------------------------------------------------------------------
 
 
-def archived(made: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
+def archived(written: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """Return archives that were just written."""
     lines: list[text.Line] = []
-    for each in made:
+    for each in written:
         what = f"{policies.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
         # On a line of its own and not wrapped, so that it can be copied.
         lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
     lines += text.wrap("Nothing was deleted. To bring back what is missing later:")
-    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in made]
+    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in written]
 
 
 def archives(listed: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:

@@ -267,7 +267,7 @@ def is_answer(entry: Entry) -> bool:
 def moments(entries: Iterable[Entry]) -> list[Moment]:
     """Return the requests of a main thread, in the order of its lines. A conversation that is taken up again may be written once more: that
     counts once."""
-    made: list[Moment] = []
+    answers: list[Moment] = []
     known: set[str] = set()
     last_at, again = 0.0, False
     for entry in entries:
@@ -279,12 +279,12 @@ def moments(entries: Iterable[Entry]) -> list[Moment]:
             if name not in known:
                 known.add(name)
                 again = False
-                made.append(Moment(name, last_at or at))
-            again = again or name != made[-1].message_id
+                answers.append(Moment(name, last_at or at))
+            again = again or name != answers[-1].message_id
             if not again:
-                _answered(made[-1], entry, at)
+                _answered(answers[-1], entry, at)
         last_at = max(at, last_at)
-    return made
+    return answers
 
 
 def _answered(moment: Moment, entry: Entry, at: float) -> None:

@@ -103,69 +103,69 @@ def index(path: str) -> Index:
     """Read what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
     recorded = entries.stored(path)
     if recorded is not None:
-        made = Index((0, 0))
+        index = Index((0, 0))
         if entries.IN_COMMITS in path:
-            made.doubt(IN_COMMITS)
-        _read(recorded, made, entries.host_of(path))
-        return made
+            index.doubt(IN_COMMITS)
+        _read(recorded, index, entries.host_of(path))
+        return index
     with files.open_regular(path) as file:
         status = os.fstat(file.fileno())
-        made = Index((status.st_dev, status.st_ino))
+        index = Index((status.st_dev, status.st_ino))
         translation = entries.translation_of(file)
         if translation is None:
-            _read(file, made)
+            _read(file, index)
         else:
-            _read(entries.translated(translation, file, status.st_size), made, translation.NAME)
-            made.size = status.st_size
-    return made
+            _read(entries.translated(translation, file, status.st_size), index, translation.NAME)
+            index.size = status.st_size
+    return index
 
 
-def _read(lines: Iterable[bytes], made: Index, host: str = "") -> None:
+def _read(lines: Iterable[bytes], index: Index, host: str = "") -> None:
     """Learn what lines tell; `host`: whose recording they are translated from."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
     carried = _Carried()
     number, version, cwd = 0, "", None
-    made.translated = host
+    index.translated = host
     for line in lines:
         number += 1
-        made.size += len(line)
-        made.torn = is_torn(line)
+        index.size += len(line)
+        index.torn = is_torn(line)
         entry = entry_of(line)
-        _doubt_line(line, entry, number, made)
-        made.relevant.append(entry is not None and (not cwd or _is_relevant(entry)))
+        _doubt_line(line, entry, number, index)
+        index.relevant.append(entry is not None and (not cwd or _is_relevant(entry)))
         if entry is None:
-            made.bad += not says_nothing(line)
+            index.bad += not says_nothing(line)
             continue
         if not cwd and "host" in entry:
-            made.doubt(kept_by(entry["host"]))
+            index.doubt(kept_by(entry["host"]))
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version
-        _learn(entry, made, results[entries.is_side(entry)], carried)
-        if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, made.size):
-            made.doubt(f"line {number}: it repeats an entry")
+        _learn(entry, index, results[entries.is_side(entry)], carried)
+        if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, index.size):
+            index.doubt(f"line {number}: it repeats an entry")
     # A subagent's file holds nothing but a side chain.
-    _follow(chains[not chains[0].keys], made)
-    made.version = entries.version_of(version)
-    made.result_ids = results[0] | results[1]
-    made.abandoned = len(results[0] - made.calls)
-    made.carried = {uuid: carried.over(uuid, made.chain) for uuid in carried.boundaries if uuid in made.chain}
+    _follow(chains[not chains[0].keys], index)
+    index.version = entries.version_of(version)
+    index.result_ids = results[0] | results[1]
+    index.abandoned = len(results[0] - index.calls)
+    index.carried = {uuid: carried.over(uuid, index.chain) for uuid in carried.boundaries if uuid in index.chain}
 
 
-def _doubt_line(line: bytes, entry: Entry | None, number: int, made: Index) -> None:
-    if len(made.doubts) >= _DOUBTS:
+def _doubt_line(line: bytes, entry: Entry | None, number: int, index: Index) -> None:
+    if len(index.doubts) >= _DOUBTS:
         return
-    if made.torn:
-        made.doubt(f"line {number}, the last one, is incomplete")
+    if index.torn:
+        index.doubt(f"line {number}, the last one, is incomplete")
     elif line.endswith(b"\r\n"):
-        made.doubt(f"line {number} ends in CR LF")
+        index.doubt(f"line {number} ends in CR LF")
     elif entry is None and not says_nothing(line):
-        made.doubt(f"line {number} is not a JSON object")
+        index.doubt(f"line {number} is not a JSON object")
     if not line.isascii():
         try:
             line.decode("utf-8")
         except UnicodeDecodeError:
-            made.doubt(f"line {number} is not UTF-8")
+            index.doubt(f"line {number} is not UTF-8")
 
 
 def _is_relevant(entry: Entry) -> bool:
@@ -173,13 +173,13 @@ def _is_relevant(entry: Entry) -> bool:
     return entry.get("type") in ("user", "assistant") or is_compaction(entry)
 
 
-def _learn(entry: Entry, made: Index, results: set[str], carried: _Carried) -> None:
+def _learn(entry: Entry, index: Index, results: set[str], carried: _Carried) -> None:
     if entry.get("type") == "user":
         ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
         since = carried.since[entries.is_side(entry)]
         for id in ids:
             if id in since:
-                made.doubled.add(id)
+                index.doubled.add(id)
             elif id in results:
                 carried.write_again(id, entry.get("uuid"))
             since.add(id)
@@ -188,18 +188,18 @@ def _learn(entry: Entry, made: Index, results: set[str], carried: _Carried) -> N
                 carried.keys.append(hash(entry["uuid"]))
                 carried.ids.append(id)
     elif is_compaction(entry):
-        made.compactions += 1
+        index.compactions += 1
         if isinstance(entry.get("uuid"), str):
             carried.begin(entry["uuid"], entry.get("compactMetadata"))
 
 
-def _follow(chain: Chain, made: Index) -> None:
+def _follow(chain: Chain, index: Index) -> None:
     chain.close()
-    made.chain = chain.uuids()
-    made.calls = chain.calls()
-    made.since = chain.since()
+    index.chain = chain.uuids()
+    index.calls = chain.calls()
+    index.since = chain.since()
     for doubt in chain.doubts():
-        made.doubt(doubt)
+        index.doubt(doubt)
 
 
 class Reader:
@@ -275,12 +275,12 @@ class Reader:
             outcome = calls.outcome_of_text(tool, tool_input, text)
             outcome.image_tokens += images
         prompt, cwd = entry.get("promptId"), entry.get("cwd")
-        made = Call(
+        completed = Call(
             block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), cwd if isinstance(cwd, str) else "",
             prompt if isinstance(prompt, str) else None,
         )  # fmt: skip
-        made.committed = self.commits.files_of(made, text)
-        return made
+        completed.committed = self.commits.files_of(completed, text)
+        return completed
 
     def _content(self, block: dict[str, Any]) -> object:
         """Return the content of a result, or what a placeholder there replaced."""

@@ -53,15 +53,15 @@ def usage_of(entry: object) -> Usage | None:
     created = usage.get("cache_creation")
     hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
     model = message.get("model")
-    made = Usage(
+    counted = Usage(
         tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
         _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
     )  # fmt: skip
     if "context_window" in usage:
-        made.window = _count(usage["context_window"])
+        counted.window = _count(usage["context_window"])
     if message.get("context_management"):
-        made.left_out = _left_out(message["context_management"])
-    return made
+        counted.left_out = _left_out(message["context_management"])
+    return counted
 
 
 def _left_out(managed: object) -> tuple[int, int]:

@@ -254,32 +254,32 @@ def calls_of(script: str) -> list[tuple[str, Any]]:
 
 def _argument(script: str, at: int, names: Mapping[str, str]) -> tuple[Any] | None:
     """Return the one argument of a call that begins there, its tokens turned into JSON; None for what is more than data."""
-    made: list[str] = []
+    pieces: list[str] = []
     depth = 0
     while (token := _TOKEN.match(script, at)) is not None:
         at = token.end()
         if token["mark"] == ")" and not depth:
             break
         if token["text"]:
-            made.append(json.dumps(_text(token["text"])))
+            pieces.append(json.dumps(_text(token["text"])))
         elif token["word"]:
             follows = _TOKEN.match(script, at)
             is_key = follows is not None and follows["mark"] == ":"
             word = json.dumps(token["word"]) if is_key else _CONSTANTS.get(token["word"]) or _known(token["word"], names)
             if not word:
                 return None
-            made.append(word)
+            pieces.append(word)
         elif token["mark"] in ("(", ")"):
             return None
         else:
             depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token["mark"] or "", 0)
-            if token["mark"] in ("}", "]") and made[-1:] == [","]:  # which JSON has not
-                made.pop()
-            made.append(token["number"] or token["mark"])
+            if token["mark"] in ("}", "]") and pieces[-1:] == [","]:  # which JSON has not
+                pieces.pop()
+            pieces.append(token["number"] or token["mark"])
     else:
         return None
     try:
-        return (json.loads("".join(made) or "{}"),)
+        return (json.loads("".join(pieces) or "{}"),)
     except (ValueError, RecursionError):
         return None
 

@@ -93,11 +93,11 @@ class Kept:
         new: list[dict[str, Any]] = []
         for at, (id, message) in enumerate(zip(ids, messages)):
             if id and id not in self.last_entries and (is_whole(message) or at + 1 < len(messages)):
-                made = list(self.translator.entries(message))
-                self.last_entries[id] = made[-1]["uuid"] if made else self.translator.before
-                for entry in made:
+                translated = list(self.translator.entries(message))
+                self.last_entries[id] = translated[-1]["uuid"] if translated else self.translator.before
+                for entry in translated:
                     self._note(id, entry)
-                new += made
+                new += translated
         if new:
             self._append("".join(json.dumps({**entry, "host": NAME}, separators=(",", ":")) + "\n" for entry in new))
         return len(new)

@@ -108,10 +108,10 @@ def sessions_in(places: list[str]) -> list[Stored]:
     sessions: dict[str, Stored] = {}
     for place in places:
         if os.path.isdir(place):
-            made = [Stored(path, id, "", "", at) for path, id, at in _sessions_in_files(place) if id.startswith(SESSION)]
+            stored = [Stored(path, id, "", "", at) for path, id, at in _sessions_in_files(place) if id.startswith(SESSION)]
         else:
-            made = [Stored(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")]
-        for each in made:
+            stored = [Stored(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")]
+        for each in stored:
             sessions.setdefault(each.id, each)
     return sorted(sessions.values(), key=lambda each: (each.changed_at, each.id), reverse=True)
 
@@ -159,11 +159,11 @@ def sizes(places: list[str]) -> dict[str, int]:
     """Return how much each session of these databases and folders holds, about in bytes: address -> at least 1. OSError where one cannot be
     read."""
     of_database = {place: database.sizes(place) for place in places if not os.path.isdir(place)}
-    made = {}
+    sizes = {}
     for each in sessions_in(places):
         match = _ADDRESS.fullmatch(each.address)
-        made[each.address] = max(1, of_database[match[1]].get(each.id, 0) if match else _size_of_files(each.address))
-    return made
+        sizes[each.address] = max(1, of_database[match[1]].get(each.id, 0) if match else _size_of_files(each.address))
+    return sizes
 
 
 # --- sessions in files -------------------------------------------------------------------------------------------------------------------

@@ -265,12 +265,12 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
     if command in GIT_KINDS:
-        made = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
+        action = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
     else:
-        made = _other(stages, cwd)
-        made.part = worktree.part_of(made.part, words[at:], cwd)
-    made.changes = worktree.changes(words[at:], cwd)
-    return [made]
+        action = _other(stages, cwd)
+        action.part = worktree.part_of(action.part, words[at:], cwd)
+    action.changes = worktree.changes(words[at:], cwd)
+    return [action]
 
 
 def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:

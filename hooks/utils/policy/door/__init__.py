@@ -198,11 +198,11 @@ def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: 
     for rule in () if arrival.again else rules:
         value = getattr(settings, rule.setting)
         if value in rule.values and rule.concerns(arrival, value):
-            made = rule.shorten(text, arrival, shown, value)
-            if made.text != text:
-                text = made.text
-                leans_on += made.leans_on
-                reasons.append(rule.words.format(made.amount))
+            shortened = rule.shorten(text, arrival, shown, value)
+            if shortened.text != text:
+                text = shortened.text
+                leans_on += shortened.leans_on
+                reasons.append(rule.words.format(shortened.amount))
     return Entry(text, leans_on, tuple(reasons))
 
 

@@ -61,10 +61,10 @@ def _wrapped(client: Any, setting: Setting, service: ContextService) -> Any:
     return wrapped
 
 
-def _copies(made: Callable[..., Any], setting: Setting, service: ContextService) -> Callable[..., Any]:
-    @functools.wraps(made)
+def _copies(method: Callable[..., Any], setting: Setting, service: ContextService) -> Callable[..., Any]:
+    @functools.wraps(method)
     def copied(*args: Any, **kwargs: Any) -> Any:
-        return _wrapped(made(*args, **kwargs), setting, service)
+        return _wrapped(method(*args, **kwargs), setting, service)
 
     return copied
 

@@ -68,8 +68,8 @@ def lesson_of(shown: Observations, repository: Repository) -> Lesson:
     """Return the lesson of a session's observations, without files and names that are no longer in the checkout."""
     root = repository.root
     observed = [*shown.notes, *known(shown.observed, root)]
-    made = {(each.kind, each.text) for each in observed}
-    written = [(NAME, name) for name in shown.written if (NAME, name) not in made]
+    observed_names = {(each.kind, each.text) for each in observed}
+    written = [(NAME, name) for name in shown.written if (NAME, name) not in observed_names]
     unaided = {each.text for each in observed if any(name in shown.unaided for name in _names_in(each))}
     unaided |= {name for _, name in written if name in shown.unaided}
     return Lesson(

@@ -177,7 +177,7 @@ class Commands:
 
     def observed(self) -> list[Observed]:
         """Return one command of each family that has a purpose, and the errors that were fixed."""
-        made = []
+        observations = []
         moved = {folder_of(run.text)[1] for runs in self.worked.values() for run, _ in runs if run.folder}
         for (purpose, family), runs in self.worked.items():
             if all(run.text in self.doubtful & moved for run, _ in runs):
@@ -187,8 +187,8 @@ class Commands:
             run, at = min(runs, key=lambda one: (one[0].text not in whole, -counts[one[0].text], len(one[0].text), one[0].text))
             at = max(when for each, when in runs if each.text == run.text)
             details: dict[str, object] = {"family": f"{purpose} {family}", "purpose": purpose}
-            made.append(Observed(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
-        return made + list(self.errors.values())
+            observations.append(Observed(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
+        return observations + list(self.errors.values())
 
 
 def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:

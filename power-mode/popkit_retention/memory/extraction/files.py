@@ -223,11 +223,11 @@ class Names:
 
     def observed(self) -> list[Observed]:
         """Return the names that were looked for, with the file that defines each where the session has seen it."""
-        made = []
+        observations = []
         for name, times in _most({name: self.names[name] for name in self.sought}, MOST_NAMES):
             details: dict[str, object] = {"defined_in": self.defined[name]} if name in self.defined else {}
-            made.append(Observed(NAME, name, times, self.last[name], details))
-        return made
+            observations.append(Observed(NAME, name, times, self.last[name], details))
+        return observations
 
     def written(self) -> list[str]:
         """Return the names that were written, looked for or not, the most written first."""
@@ -281,7 +281,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
     defined = defined_in([each.text for each in observed if each.kind == NAME and "defined_in" not in each.details], root)
     commit = repository.head(root)
     blobs: dict[str, str] = {}
-    made = []
+    lessons = []
     for each in observed:
         details = {**each.details, **({"commit": commit} if commit else {})}
         if each.kind == NAME and each.text in defined:
@@ -304,8 +304,8 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
             if needed is None:
                 continue
             details["needs"] = needed
-        made.append(replace(each, details=details))
-    return made
+        lessons.append(replace(each, details=details))
+    return lessons
 
 
 def defined_in(names: list[str], root: str) -> dict[str, str]:

@@ -65,11 +65,11 @@ def a_bad_change_changes_nothing(store: Store, again: Callable[[], Store]) -> No
 def many_are_changed_at_once(store: Store, again: Callable[[], Store]) -> None:
     """Changes may be passed one by one, made from a scan of the same store."""
     store.add([example(number) for number in range(2100)])
-    made = (
+    changes = (
         Change(item.id, {"score": 0.5, "tier": "COLD"} if int(item.id[1:]) % 3 else {"retention": 0.5}, {"writes": 1})
         for item in store.scan(marked=False)
     )
-    expect(store.change(made), 2100, "changes")
+    expect(store.change(changes), 2100, "changes")
     for item in store.scan():
         wanted = ("COLD", 0.5, 1.0, 2) if int(item.id[1:]) % 3 else ("WARM", 0.0, 0.5, 2)
         expect((item.tier, item.score, item.retention, item.writes), wanted, item.id)

@@ -196,7 +196,7 @@ def item_of(values: Sequence[Any]) -> Item:
 
 def properties_of(fields: Mapping[str, object], time_of: Callable[[float], object]) -> dict[str, object]:
     """Return fields as properties; `time_of` makes the driver's kind of time."""
-    made: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for name, value in fields.items():
         if name in TIMES and value is not None:
             value = time_of(float(value))  # type: ignore[arg-type]
@@ -208,12 +208,12 @@ def properties_of(fields: Mapping[str, object], time_of: Callable[[float], objec
             value = [float(x) for x in value]  # type: ignore[attr-defined]
         elif isinstance(value, int) and name in _FLOATS:
             value = float(value)
-        made[PROPERTIES.get(name, name)] = value
+        properties[PROPERTIES.get(name, name)] = value
     if "text" in fields:
-        made["token_count"] = estimate_tokens(str(fields["text"]))
+        properties["token_count"] = estimate_tokens(str(fields["text"]))
     if "project" in fields:
-        made["shelf"] = shelf_of(str(fields["project"]))
-    return made
+        properties["shelf"] = shelf_of(str(fields["project"]))
+    return properties
 
 
 def index_properties(id: str, text: str, marked: bool) -> dict[str, object]:
