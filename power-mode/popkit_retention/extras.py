@@ -58,8 +58,8 @@ def folder_of(environ: Mapping[str, str]) -> str:
 def interpreters(environ: Mapping[str, str]) -> list[str]:
     """Return the interpreters that may have an extra: ours, that of the activated environment, the one that runs us."""
     folders = [folder_of(environ), environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")]
-    found = [os.path.join(folder, "bin", "python") for folder in folders if folder]
-    return [python for python in found if os.access(python, os.X_OK)] + [sys.executable]
+    candidates = [os.path.join(folder, "bin", "python") for folder in folders if folder]
+    return [python for python in candidates if os.access(python, os.X_OK)] + [sys.executable]
 
 
 def place_of(name: str, environ: Mapping[str, str]) -> str:
@@ -78,9 +78,9 @@ def enter(name: str, environ: Mapping[str, str]) -> bool:
         return True
     python = "" if environ.get(_ENTERED) else place_of(name, environ)
     if python and os.path.isfile(sys.argv[0]):
-        kept = {key: value for key, value in environ.items() if not key.startswith("PYTHON")}
+        clean = {key: value for key, value in environ.items() if not key.startswith("PYTHON")}
         sys.stdout.flush()
-        os.execve(python, [python, "-X", "utf8", *sys.argv], {**kept, _ENTERED: "1"})  # noqa: S606  our own script
+        os.execve(python, [python, "-X", "utf8", *sys.argv], {**clean, _ENTERED: "1"})  # noqa: S606  our own script
     return False
 
 

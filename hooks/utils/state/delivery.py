@@ -70,10 +70,10 @@ def question(site: Site) -> str:
     """Return what to ask the user, once, about a checkout that claims to belong to a project with a memory; "" for nothing. Call it after
     `deliver`, which has logged what cannot be read."""
     try:
-        asked = memory.project_of(site.home, site.project).asks() if memory.is_used(site.home) else ""
+        words = memory.project_of(site.home, site.project).asks() if memory.is_used(site.home) else ""
     except (OSError, ValueError):
         return ""
-    return "PopKit: " + asked.replace("popkit memory", "/popkit:context memory") if asked else ""
+    return "PopKit: " + words.replace("popkit memory", "/popkit:context memory") if words else ""
 
 
 def note_emptied(site: Site) -> None:

@@ -75,8 +75,8 @@ def _problem_lines(problems: list) -> list:
         for note in (f"allowed: {problem.allowed}", problem.hint):
             if note:
                 lines += text.wrap("    " + note, indent="      ")
-    said = f"{text.counted(len(problems), 'problem')}. Where a value cannot be used, that of the layer below applies."
-    return [*lines, *text.wrap(said)]
+    summary = f"{text.counted(len(problems), 'problem')}. Where a value cannot be used, that of the layer below applies."
+    return [*lines, *text.wrap(summary)]
 
 
 def _files_without(files: list) -> list:

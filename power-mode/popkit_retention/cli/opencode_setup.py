@@ -169,8 +169,8 @@ def _moves(scope: str, environ: Mapping[str, str]) -> bool:
 def _plugins(path: str, text: str, undo: bool) -> list[Any]:
     """Return the plugins that a configuration names; Refused for one that is not understood."""
     try:
-        found = settings_file.value_text(text, KEY)
-        plugins = loads(found) if found else []
+        value = settings_file.value_text(text, KEY)
+        plugins = loads(value) if value else []
     except (ValueError, RecursionError) as error:
         what = f"Remove {_FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
         why = "it has comments, or is broken" if _has_comments(text) else f"it is not valid JSON: {error}"
@@ -247,11 +247,11 @@ class Before(NamedTuple):
 
 def _previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
     """Return what a file was that now has this text; None where that is not known."""
-    kept = _kept(environ).of(path)
-    before = kept.get("before") if isinstance(kept, dict) else 0
-    if not isinstance(kept, dict) or not (before is None or (isinstance(before, str) and _is_text(before))):
+    record = _kept(environ).of(path)
+    before = record.get("before") if isinstance(record, dict) else 0
+    if not isinstance(record, dict) or not (before is None or (isinstance(before, str) and _is_text(before))):
         return None
-    return Before(before, kept.get("after") == _hash(text))
+    return Before(before, record.get("after") == _hash(text))
 
 
 def _is_text(text: str) -> bool:
