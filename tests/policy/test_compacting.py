@@ -69,6 +69,15 @@ def test_of_results_alike_the_oldest_leave_and_no_more_than_are_needed(share: fl
     assert kinds(done) == [(RESULT, f"T{n}") for n in range(1, needed + 1)]
 
 
+def test_where_one_result_with_a_short_outline_makes_room_enough_no_other_leaves():
+    text = "handleCheckout7 src/shop/cart.ts\n" + WORDS * 40
+    talk = talk_of(lambda t: t.grep("total", text=text), lambda t: t.read("b.py", text=WORDS * 40))
+    one = talk.compact(0.9)
+    assert "handleCheckout7" in standing(one.messages)["T1"][1]
+    done = talk.compact((one.after + 1) / one.before)
+    assert kinds(done) == kinds(one) == [(RESULT, "T1")]
+
+
 def test_what_is_likely_needed_stands_longer_than_what_is_not():
     talk = talk_of(lambda t: t.call("mcp__a__b", {}, LONG), reads(7), quiet=10)
     assert "T1" in {left.id for left in talk.compact(0.5, SURE).left}
