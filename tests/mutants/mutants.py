@@ -866,7 +866,7 @@ MUTANTS = [
         "standing.py",
         "is_listed = all(way.listed",
         "is_listed = any(way.listed",
-        "test_compacting.py",
+        "test_compacted_texts.py",
     ),
     Mutant(
         "a picture beside a short text leaves a placeholder",

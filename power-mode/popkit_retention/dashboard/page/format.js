@@ -55,6 +55,9 @@ export function counted(number, noun) {
 /** A share: 12% */
 export const percent = (ratio) => `${fixed(ratio * 100, 0)}%`;
 
+/** A share of a bill: 12%, or <1% for what is more than nothing. */
+export const share = (ratio) => (ratio && percent(ratio) === "0%" ? "<1%" : percent(ratio));
+
 /** A stretch of time: 45 s, 12 min, 3 h, 2 days. */
 export function span(seconds) {
   const all = Math.max(0, rounded(seconds));
