@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,11 @@ from tests.patience import HANG_S, until
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+# Seconds after which a server that nobody calls looks whether it shall end; whoever ends it calls it. Looking many times a second costs a
+# run seconds of processor time, as servers mostly wait.
+_POLL_S = 10.0
 
 
 class _Server(ThreadingHTTPServer):
@@ -30,14 +35,19 @@ class Listening:
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         quiet = type(handler.__name__, (handler,), {"log_message": lambda *_: None})
         self._server = _Server(("127.0.0.1", 0), quiet)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": _POLL_S}, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        self._server.shutdown()
+        ending = threading.Thread(target=self._server.shutdown)
+        ending.start()
+        while ending.is_alive():
+            with suppress(OSError):  # it may have ended meanwhile
+                socket.create_connection(self._server.server_address, HANG_S).close()
+            ending.join(0.01)
         self._server.server_close()
         self._thread.join(HANG_S)
 

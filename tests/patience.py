@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 # What takes longer hangs. No test is about this time: it only keeps a hanging one from staying for ever.
 HANG_S = 1200.0
-_POLL_S = 0.01
+# Seconds between two looks, the first and the last ones: a look costs processor time, too, and a long wait may be a twentieth longer.
+_FIRST_S, _LAST_S, _SHARE = 0.01, 0.1, 1 / 20
 
 
 def until(true: Callable[[], object], what: str) -> None:
@@ -16,7 +17,12 @@ def until(true: Callable[[], object], what: str) -> None:
     began = time.monotonic()
     while not true():
         assert time.monotonic() - began < HANG_S, f"waited {HANG_S:.0f} s in vain: {what}"
-        time.sleep(_POLL_S)
+        pause(began)
+
+
+def pause(began: float) -> None:
+    """Sleep until the next look; `began` is when the wait did, by `time.monotonic()`."""
+    time.sleep(min(max(_SHARE * (time.monotonic() - began), _FIRST_S), _LAST_S))
 
 
 class Moments:

@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import NamedTuple, Union
 
 from tests.paths import PYTHONPATH, ROOT
-from tests.patience import HANG_S
+from tests.patience import HANG_S, pause
 
 # What may change something on disk, as the system names it: SQLite's own calls too. `?`: a machine may have no such call.
 SYSTEM_CALLS = (
@@ -140,11 +140,11 @@ class Running:
         return self.returncode
 
     def wait(self, timeout: float = HANG_S) -> int:
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         while self.poll() is None:
-            if time.monotonic() > deadline:
+            if time.monotonic() > began + timeout:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout)
-            time.sleep(0.005)
+            pause(began)
         return self.returncode
 
     def send_signal(self, signal: int) -> None:
