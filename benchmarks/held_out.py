@@ -28,7 +28,7 @@ import itertools
 import random
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -131,9 +131,9 @@ class Bound(Door):
         text = "\n".join([*kept, *whole[len(lines) :]])
         return text if len(text) < len(block.text) else None
 
-    def _keep(self, ids: Iterable[str]) -> None:
+    def _keep(self, ids: Collection[str]) -> None:
+        super()._keep(ids)
         kept = set(ids)
-        super()._keep(kept)
         self.lines = {line: id for line, id in self.lines.items() if id in kept}
 
 
@@ -215,12 +215,9 @@ class Followed(Door):
         self.reader.sees(block.id, arrival.tool, arrival.tool_input, entered)
         return text
 
-    def _keep(self, ids: Iterable[str]) -> None:
-        kept = set(ids)
-        super()._keep(kept)
-        lost = self.reader.calls.keys() - kept
-        self.reader.loses(lost)
-        self._stand(lost)
+    def _keep(self, ids: Collection[str]) -> None:
+        super()._keep(ids)
+        self._stand(self.reader.stands(ids))
 
     def decide(self, view: measure.View) -> list:
         decisions = super().decide(view)

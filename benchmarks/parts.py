@@ -103,8 +103,11 @@ class Watch:
         self.number += 1
 
     def cut(self, kept: int, stays: list) -> None:
-        for block in set(self.context[kept:]) - set(stays):
+        before, after = set(self.context[kept:]), set(stays)
+        for block in before - after:
             self.held -= Counter(strings_of(block.text))
+        for block in after - before:  # of a branch that was left, and goes on
+            self.held += Counter(strings_of(block.text))
         self.context = self.context[:kept] + stays
 
     def add(self, block: Block) -> None:

@@ -52,6 +52,7 @@ class Reader:
         self.cwd = cwd
         self.calls: dict[str, Call] = {}
         self.left: dict[str, Call] = {}  # what has stood in the context, and stands there no more
+        self.away: dict[str, Call] = {}  # calls of branches that were left, as they stood last
 
     def sees(self, id: str, tool: str, inputs: dict, text: str) -> None:
         """A call and its result, as it entered."""
@@ -61,10 +62,17 @@ class Reader:
         written: list[tuple[int | None, str]] = [(None, line) for text in texts for line in text.split("\n")]
         self.calls[id] = Call(tool, inputs, listing(text), written)
 
-    def loses(self, ids: Iterable[str]) -> None:
-        """These have left the context."""
-        for id in ids:
-            self.left[id] = self.calls.pop(id)
+    def stands(self, ids: Iterable[str]) -> set[str]:
+        """The context is of these calls now, in this order; some may be of a branch that was left before. Returns those that have left."""
+        known = {**self.away, **self.calls}
+        before, self.calls = self.calls, {id: known.pop(id) for id in ids if id in known}
+        self.away = known
+        lost = before.keys() - self.calls.keys()
+        self.left.update((id, before[id]) for id in lost)
+        for id in self.calls.keys() - before.keys():
+            if self.calls[id].lines:  # what was cleared before stays so
+                del self.left[id]
+        return lost
 
     def sees_cleared(self, ids: Iterable[str]) -> None:
         """The results of these were cleared: the calls stand in the context, without what they showed."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import reference_decoder
 from hooks.utils.policy import door
 from hooks.utils.policy.door import informative
 from hooks.utils.state import shipped
@@ -155,6 +156,18 @@ def test_an_entry_is_told_at_the_request_that_first_carries_it():
     made = _twice()
     measure.score(made.session, policy(), prices(), lambda request, decisions, entered: told.append((request.number, len(entered))))
     assert told == [(1, 0), (2, 0), (3, 1), (4, 0)]
+
+
+def test_a_reader_of_the_context_sees_what_stands_on_a_branch_that_goes_on() -> None:
+    reader = reference_decoder.Reader("/shop")
+    for id in "abc":
+        reader.sees(id, "Read", {"file_path": f"/shop/{id}.ts"}, "1\tone line")
+    reader.sees_cleared(["b"])
+    assert reader.stands(["a"]) == {"b", "c"}
+    reader.sees("d", "Read", {"file_path": "/shop/d.ts"}, "1\tone line")
+    assert reader.stands(["a", "b", "c"]) == {"d"}
+    assert list(reader.calls) == ["a", "b", "c"]
+    assert set(reader.left) == {"b", "d"}, "what was cleared is not back"
 
 
 # --- on recorded sessions -----------------------------------------------------------------------------------------------------------------
