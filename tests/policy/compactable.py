@@ -88,8 +88,8 @@ class Talk(Conversing):
 
 def handle_of(id: str, content: object) -> str:
     """As the archive does: another for each call and content."""
-    said = json.dumps([id, content], ensure_ascii=True).encode()
-    return base64.b32encode(hashlib.sha256(said).digest()).decode().lower()[:8]
+    encoded = json.dumps([id, content], ensure_ascii=True).encode()
+    return base64.b32encode(hashlib.sha256(encoded).digest()).decode().lower()[:8]
 
 
 def archived(*made: Compacted) -> dict[str, object]:

@@ -40,12 +40,12 @@ def _call(tool, tool_input, text=None, committed=None, limits=None):
     """A step that makes a call; it fails and takes its time as the step is told to."""
 
     def make(context, seconds, turn, fails):
-        said = f"what call {context.calls + 1} said" if text is None else text
+        output = f"what call {context.calls + 1} said" if text is None else text
         if fails:
-            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + said if fails == "loudly" else "") if tool == "Bash" else said)
+            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + output if fails == "loudly" else "") if tool == "Bash" else output)
         else:
             outcome = calls.outcome_of_text(
-                TOOLS.of(tool), tool_input, _numbered(said, limits) if tool == "Read" and said != UNCHANGED else said
+                TOOLS.of(tool), tool_input, _numbered(output, limits) if tool == "Read" and output != UNCHANGED else output
             )
         return context.call(seconds, tool, tool_input, outcome, turn, committed)
 

@@ -160,10 +160,10 @@ def test_weights_come_back_from_their_json(error):
 
 
 @given(JSON, st.sampled_from(("columns", "values", "determined", "varied", "t")))
-def test_what_is_no_weights_gives_none(told, name):
-    assert weights_of(told) is None
-    spoilt = {**weights().to_json(), name: told}
-    found = weights_of(spoilt)
+def test_what_is_no_weights_gives_none(value, name):
+    assert weights_of(value) is None
+    corrupt = {**weights().to_json(), name: value}
+    found = weights_of(corrupt)
     assert found is None or found.worth({(MODEL, "read"): 1e6}) is not None
 
 
