@@ -34,7 +34,7 @@ def results(rows: list[dict]) -> dict[str, str]:
     return {each["tool_use_id"]: each["text"] for row in rows for each in row["toolResults"]}
 
 
-def said(rows: list[dict]) -> list[str]:
+def texts_of(rows: list[dict]) -> list[str]:
     return [row["text"] for row in rows if row["text"]]
 
 
@@ -44,8 +44,8 @@ def test_a_compaction_takes_out_what_is_dead_and_says_so_in_a_line(busy: Helper)
     answer = client.compacts()
     shown = results(answer["rows"])
     assert shown["toolu_00"].startswith("[PopKit cleared Read app.py (edited later).")
-    assert said(answer["rows"])[0] == "go"
-    assert [text for text in said(before) if text not in said(answer["rows"])] == []
+    assert texts_of(answer["rows"])[0] == "go"
+    assert [text for text in texts_of(before) if text not in texts_of(answer["rows"])] == []
     assert answer["notice"].startswith("Compacted without a model: 30k to ")
     assert answer["notice"].endswith(" taken out, and all can be restored.")
     assert busy.failures() == ""
@@ -69,16 +69,16 @@ def test_what_left_is_archived_and_restored_by_the_handle_in_its_place(busy: Hel
 
 def test_the_state_after_it_is_that_of_the_transcript(busy: Helper):
     Running(busy).compacts()
-    told = busy.run("context", "timeline", "--transcript", str(busy.transcript))
-    assert "Read app.py" in told
-    assert "cleared: restore" in told
-    assert "Read other.py" in told
+    timeline = busy.run("context", "timeline", "--transcript", str(busy.transcript))
+    assert "Read app.py" in timeline
+    assert "cleared: restore" in timeline
+    assert "Read other.py" in timeline
 
 
 def test_a_clear_by_word_waits_until_the_client_compacts_and_takes_only_what_was_asked_for(busy: Helper):
-    told = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
-    assert told["compact"] is True
-    assert "/resume" not in told["text"]
+    answer = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
+    assert answer["compact"] is True
+    assert "/resume" not in answer["text"]
     shown = results(Running(busy).compacts(own=True)["rows"])
     assert [id for id, text in shown.items() if text.startswith("[PopKit cleared ")] == ["toolu_02"]
 
@@ -160,7 +160,7 @@ def with_runs(helper_with, runs: int) -> Helper:
     return helper
 
 
-def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stands(helper_with):
+def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stays(helper_with):
     answer = Running(with_runs(helper_with, 4)).compacts("auto")
     assert answer["hand_on"] is True
     assert answer["rows"]
@@ -168,7 +168,7 @@ def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the
     assert not answer["behind"][0]["toolResults"]
 
 
-def test_where_ours_makes_room_it_stands_though_its_target_is_not_reached(helper_with):
+def test_where_ours_makes_room_it_is_used_though_its_target_is_not_reached(helper_with):
     answer = Running(with_runs(helper_with, 16)).compacts("auto")
     assert "hand_on" not in answer
     assert answer["rows"]
@@ -227,8 +227,8 @@ def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy
 
 
 def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_with):
-    for said, leaves in (("on", True), ("off", None)):
-        helper = helper_with({"compact_when_cold": said})
+    for setting, leaves in (("on", True), ("off", None)):
+        helper = helper_with({"compact_when_cold": setting})
         made = helper.has_read("app.py", lines(400))
         made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
         for number in range(6):
@@ -237,8 +237,8 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         view = helper.ask("/view", {})
         assert view.get("compact") is leaves
         assert "cold on" not in operations_of(view)
-        assert f"compact_when_cold: {said}" in helper.run(
-            "context", "cold", "on" if said == "off" else "off", "--transcript", str(helper.transcript)
+        assert f"compact_when_cold: {setting}" in helper.run(
+            "context", "cold", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
         )
 
 
@@ -257,9 +257,9 @@ def test_a_reference_whose_source_leaves_is_whole_again_in_the_answer_and_for_th
             made.called(id, "Read", again, entered)
     made.answered(60_000)
     helper.run("context", "--transcript", str(helper.transcript))
-    stands = results(Running(helper).compacts()["rows"])
-    assert stands.get("toolu_00") != numbered(shown)
-    assert stands[id] == numbered([*shown[:250], *other])
-    told = helper.run("context", "why", id, "--transcript", str(helper.transcript))
-    assert "whole again: what it referred to was taken out" in " ".join(told.split())
+    remaining = results(Running(helper).compacts()["rows"])
+    assert remaining.get("toolu_00") != numbered(shown)
+    assert remaining[id] == numbered([*shown[:250], *other])
+    explanation = helper.run("context", "why", id, "--transcript", str(helper.transcript))
+    assert "whole again: what it referred to was taken out" in " ".join(explanation.split())
     assert helper.failures() == ""

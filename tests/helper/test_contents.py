@@ -194,7 +194,7 @@ def test_what_is_known_takes_at_most_twice_the_memory_that_it_is_counted_with():
 
 
 def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPatch):
-    told = threading.Event()
+    failed = threading.Event()
     whole = findings
 
     def broken(text: str, is_run: bool) -> Findings:
@@ -203,11 +203,11 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
         return whole(text, is_run)
 
     monkeypatch.setattr("hooks.utils.helper.compactions.findings", broken)
-    made = Outlines(lambda error: told.set())
+    made = Outlines(lambda error: failed.set())
     made.prepare(RUNS, "run:test")
     made.prepare(FILE, "read")
     assert waited_for(made, 1) == 1
-    assert told.wait(HANG_S)
+    assert failed.wait(HANG_S)
 
 
 # --- bounds ---------------------------------------------------------------------------------------------------------------------------

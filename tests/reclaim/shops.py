@@ -63,8 +63,8 @@ class Talk(Lines):
 
     def use(self, id: str, tool: str, tool_input: dict, message: str = "", usage: dict | None = None, text: str = "", **fields) -> str:
         self.tokens += 500
-        told = {"input_tokens": 3, "cache_creation_input_tokens": 500, "cache_read_input_tokens": self.tokens - 503, "output_tokens": 9}
-        return super().use(id, tool, tool_input, message, usage or told, text, **fields)
+        counted = {"input_tokens": 3, "cache_creation_input_tokens": 500, "cache_read_input_tokens": self.tokens - 503, "output_tokens": 9}
+        return super().use(id, tool, tool_input, message, usage or counted, text, **fields)
 
     def read(self, id: str, path: str, text: str, **asked) -> None:
         """A whole Read call; `asked` are offset and limit."""

@@ -23,11 +23,11 @@ def _tables(path: Path) -> dict[str, list[str]]:
 
 
 def _spoils(table: str, columns: list[str]) -> dict[str, list[str]]:
-    told = f"x'{BYTES.hex()}'"
+    value = f"x'{BYTES.hex()}'"
     return {
         "gone": [f"DROP TABLE {table}"],
-        "another": [f"DROP TABLE {table}", f"CREATE TABLE {table} (x)", f"INSERT INTO {table} VALUES ({told})"],  # noqa: S608  our own names
-        "bytes": [f"UPDATE OR IGNORE {table} SET {column} = {told}" for column in columns],  # noqa: S608
+        "another": [f"DROP TABLE {table}", f"CREATE TABLE {table} (x)", f"INSERT INTO {table} VALUES ({value})"],  # noqa: S608  our own names
+        "bytes": [f"UPDATE OR IGNORE {table} SET {column} = {value}" for column in columns],  # noqa: S608
     }
 
 

@@ -30,13 +30,13 @@ STORED = {"archive.sqlite", "sessions"}
 def test_a_dry_run_says_what_would_go_and_changes_nothing(cleared: Shop):
     before, transcript = names(cleared), cleared.transcript.read_bytes()
     done = cleared.popkit("uninstall", "--dry-run")
-    said = " ".join(done.out.split())
+    output = " ".join(done.out.split())
     assert done.code == 0, done
-    assert "archive" in said
-    assert "kept originals" in said
-    assert "3 placeholders in 1 session could no longer be restored" in said
-    assert all(handle in said for handle in cleared.cleared().values())
-    assert "--undo puts their contents back first" in said
+    assert "archive" in output
+    assert "kept originals" in output
+    assert "3 placeholders in 1 session could no longer be restored" in output
+    assert all(handle in output for handle in cleared.cleared().values())
+    assert "--undo puts their contents back first" in output
     assert (names(cleared), cleared.transcript.read_bytes()) == (before, transcript)
     found = cleared.popkit("uninstall", "--dry-run", "--json").json
     assert found["placeholders"] == {str(cleared.transcript): sorted(cleared.cleared().values())}
@@ -89,7 +89,7 @@ def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cle
     assert cleared.popkit("archive", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
 
 
-def test_what_cannot_be_put_back_is_told_and_nothing_is_deleted(cleared: Shop):
+def test_what_cannot_be_put_back_is_named_and_nothing_is_deleted(cleared: Shop):
     cleared.transcript.write_bytes(cleared.transcript.read_bytes() + b"no line of a transcript\n")
     done = cleared.popkit("uninstall", "--yes", "--undo")
     assert done.code == 1
