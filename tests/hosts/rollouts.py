@@ -92,8 +92,8 @@ class Rollout:
     def run(self, line: str, output: str, code: int = 0, **more: object) -> str:
         """A command line, in the tool of its time."""
         if self.form == "records":
-            said = f"Chunk ID: ab{self.calls:04x}\nWall time: 0.05 seconds\nProcess exited with code {code}\nOriginal token count: 9\n"
-            return self.call("exec_command", {"cmd": line, **more}, f"{said}Output:\n{output}")
+            header = f"Chunk ID: ab{self.calls:04x}\nWall time: 0.05 seconds\nProcess exited with code {code}\nOriginal token count: 9\n"
+            return self.call("exec_command", {"cmd": line, **more}, f"{header}Output:\n{output}")
         given = {"command": ["bash", "-lc", line], **more}
         if self.form == "counts":
             return self.call("shell", given, f"Exit code: {code}\nWall time: 0.1 seconds\nOutput:\n{output}")

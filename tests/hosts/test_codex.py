@@ -92,8 +92,8 @@ def test_newer_rollouts_say_whose_words_a_message_holds(tmp_path) -> None:
     about = {"content_item_kinds": ["skills.selected_skill_instructions", "user.text"]}
     texts = [{"type": "input_text", "text": "a skill"}, {"type": "input_text", "text": "<b>bold</b> is wrong"}]
     rollout.item({"type": "message", "role": "user", "content": texts, "internal_chat_message_metadata_passthrough": about})
-    said = [entry for entry in read(rollout.write(tmp_path)) if entry["type"] == "user"]
-    assert [entries.blocks_of(entry) for entry in said] == [[{"type": "text", "text": "<b>bold</b> is wrong"}]]
+    prompts = [entry for entry in read(rollout.write(tmp_path)) if entry["type"] == "user"]
+    assert [entries.blocks_of(entry) for entry in prompts] == [[{"type": "text", "text": "<b>bold</b> is wrong"}]]
 
 
 def test_what_codex_says_of_a_command_is_no_part_of_its_output(tmp_path) -> None:
@@ -285,7 +285,7 @@ def test_the_models_that_answer_in_codex_are_priced_without_a_surcharge_for_writ
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_spoilt_values_end_nothing(tmp_path, form: str, count) -> None:
+def test_corrupt_values_end_nothing(tmp_path, form: str, count) -> None:
     lines = worked(form).lines
     for seed in range(count(25, 1_000)):
         chance = random.Random(seed)
@@ -332,7 +332,7 @@ def test_lone_surrogates_and_bytes_that_are_no_text_stay_where_they_are(tmp_path
     assert len(made_calls(path)) == 1
 
 
-def test_a_rollout_in_which_nothing_was_said_is_told_from_no_rollout(tmp_path) -> None:
+def test_an_empty_rollout_is_distinguished_from_no_rollout(tmp_path) -> None:
     path = Rollout().write(tmp_path)
     assert check(str(path)) == PROJECT
     path.write_text(
@@ -370,10 +370,10 @@ def test_a_turn_says_its_window_before_its_first_answer(tmp_path: Path):
     assert window_of(rollout.write(tmp_path)) == (400_000, "client")
 
 
-@pytest.mark.parametrize("said", [None, 0, -1, True, "many", 10**30, 5_000], ids=str)
-def test_a_window_that_cannot_be_is_not_believed(tmp_path: Path, said: object):
+@pytest.mark.parametrize("window", [None, 0, -1, True, "many", 10**30, 5_000], ids=str)
+def test_a_window_that_cannot_be_is_not_believed(tmp_path: Path, window: object):
     rollout = Rollout("records")
-    rollout.line("event_msg", {"type": "task_started", "model_context_window": said})
+    rollout.line("event_msg", {"type": "task_started", "model_context_window": window})
     rollout.line("token_usage_record", {"usage": None})
     rollout.form = "without counts"
     rollout.say("go")

@@ -52,7 +52,7 @@ def test_a_result_whose_call_is_not_there_is_of_no_tool(tmp_path: Path):
     assert "result " in made_of(it, tmp_path, tight=True)
 
 
-def test_what_was_thought_said_pasted_and_added_is_told_apart(tmp_path: Path):
+def test_what_was_thought_said_pasted_and_added_is_distinguished(tmp_path: Path):
     it = Conversation()
     it.request(thinks=True)
     it.add("user", message={"role": "user", "content": [{"type": "image", "source": {}}, {"type": "text", "text": "this one"}]})
@@ -121,7 +121,7 @@ def test_thinking_leaves_with_the_turn_where_a_model_drops_it(tmp_path: Path):
     ],
     ids=["Codex", "Codex, earlier", "OpenCode"],
 )
-def test_recordings_of_other_hosts_are_told_apart_by_their_own_tools(recording, tools: set[str], tmp_path: Path):
+def test_recordings_of_other_hosts_are_distinguished_by_their_own_tools(recording, tools: set[str], tmp_path: Path):
     path = recording().write(tmp_path)
     (used,) = digest_of(str(path), path.stat().st_size)["used"]
     assert {kind.removeprefix("result ") for kind in used["kinds"] if kind.startswith("result ")} == tools

@@ -257,8 +257,8 @@ def test_refs_that_lead_to_no_commit_take_no_other_checkpoint(shop: Repository) 
     blob = shop.git("hash-object", "-w", "--stdin", data=b"no commit")
     shop.git("update-ref", "refs/entire/checkpoints/57/ab12cd34ef57", blob)
     shop.git("update-ref", BRANCH.replace("heads", "remotes/evil"), blob)
-    spoilt = os.fsdecode(b"refs/remotes/\xff\xfe/entire/checkpoints/v1")
-    shop.git("update-ref", spoilt, shop.git("rev-parse", "refs/entire/checkpoints/56/ab12cd34ef56"))
+    corrupt_ref = os.fsdecode(b"refs/remotes/\xff\xfe/entire/checkpoints/v1")
+    shop.git("update-ref", corrupt_ref, shop.git("rev-parse", "refs/entire/checkpoints/56/ab12cd34ef56"))
     assert set(found(shop)) == {SESSION}
 
 

@@ -40,8 +40,8 @@ class Export:
         id = f"msg_{own}{len(self.messages):04}"
         parts = [{"id": f"prt_{own}{len(self.messages):04}_{number}", "messageID": id, **part} for number, part in enumerate(parts)]
         began = self._later()
-        told = {"id": id, "role": role, "sessionID": self.session, "time": {"created": began, "completed": self._later()}, **info}
-        self.messages.append({"info": told, "parts": parts})
+        message_info = {"id": id, "role": role, "sessionID": self.session, "time": {"created": began, "completed": self._later()}, **info}
+        self.messages.append({"info": message_info, "parts": parts})
 
     def say(self, text: str, *parts: dict[str, Any]) -> None:
         self._message("user", [{"type": "text", "text": text}, *parts])
@@ -84,7 +84,7 @@ def calls(path: Path) -> list[Call]:
     return [event for event in transcript.events_of(str(path)) if isinstance(event, Call)]
 
 
-def test_it_is_told_from_other_recordings(tmp_path: Path):
+def test_it_is_distinguished_from_other_recordings(tmp_path: Path):
     assert recordings.host_of(str(worked().write(tmp_path))) == "OpenCode"
     for other in (b"", b"{}", b'{"info": {"id": "msg_1"}}', b'{"type":"user","uuid":"ses_1"}', b'[{"info": "ses_1"}]'):
         assert recordings.translation_of(other) is None
@@ -141,7 +141,7 @@ def test_try_shows_it_like_a_session(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (found["host"], found["calls"], found["installed"]["requests"]) == ("OpenCode", 4, 5)
 
 
-def test_spoilt_values_end_nothing(tmp_path: Path, count):
+def test_corrupt_values_end_nothing(tmp_path: Path, count):
     data = worked().data()
     for seed in range(count(40, 1_000)):
         chance = random.Random(seed)

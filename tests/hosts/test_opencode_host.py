@@ -70,29 +70,29 @@ moves = st.lists(st.tuples(st.sampled_from(["some", "all", "back", "again"]), st
 
 
 @given(moves)
-def test_it_only_grows_and_follows_what_stands(moves: list[tuple[str, int]]) -> None:
+def test_it_only_grows_and_follows_the_conversation(moves: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         made, path, written = opened(Path(folder)), path_in(Path(folder)), b""
-        stands = 0
+        kept = 0
         for move, count in moves:
             if move == "some":
                 made.take(MESSAGES[:count])
-                stands = max(stands, count)
+                kept = max(kept, count)
             elif move == "all":
                 made.take(MESSAGES[:count], is_all=True)
-                stands = count
+                kept = count
             elif move == "back":
                 made.take_back([message["info"]["id"] for message in MESSAGES[count:]])
-                stands = min(stands, count)
+                kept = min(kept, count)
             else:
                 made = opened(Path(folder))
-                made.take(MESSAGES[:stands], is_all=True)
+                made.take(MESSAGES[:kept], is_all=True)
             now = path.read_bytes() if path.exists() else b""
             assert now.startswith(written), "what was written stays as it was"
             written = now
-            expected = [one for message in MESSAGES[:stands] for part in message["parts"] for one in [part.get("callID")] if one]
+            expected = [one for message in MESSAGES[:kept] for part in message["parts"] for one in [part.get("callID")] if one]
             assert made.ids() == expected
-        made.take([*MESSAGES[:stands], *worked().messages[stands:]])
+        made.take([*MESSAGES[:kept], *worked().messages[kept:]])
         if path.exists():
             assert calls(path) == CALLS
 
@@ -115,7 +115,7 @@ def test_a_compaction_is_kept_and_what_was_before_it_is_not_written_again(tmp_pa
     assert sum(isinstance(event, Compacted) for event in transcript.events_of(str(path_in(tmp_path)))) == 1
 
 
-def test_an_answer_that_is_not_done_waits_until_it_is_or_something_stands_behind_it(tmp_path: Path) -> None:
+def test_an_unfinished_answer_waits_until_it_is_done_or_something_follows_it(tmp_path: Path) -> None:
     made, open_answer = opened(tmp_path), worked().messages[:2]
     del open_answer[1]["info"]["time"]["completed"]
     made.take(open_answer, is_all=True)

@@ -244,7 +244,7 @@ def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "doubt"),
     [
         (b'{"type":"user"', "line 4, the last one, is incomplete"),
         (b'{"level":"info"}', "line 4, the last one, is incomplete"),
@@ -258,11 +258,11 @@ def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
         (b'{"type":"user","uuid":"u4","parentUuid":"lost"}\n', "the entry that it follows is not in the file"),
     ],
 )
-def test_what_is_not_understood_is_said(lines, tmp_path, more, said):
+def test_what_is_not_understood_is_reported(lines, tmp_path, more, doubt):
     lines.bash("t1", "ls")
     path = tmp_path / "t.jsonl"
     lines.write(path)
-    assert said in doubts(path, more)
+    assert doubt in doubts(path, more)
 
 
 @pytest.mark.parametrize("line", [b'{"type":"user","uuid":"u4","parentUuid":"u3"}', b'{"type":"file-history-snapshot","snapshot":{}}'])
@@ -365,12 +365,12 @@ def test_results_on_rewound_branches_are_counted_as_abandoned(lines, tmp_path):
     ],
 )
 def test_the_version_is_that_of_the_host_that_wrote_last(lines, tmp_path, versions, version):
-    for said in versions:
-        lines.say("x", version=said)
+    for written_by in versions:
+        lines.say("x", version=written_by)
     assert index(lines, tmp_path).version == version
 
 
-def test_a_placeholder_counts_as_what_it_stands_for(lines, tmp_path):
+def test_a_placeholder_counts_as_what_it_replaced(lines, tmp_path):
     lines.bash("t1", "npm test", "a result of several words\n" * 20)
     lines.bash("t2", "npm test", "ok")
     whole = rebuilt(lines, tmp_path)

@@ -21,7 +21,7 @@ from tests.views.written import PROJECT, Written
 from .lines import Lines
 
 
-def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
+def test_the_newest_answer_of_the_main_chain_gives_the_size(tmp_path):
     lines = Lines()
     lines.prompt()
     lines.say("one", usage={"input_tokens": 1, "cache_read_input_tokens": 10_000, "cache_creation_input_tokens": 500, "output_tokens": 9})
@@ -116,7 +116,7 @@ def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
 @pytest.mark.parametrize("odd", [None, 7, [], {}, {"trigger": "auto"}, {"trigger": "auto", "preTokens": "many"}, {"preTokens": 168_000},
                                  {"trigger": "manual", "preTokens": 168_000}, {"trigger": ["auto"], "preTokens": 168_000},
                                  {"trigger": "auto", "preTokens": -5}, {"trigger": "auto", "preTokens": True}])  # fmt: skip
-def test_a_boundary_that_does_not_tell_of_a_full_context_tells_nothing(odd):
+def test_a_boundary_that_does_not_mention_a_full_context_gives_nothing(odd):
     assert usage.compacted_at({"compactMetadata": odd}) == 0
 
 
@@ -171,7 +171,7 @@ def test_hooks_remember_what_the_end_of_the_transcript_no_longer_shows(tmp_path)
 
 
 @pytest.mark.parametrize(("trigger", "expected"), [("auto", (168_000, "transcript")), ("manual", (1_000_000, "model"))])
-def test_a_compaction_that_begins_tells_how_large_the_window_is(tmp_path, trigger, expected):
+def test_a_compaction_that_begins_shows_how_large_the_window_is(tmp_path, trigger, expected):
     written = Written(tmp_path / "projects")
     written.say("look")
     written.tokens = 168_000

@@ -93,7 +93,7 @@ def test_every_constructor_is_among_them():
     assert made == {*others, "entered", "memory", "warmed"}
 
 
-def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time():
+def test_an_entry_that_names_a_call_comes_before_it_any_other_goes_by_its_time():
     entries = [
         journal.pinned("b", 9.0),
         journal.files_changed({"/p/a": "modified"}, 8.0, "t1"), journal.files_changed({"/p/b": "gone"}, 7.0, "t9"),
@@ -110,7 +110,7 @@ def test_what_memory_gave_comes_in_order_of_time():
     assert journal.remembered_texts(entries) == [(5.0, "a"), (9.0, "b")]
 
 
-def test_a_clear_outside_takes_results_out_of_the_context_and_moves_what_stands_behind(tmp_path):
+def test_a_clear_by_the_provider_takes_results_out_of_the_context_and_moves_what_follows(tmp_path):
     lines = Measured()
     lines.prompt()
     for id in "abc":
@@ -182,7 +182,7 @@ def test_a_clear_that_was_put_back_had_been_one():
     assert (found["restored"], found["pending_tokens"]) == (1, 5_000)
 
 
-def test_a_restore_that_was_printed_is_charged_where_its_result_stands():
+def test_a_restore_that_was_printed_is_charged_where_its_result_is():
     printed = journal.restored("t1", 25.0)
     plain = settled(WITH, [CLEAR], BOTH)
     assert settled(WITH, [CLEAR, printed], BOTH) == plain, "the user saw it, not the model"
@@ -208,9 +208,9 @@ def test_a_compaction_leaves_nothing_pending():
 
 def test_the_last_clear_of_a_result_is_the_one_that_counts():
     later = journal.cleared(["t2"], 100, {}, 40.0)
-    outside = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
+    by_provider = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
     times = {"t1": 10.0, "t2": 40.0, "t4": 50.0}
-    assert journal.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, outside]) == times
+    assert journal.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, by_provider]) == times
 
 
 ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10.0)
@@ -220,7 +220,7 @@ def _kept_out(entries: list, **more) -> list:
     return [(booking.id, booking.tokens) for booking in journal.bookings(entries, set(), **more)]
 
 
-def test_what_did_not_enter_is_booked_once_for_a_result_that_stands_in_the_conversation():
+def test_what_did_not_enter_is_booked_once_for_a_result_that_is_in_the_conversation():
     assert _kept_out([ENTERED]) == [("t1", 2_396)]  # 8,000 x 299.5 / 1,000
     assert _kept_out([{**ENTERED, "chars": 4_000}, ENTERED]) == [("t1", 2_396)]
     assert _kept_out([ENTERED], calls={"t1"}) == [("t1", 2_396)]

@@ -184,6 +184,6 @@ def test_what_is_run_again_with_the_same_outcome_is_no_content_that_was_missed(t
     assert refetched(tmp_path, "Bash", {"command": line}, failed=failed) == 0
 
 
-def test_what_left_outside_the_transcript_and_is_read_again_is_fetched_again(tmp_path):
+def test_a_result_that_the_provider_cleared_and_that_is_read_again_is_fetched_again(tmp_path):
     assert refetched(tmp_path, "Read", {"file_path": "/shop/a.py"}, placeholders=False, entry=journal.cleared_outside) == 1
     assert refetched(tmp_path, "Bash", {"command": "npm test"}, placeholders=False, entry=journal.cleared_outside) == 0

@@ -80,7 +80,7 @@ def left(made: rebuild.Rebuilt, *ids: str) -> int:
     return sum(gain(results[id], made.state.calibration, Ruleset.from_config({}, TOOLS)) for id in ids)
 
 
-def test_a_result_stands_behind_the_prompt_of_the_request_that_called_it(lines, tmp_path):
+def test_a_result_comes_after_the_prompt_of_the_request_that_called_it(lines, tmp_path):
     lines.call(*"abc")
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
@@ -94,14 +94,14 @@ def test_results_that_one_request_called_stand_at_the_same_place(lines, tmp_path
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 32_000}
 
 
-def test_where_no_request_tells_they_stand_at_the_beginning(tmp_path):
+def test_where_no_request_shows_their_place_they_are_at_the_beginning(tmp_path):
     lines = Lines()
     lines.prompt()
     lines.bash("a", "ls", text_of("a"))
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 0}
 
 
-def test_what_stands_behind_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
+def test_what_follows_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
     lines.call(*"abcd")
     before = prefixes(rebuilt(lines, tmp_path))
     made = rebuilt(lines, tmp_path, lines.clear("b"))
@@ -145,7 +145,7 @@ def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, 
 
 
 @pytest.mark.parametrize("came_back", ["an undo", "nothing that the journal tells"])
-def test_what_came_back_stands_where_it_stood(lines, tmp_path, came_back):
+def test_what_came_back_is_where_it_was(lines, tmp_path, came_back):
     lines.call(*"abc")
     before = prefixes(rebuilt(lines, tmp_path))
     entry = {"event": "clear", "at": lines.now + 0.5, "ids": ["a"], "tokens": 900}
@@ -160,7 +160,7 @@ def test_of_a_clear_that_the_journal_does_not_tell_nothing_moves(lines, tmp_path
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
 
-def test_no_result_stands_before_the_beginning(tmp_path):
+def test_no_result_is_placed_before_the_beginning(tmp_path):
     lines = Measured(tokens=200)
     lines.prompt()
     lines.call("a")

@@ -113,7 +113,7 @@ def test_a_pin_does_not_bring_it_back(tmp_path: Path):
     assert not set(kept.ids) & set(kept.live())
 
 
-def test_a_placeholder_that_stands_for_it_as_well_gives_it_its_handle(tmp_path: Path):
+def test_a_placeholder_that_replaced_it_too_gives_it_its_handle(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
     made = kept.made()
     engine.observe(made.state, events.Cleared({kept.ids[0]: "abcd2345"}), made.conversation.rules)

@@ -118,9 +118,9 @@ def test_a_file_that_cannot_be_used_teaches_nothing(home: Path, text: str):
 
 def test_requests_are_those_that_the_lab_replays(transcripts: Path):
     for path in sorted(transcripts.glob("**/*.jsonl"))[::9]:
-        told = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in entries.moments_in(str(path))]
+        moments = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in entries.moments_in(str(path))]
         replayed = sent_requests.read(str(path), with_needs=False).requests
-        assert told == [(request.message_id, request.sent_at, request.answered_at, request.calls) for request in replayed], path
+        assert moments == [(request.message_id, request.sent_at, request.answered_at, request.calls) for request in replayed], path
 
 
 def test_the_newest_request_is_found_at_the_end_of_a_transcript(tmp_path: Path):
