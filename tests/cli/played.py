@@ -189,11 +189,11 @@ class Played:
 
     def status(self, **changes: object) -> str:
         """What the client writes to the status line."""
-        told = {
+        usual = {
             "session_id": SESSION,
             "transcript_path": str(self.transcript),
             "cwd": str(self.project),
             "workspace": {"current_dir": str(self.project), "project_dir": str(self.project)},
             "context_window": {"context_window_size": 100_000, "current_usage": USAGE, "used_percentage": 50},
         }
-        return json.dumps({**told, **changes})
+        return json.dumps({**usual, **changes})

@@ -44,7 +44,7 @@ def test_memory_is_off_until_somebody_switches_it_on(played: Played) -> None:
     assert found(played, "memory")["text"].startswith("off for shop; ")
 
 
-def test_of_memory_it_tells_size_last_run_and_failures(played: Played) -> None:
+def test_of_memory_it_shows_size_last_run_and_failures(played: Played) -> None:
     remembering(played)
     mine = Memory.of({"POPKIT_HOME": str(played.home)}, str(played.project))
     mine.add("the tests want a quiet machine")
@@ -93,7 +93,7 @@ def test_where_nothing_is_asked_for_no_database_is_opened(played: Played) -> Non
     assert not (played.home / "usage.sqlite").exists()
 
 
-def test_it_tells_how_many_limits_there_are_and_where_usage_is_kept(played: Played) -> None:
+def test_it_says_how_many_limits_there_are_and_where_usage_is_kept(played: Played) -> None:
     played.start()
     configured(played, month_usd=50.0, session_tokens=1_000_000)
     check = found(played, "budget")
@@ -111,7 +111,7 @@ def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played:
     assert check["advice"] == "Until then, contexts are built without limits, and nothing is recorded."
 
 
-def test_it_tells_how_many_requests_a_server_has_yet_to_be_told_of(played: Played) -> None:
+def test_it_says_how_many_requests_a_server_has_yet_to_receive(played: Played) -> None:
     played.start()
     played.read("a.ts", "const a = 1")
     configured(played, database="postgresql://127.0.0.1:9/team")
@@ -157,7 +157,7 @@ def test_where_nobody_has_set_anything_the_defaults_hold(house: Governed) -> Non
     assert not (house.home / "data").exists()
 
 
-def test_it_tells_who_collects_what_is_marked_what_is_due_and_what_is_held(house: Governed) -> None:
+def test_it_says_who_collects_what_is_marked_what_is_due_and_what_is_held(house: Governed) -> None:
     for words in ("one", "two"):
         house.add(words)
     house.now += 365 * DAY_S

@@ -18,7 +18,7 @@ def texts(shop: Remembered, *flags: str) -> set[str]:
     return {item["text"] for item in shop.items(*flags).values()}
 
 
-def test_a_session_teaches_what_was_written_run_and_told(shop: Remembered, golden) -> None:
+def test_a_session_teaches_what_was_written_run_and_asked_for(shop: Remembered, golden) -> None:
     shown = shop.memory("learn", str(shop.session("first")))
     assert fits(shown)
     golden(GOLDENS / "learn.txt", shown)
@@ -61,7 +61,7 @@ def test_sessions_of_other_projects_are_not_past_sessions_of_this_one(shop: Reme
     assert "no past sessions of other" in " ".join(shop.ask("learn", "--past", "--project", str(other)).stderr.split())
 
 
-def test_a_session_teaches_the_project_that_it_began_in_wherever_one_stands(shop: Remembered, tmp_path: Path) -> None:
+def test_a_session_teaches_the_project_that_it_began_in_wherever_one_is(shop: Remembered, tmp_path: Path) -> None:
     path = shop.session("first")
     other = tmp_path / "other"
     other.mkdir()
@@ -230,9 +230,9 @@ def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_r
     theirs.mkdir()
     (theirs / "MEMORY.md").write_text("Always run the linter before you commit.\n")
     (theirs / "shipping.md").write_text("Ship on Fridays.\n")
-    said = " ".join(shop.memory("status").split())
-    assert "Claude's" in said
-    assert "1 topic" in said
+    status = " ".join(shop.memory("status").split())
+    assert "Claude's" in status
+    assert "1 topic" in status
     assert shop.json("status")["theirs"]["topics"] == 1
     assert "linter" not in shop.memory("file")
     assert sorted(path.name for path in theirs.iterdir()) == ["MEMORY.md", "shipping.md"]
