@@ -42,9 +42,9 @@ def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin without code inside the client, as in those that know none: a clear changes the transcript, and /resume loads it."""
     copy = copied(tmp_path_factory.mktemp("hooks_alone"))
     hooks = copy / "hooks" / "hooks.json"
-    told = json.loads(hooks.read_text())
-    del told["modules"]
-    hooks.write_text(json.dumps(told))
+    config = json.loads(hooks.read_text())
+    del config["modules"]
+    hooks.write_text(json.dumps(config))
     return copy
 
 

@@ -265,9 +265,11 @@ def test_all_thinking_is_bound_to_what_is_sent_before_it(headless: Long):
     assert [fault for body in bodies for fault in faults(body["messages"]) if "bound" in fault] == []
 
 
-def test_after_the_compaction_stands_what_the_client_keeps_without_popkit_too(newest: Long, without: Long):
+def test_after_the_compaction_there_is_what_the_client_keeps_without_popkit_too(newest: Long, without: Long):
     """But for the texts of PopKit that speak of the compaction."""
-    compacted, whole = ([AT_COMPACTION.sub("", part) for part in said(session, session.threads()[1][0])] for session in (newest, without))
+    compacted, whole = (
+        [AT_COMPACTION.sub("", part) for part in all_but_results(session, session.threads()[1][0])] for session in (newest, without)
+    )
     assert compacted == whole
     assert len(compacted) >= 10
 
@@ -281,7 +283,7 @@ def results(body: Body) -> dict[str, str]:
     return {block["tool_use_id"].rpartition("_")[0]: text_of(block.get("content")) for block in found}
 
 
-def said(session: Long, body: Body) -> list[str]:
+def all_but_results(session: Long, body: Body) -> list[str]:
     """All of a request but the results."""
     return [session.alike(part) for part in parts(body) if '"type": "tool_result"' not in part]
 
@@ -292,7 +294,7 @@ def test_but_for_results_the_requests_are_those_without_popkit(newest: Long, wit
     for bodies, expected in zip((before[:-1], *agents), (plainly[:-1], *others)):
         assert len(bodies) == len(expected)
         for body, other in zip(bodies, expected):
-            assert said(newest, body) == said(without, other)
+            assert all_but_results(newest, body) == all_but_results(without, other)
             compared += 1
     assert compared >= newest.of_day(45, 85)
 

@@ -20,15 +20,15 @@ MOVED = 0.04
 
 def headers(now: int) -> dict[str, str]:
     """What the API says of the windows with each answer."""
-    told = {
+    sent = {
         "anthropic-ratelimit-unified-status": "allowed",
         "anthropic-ratelimit-unified-reset": str(now + RESETS_IN["5h"]),
         "anthropic-ratelimit-unified-representative-claim": "five_hour",
     }
     for name, seconds in RESETS_IN.items():
         prefix = f"anthropic-ratelimit-unified-{name}"
-        told |= {f"{prefix}-status": "allowed", f"{prefix}-reset": str(now + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
-    return told
+        sent |= {f"{prefix}-status": "allowed", f"{prefix}-reset": str(now + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
+    return sent
 
 
 def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: int) -> tuple[list[list[object]], str, int]:

@@ -85,7 +85,7 @@ def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Temp
         yield made
 
 
-def test_each_cause_is_told_from_the_transcript(played: Played):
+def test_each_cause_is_read_from_the_transcript(played: Played):
     causes = [(MODEL, f"claude-opus-5-5 to {OTHER}"), (EFFORT, "high to low"), (REWIND, ""), (COMPACTION, "")]
     assert losses_of(played.transcript) == causes
 

@@ -267,15 +267,15 @@ def test_with_strong_a_long_output_enters_in_part_and_an_error_keeps_its_message
     assert newest.log() == ""
 
 
-def test_the_archive_has_the_whole_and_why_tells_what_entered(day: Session):
+def test_the_archive_has_the_whole_and_why_shows_what_entered(day: Session):
     entry = day.entered()[0]
     assert (
         day.popkit_says("restore", entry["handle"]).rstrip("\n") == "\n".join(f"{n}\t{LINES[n - 1]}" for n in range(100, 301)) + "\n301\t"
     )
-    told = day.popkit_says("context", "why", "T2")
-    assert "kept out: " in told
-    assert "it refers to T1" in told
-    assert f"popkit restore {entry['handle']}" in told
+    explanation = day.popkit_says("context", "why", "T2")
+    assert "kept out: " in explanation
+    assert "it refers to T1" in explanation
+    assert f"popkit restore {entry['handle']}" in explanation
 
 
 def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
@@ -417,12 +417,12 @@ def test_the_command_answers_without_a_request(day: Session):
 
 
 def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: Path):
-    said = plugin_says(newest.home, "test", str(copied(tmp_path / "popkit")))
-    assert " 0 fail" in said
+    output = plugin_says(newest.home, "test", str(copied(tmp_path / "popkit")))
+    assert " 0 fail" in output
     for surface in ("terminal", "desktop", "vscode", "mobile"):
-        assert f"(pass) the pane shows the panel and what a button came to: {surface}" in said
+        assert f"(pass) the pane shows the panel and what a button came to: {surface}" in output
 
 
 def test_the_directory_takes_the_plugin(newest: Session, tmp_path: Path):
-    said = plugin_says(newest.home, "validate", "--strict", "--profile", "directory", str(copied(tmp_path / "popkit")))
-    assert "Validation passed" in said
+    output = plugin_says(newest.home, "validate", "--strict", "--profile", "directory", str(copied(tmp_path / "popkit")))
+    assert "Validation passed" in output

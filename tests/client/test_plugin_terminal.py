@@ -97,7 +97,7 @@ def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(window: Wi
     assert any(line.startswith("Session") and "npm test" in line for line in panel)
 
 
-def test_a_threshold_is_told_once_with_what_to_do(window: Window):
+def test_a_threshold_is_announced_once_with_what_to_do(window: Window):
     terminal = window.terminal
     terminal.turn("go [[SCRIPT:search]]", "searched it")
     terminal.send("go [[SCRIPT:full]]")

@@ -115,8 +115,8 @@ def test_the_word_begins_it_and_the_word_ends_it(session: Warm):
         *("/popkit warm on", session.until(1), "/popkit warm off", count, lambda: over(session), count),
         "more [[SCRIPT:second]]",
     )
-    unless_said, then, at_last = counts
-    assert unless_said == 0
+    by_default, then, at_last = counts
+    assert by_default == 0
     assert then >= 1
     assert at_last <= then + 1, "but for one that was under way"
 
