@@ -130,7 +130,7 @@ def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(
     assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
 
 
-def test_the_beginning_of_a_handle_stands_for_it(db: sqlite3.Connection) -> None:
+def test_the_beginning_of_a_handle_is_enough(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     for number, id in enumerate(("abcdefgh", "abcdefghi", "abcdxxxx")):
         tamper(db, ids[number], "id", id)
@@ -282,7 +282,7 @@ def test_what_was_pruned_is_not_in_the_file_any_more(tmp_path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["archive.sqlite"]
 
 
-def test_a_file_that_cannot_be_written_anew_has_lost_the_contents_all_the_same(tmp_path) -> None:
+def test_a_file_that_cannot_be_rewritten_has_lost_the_contents_all_the_same(tmp_path) -> None:
     path = str(tmp_path / "archive.sqlite")
     db, reader = archive.open_archive(path), archive.open_archive(path)
     fill(db, 300, at=100.0)

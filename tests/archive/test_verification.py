@@ -132,7 +132,7 @@ def test_two_records_that_changed_places_show(db: sqlite3.Connection, ids: list[
     assert _found(db) == [("session-1", 5, ids[5])]
 
 
-def test_a_chain_written_anew_from_some_record_on_shows_at_its_end(db: sqlite3.Connection, ids: list[str]) -> None:
+def test_a_chain_rewritten_from_some_record_on_shows_at_its_end(db: sqlite3.Connection, ids: list[str]) -> None:
     tamper(db, ids[5], "label", "other")
     values = db.execute(f"SELECT {', '.join(archive.chains.HASHED)} FROM thought_records WHERE id = ?", (ids[5],)).fetchone()  # noqa: S608
     prev_hash = db.execute("SELECT hash FROM thought_records WHERE id = ?", (ids[4],)).fetchone()[0]

@@ -32,8 +32,8 @@ def _notice(asking: Asking, window: int) -> str:
     config = json.loads((asking.home / "retention-config.json").read_text())
     (asking.home / "retention-config.json").write_text(json.dumps({**config, "window_tokens": window}))
     payload = {"session_id": written.session, "transcript_path": str(written.path), "cwd": PROJECT, "hook_event_name": "Stop"}
-    told = context_monitor.handle(payload, {"POPKIT_HOME": str(asking.home), "POPKIT_CLOCK": str(written.now)})
-    return told["systemMessage"] if told else ""
+    hook_output = context_monitor.handle(payload, {"POPKIT_HOME": str(asking.home), "POPKIT_CLOCK": str(written.now)})
+    return hook_output["systemMessage"] if hook_output else ""
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
@@ -112,19 +112,19 @@ def test_a_clear_that_takes_nothing_in_a_full_context_ends_in_the_verdict_of_the
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += cold_s
     _notice(asking, round(asking.data("retention")["context"]["tokens"] / 0.92))
-    told = _joined(asking(line))
-    assert told.startswith("Nothing to clear")
-    assert told.endswith("Full, and little to clear: /compact (what is dead goes first)")
-    assert told.endswith(_verdict(asking))
+    joined = _joined(asking(line))
+    assert joined.startswith("Nothing to clear")
+    assert joined.endswith("Full, and little to clear: /compact (what is dead goes first)")
+    assert joined.endswith(_verdict(asking))
     assert asking.data(line)["verdict"] == asking.data("retention")["verdict"]
 
 
 def test_a_clear_that_names_nothing_ends_in_what_to_do_instead(tmp_path: Path) -> None:
     written = wandered(tmp_path / "projects")
     asking = Asking(written, tmp_path / "home", "auto")
-    told = _joined(asking("clear docs/**"))
+    joined = _joined(asking("clear docs/**"))
     assert _verdict(asking).startswith("Not yet: in ")
-    assert told.partition(" the cache is cold, ")[2] == _verdict(asking).partition(" the cache is cold, ")[2] != ""
+    assert joined.partition(" the cache is cold, ")[2] == _verdict(asking).partition(" the cache is cold, ")[2] != ""
     written.now += COLD_S
     assert _joined(asking("clear docs/**")).endswith(_verdict(asking))
     assert _verdict(asking).startswith("Clear now: ")

@@ -67,7 +67,7 @@ def test_what_left_subagents_in_words(everything: bool, golden) -> None:
     golden(GOLDENS / f"receipt-agents-{'all' if everything else 'newest'}.txt", "\n".join(drawn) + "\n")
 
 
-def test_where_only_a_subagent_lost_something_nothing_is_said_of_undoing_it() -> None:
+def test_where_only_a_subagent_lost_something_undoing_it_is_not_mentioned() -> None:
     drawn = " ".join(text.laid_out(receipt.lines([], [made(LEFT[:2], agent="a1b2c3")], NOW, False, "/popkit")))
     assert "in agent a1b2c3, because the context was nearly full" in drawn
     assert "undo" not in drawn
@@ -97,13 +97,13 @@ def test_a_call_is_found_by_its_number_or_its_id_on_the_newest_receipt_that_has_
     assert find_receipt([newer, older], "T500") is find_receipt([newer, older], "toolu") is None
 
 
-def test_a_call_of_which_nothing_stands_tells_when_and_why_it_left_and_how_it_comes_back() -> None:
+def test_a_call_that_left_whole_says_when_and_why_it_left_and_how_it_comes_back() -> None:
     found = made()
     lines = text.laid_out(receipt.why_lines(found, found["calls"][10], NOW, "/popkit"))
-    told = " ".join(" ".join(lines).split())
-    assert "T13 Bash echo step 4" in told
-    assert "Left 10 min ago, because the context was nearly full, ~64 tokens" in told
-    assert f"Because the whole call was taken out {NEEDED_ROOM}" in told
-    assert "Back popkit restore abcd2345 or /popkit restore T13 --in-place" in told
+    joined = " ".join(" ".join(lines).split())
+    assert "T13 Bash echo step 4" in joined
+    assert "Left 10 min ago, because the context was nearly full, ~64 tokens" in joined
+    assert f"Because the whole call was taken out {NEEDED_ROOM}" in joined
+    assert "Back popkit restore abcd2345 or /popkit restore T13 --in-place" in joined
     gone = next(call for call in found["calls"] if call["state"] == "gone")
     assert "Back gone for good" in " ".join(" ".join(text.laid_out(receipt.why_lines(found, gone, NOW, "/popkit"))).split())

@@ -217,7 +217,7 @@ def test_unasked_nothing_that_lives_would_go_by_lifetime():
     assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
 
 
-def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that_it_is_needed():
+def test_unasked_live_results_that_would_go_under_auto_are_shown_with_the_chance_that_they_are_needed():
     session = _busy()
     session.read("/p/long.ts", 1, 900)
     session.nothing(150)
@@ -229,7 +229,7 @@ def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that
     assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
 
 
-def test_what_a_placeholder_stands_for_is_neither_reclaimable_nor_expired():
+def test_what_a_placeholder_replaced_is_neither_reclaimable_nor_expired():
     session = _busy()
     session.clear("T12")
     session.observe(events.Cleared({"T4": "abcd2345", "T12": "bcde3456"}))
@@ -262,7 +262,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("T99", "there is no call T99. The newest is T12. Near it: T8, T9, T10, T11, T12"),
         ("0", "there is no call T0. The newest is T12. Near it: T1, T2, T3, T4, T5"),
@@ -271,7 +271,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
         ("sa", 'no result has an id with "sa" in it'),
     ],
 )
-def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
+def test_a_name_of_none_or_several_is_answered_with_those_near(word, message):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_same1")
     session.call("Read", {"file_path": "/p/d.ts"}, id="toolu_same2")
@@ -280,10 +280,10 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
     found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
     with pytest.raises(request.NotFound) as error:
         request.find_result(found, word)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
-def test_a_compacted_result_is_said_to_be_out_of_the_context():
+def test_a_compacted_result_is_shown_as_out_of_the_context():
     session = Scenario()
     session.read("/p/a.ts")
     session.compact()
@@ -305,7 +305,7 @@ def test_a_compacted_result_is_said_to_be_out_of_the_context():
         ('Grep "a very long pattern indeed"', 20, 'Grep "a very long p…'),
     ],
 )
-def test_a_label_is_shortened_to_what_tells_most(label, columns, short):
+def test_a_label_is_shortened_to_its_most_telling_part(label, columns, short):
     assert phrases.shortened(label, columns) == short
 
 
@@ -330,6 +330,6 @@ def test_the_panel_says_once_what_its_tilde_means():
     assert ["~ marks estimates, scaled x1.25 to this session's usage" in line for line in lines].count(True) == 1
 
 
-def test_a_retention_that_is_off_is_said_so():
+def test_retention_that_is_off_is_shown_as_off():
     session = Scenario({"enabled": False})
     assert "Retention is switched off" in "\n".join(laid_out(panel(_report(session))))

@@ -140,7 +140,7 @@ def test_a_card_says_the_net_whatever_it_is(kind: str, name: str, ledger: dict, 
     golden(GOLDENS / f"card-{name}{kind}", made(kind, ledger))
 
 
-def test_the_picture_is_xml_and_nothing_stands_outside_of_it():
+def test_the_picture_is_xml_and_nothing_is_drawn_outside_of_it():
     root = ET.fromstring(made(history.SVG, GAIN))  # noqa: S314  our own
     height = float(root.attrib["height"])
     texts = [each for each in root if each.tag.endswith("text")]

@@ -86,10 +86,10 @@ def test_each_period_has_what_was_saved_in_it_and_all_are_over_all_sessions(mach
 
 def test_a_day_later_what_was_today_is_yesterday_and_then_of_the_week(machine: Machine) -> None:
     made = machine.session("here", BEGAN)
-    told = [machine.worth(made, BEGAN + number * DAY_S) for number in (0, 1, 2, 6, 7)]
-    assert [bool(each["yesterday"]["net_usd"]) for each in told] == [True, True, False, False, False]
-    assert [bool(each["week"]["net_usd"]) for each in told] == [True, True, True, True, False]
-    assert len({each["installed"]["net_usd"] for each in told}) == 1
+    by_day = [machine.worth(made, BEGAN + number * DAY_S) for number in (0, 1, 2, 6, 7)]
+    assert [bool(each["yesterday"]["net_usd"]) for each in by_day] == [True, True, False, False, False]
+    assert [bool(each["week"]["net_usd"]) for each in by_day] == [True, True, True, True, False]
+    assert len({each["installed"]["net_usd"] for each in by_day}) == 1
 
 
 def test_a_session_over_several_days_has_its_part_in_each(machine: Machine) -> None:
@@ -104,7 +104,7 @@ def test_a_session_over_several_days_has_its_part_in_each(machine: Machine) -> N
     assert (found["yesterday"]["kept_out_tokens"], found["week"]["kept_out_tokens"]) == (0, KEPT), "it was kept out once"
 
 
-def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_told(machine: Machine) -> None:
+def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_shown(machine: Machine) -> None:
     other, here = machine.session("other", BEGAN), machine.session("here", BEGAN)
     first = machine.worth(here)["installed"]["saved_usd"]
     assert first == pytest.approx(_units(3) * USD, rel=1e-3), "of the other one nothing is stored yet"
@@ -128,7 +128,7 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     assert found["kept_out_tokens"] == 3 * KEPT
 
 
-def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_to_be_missing_until_then(
+def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_shown_as_missing_until_then(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others, here = [machine.session(name, BEGAN) for name in ("one", "two", "three")], machine.session("here", BEGAN)
@@ -192,11 +192,11 @@ def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_
     assert "Requests to a model whose price is not known are not in the money." in " ".join(lines)
     assert not any("$" in line for line in lines)
     assert [line.split() for line in lines if line.startswith("Net  ")] == [["Net", "-", "-", "-"]] * 2
-    told = " ".join(machine.ask(made, words="retention").split())
-    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in told
+    joined = " ".join(machine.ask(made, words="retention").split())
+    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
 
 
-def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_said_to_be_missing(machine: Machine) -> None:
+def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_shown_as_missing(machine: Machine) -> None:
     machine.ask(machine.session("there", BEGAN, model="somebody-elses-model"))
     made = machine.session("here", BEGAN)
     found = machine.worth(made)["installed"]
@@ -205,7 +205,7 @@ def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_s
     assert "Requests to a model whose price is not known" in " ".join(machine.ask(made, words="stats").split())
 
 
-def test_what_was_stored_before_causes_were_told_apart_comes_from_clears_at_no_known_price() -> None:
+def test_what_was_stored_before_causes_were_distinguished_comes_from_clears_at_no_known_price() -> None:
     counts = Counts()
     counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1, "reclaimed_tokens": 70}
     found = tracker.worth(tracker.metrics_of(counts), BEGAN)
@@ -250,10 +250,10 @@ def test_memory_has_a_row_where_it_saved_anything() -> None:
     ]
 
 
-def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
+def test_what_memory_spared_and_cost_is_shown_with_its_net() -> None:
     ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
-    told = figures.of_ledger(ledger)
-    assert amounts.ledger_in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    of_session = figures.of_ledger(ledger)
+    assert amounts.ledger_in_words(of_session) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
     metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
     lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
@@ -265,17 +265,17 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dollars", "said"),
+    ("dollars", "words"),
     [
         (0, "$0.00"), (0.0004, "$0.00"), (-0.0004, "$0.00"), (0.003, "$0.003"), (-0.003, "-$0.003"), (0.0096, "$0.01"), (12.344, "$12.34"),
         (-99.99, "-$99.99"), (123.4, "$123"), (-9_999, "-$9,999"), (12_300, "$12.3k"), (1_234_567, "$1.23M"),
     ],
 )  # fmt: skip
-def test_money_is_said_in_a_few_columns(dollars: float, said: str) -> None:
-    assert amounts._dollars(dollars) == said
+def test_money_fits_in_a_few_columns(dollars: float, words: str) -> None:
+    assert amounts._dollars(dollars) == words
 
 
-def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
+def test_a_ledger_of_nothing_but_the_door_is_summed_up_in_a_sentence() -> None:
     ledger = {
         **Ledger().to_json(),
         "kept_out_tokens": 4_000,
