@@ -80,9 +80,9 @@ class Helper:
 
     def has_read(self, path: str, lines: list[str], id: str = "toolu_00") -> Transcript:
         """Its session's transcript, in which a file was read."""
-        made = Transcript(self.transcript, self.project)
-        made.called(id, "Read", {"file_path": str(self.project / path)}, numbered(lines))
-        return made
+        transcript = Transcript(self.transcript, self.project)
+        transcript.called(id, "Read", {"file_path": str(self.project / path)}, numbered(lines))
+        return transcript
 
     def run(self, *words: str) -> str:
         """`popkit WORDS` in the same home."""

@@ -38,9 +38,9 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
 
 
 def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
-    found = json.loads(guest.run("context", "--json"))
-    assert [(row["tool"], row["state"]) for row in found["results"]][:2] == [("read", "expired"), ("bash", "expired")]
-    assert (found["session"], found["calls"]) == (SESSION, 4)
+    answer = json.loads(guest.run("context", "--json"))
+    assert [(row["tool"], row["state"]) for row in answer["results"]][:2] == [("read", "expired"), ("bash", "expired")]
+    assert (answer["session"], answer["calls"]) == (SESSION, 4)
     assert guest.ask("/view", {"columns": 100, "rows": 40})["line"].startswith("1 live, 3 expired")
 
 

@@ -53,9 +53,9 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Watched:
-    made = Watched(tmp_path / "session.jsonl")
-    assert made.notice() == ""
-    return made
+    session = Watched(tmp_path / "session.jsonl")
+    assert session.notice() == ""
+    return session
 
 
 def test_a_loss_is_reported_once_in_tokens_and_dollars_with_its_cause(watched: Watched):
@@ -193,9 +193,9 @@ def test_a_session_without_a_transcript_says_nothing(tmp_path: Path):
 @pytest.fixture
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
     """A helper whose session begins with the conversations of these tests."""
-    made = Helper(tmp_path_factory.mktemp("h"), POPKIT_CLOCK=str(BEGAN))
-    yield made
-    made.stop()
+    started = Helper(tmp_path_factory.mktemp("h"), POPKIT_CLOCK=str(BEGAN))
+    yield started
+    started.stop()
 
 
 def test_the_helper_hands_it_to_the_client_as_a_toast(helper: Helper):

@@ -245,8 +245,8 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
 
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "", full: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
-    found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-    return pane.page(name, found, chosen, text.width_of(columns), rows, full=full)
+    data = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
+    return pane.page(name, data, chosen, text.width_of(columns), rows, full=full)
 
 
 @pytest.fixture

@@ -19,13 +19,15 @@ ROOM = "to make room: it was the least likely to be needed"
 @pytest.fixture
 def busy(helper: Helper) -> Helper:
     """A session with a dead read, a live one, and more work since than a compaction keeps."""
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     path = str(helper.project / "app.py")
-    made.called("toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated.")
-    made.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
+    transcript.called(
+        "toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated."
+    )
+    transcript.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
     for number in range(20):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"of_{number}_")))
-    made.answered(60_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"of_{number}_")))
+    transcript.answered(60_000)
     return helper
 
 
@@ -143,10 +145,10 @@ def test_what_the_archive_has_lost_is_gone_for_good_and_while_it_cannot_be_read_
 
 
 def test_calls_that_left_whole_say_why_they_left_and_come_back(helper: Helper):
-    made = helper.has_read("app.py", lines(3))
+    transcript = helper.has_read("app.py", lines(3))
     for number in range(260):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number} of many, to be looked at"}, f"said {number}\n" * 9)
-    made.answered(40_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number} of many, to be looked at"}, f"said {number}\n" * 9)
+    transcript.answered(40_000)
     client = Running(helper)
     before = {row["tool_use_id"]: row["text"] for each in client.rows() for row in each["toolResults"]}
     client.compacts("auto")

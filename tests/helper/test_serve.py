@@ -154,9 +154,9 @@ def test_many_at_once_are_each_answered(helper: Helper):
 def test_its_health_says_what_it_has_done(helper: Helper):
     helper.read("app.py", lines(40))
     helper.read("app.py", lines(40))
-    found = helper.ask("/health")
-    assert (found["rows"], found["rewritten"]) == (2, 1)
-    assert found["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+    health = helper.ask("/health")
+    assert (health["rows"], health["rewritten"]) == (2, 1)
+    assert health["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
 
 
 def test_a_compaction_is_advised_once_by_the_helper_or_by_the_hook(helper: Helper):
@@ -191,9 +191,9 @@ def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal
         list(pool.map(ask, range(30)))
     helper.ask("/view", {"columns": 70})
     site = live.Site(helper.env, SESSION, str(helper.project))
-    made = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
-    assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
-    assert made.state.pins
+    rebuilt = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
+    assert shared_facts(store.load(site.paths()).state) == shared_facts(rebuilt.state)
+    assert rebuilt.state.pins
     assert helper.failures() == ""
 
 

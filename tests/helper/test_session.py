@@ -75,12 +75,12 @@ def test_noise_stays_outside_only_where_the_coin_said_so(tmp_path: Path, treated
 @pytest.mark.parametrize("treated", [True, False])
 def test_a_compaction_is_answered_only_where_the_coin_said_so_before_the_first_request(tmp_path: Path, treated: bool):
     helper = begun(tmp_path, "compact", treated)
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     edit = {"file_path": str(helper.project / "app.py"), "old_string": "a" * 900, "new_string": "b" * 900}
-    made.called("toolu_01", "Edit", edit, "The file has been updated.")
+    transcript.called("toolu_01", "Edit", edit, "The file has been updated.")
     for number in range(6):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-    made.answered(30_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    transcript.answered(30_000)
     assert ("rows" in Running(helper).compacts()) is treated
     assert drawn(helper) == [(SESSION, treated)]
     helper.stop()
@@ -224,10 +224,10 @@ def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_p
 
 @pytest.fixture
 def busy(helper: Helper) -> Helper:
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     for number in range(6):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-    made.answered(30_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    transcript.answered(30_000)
     return helper
 
 

@@ -28,8 +28,8 @@ def booked(shop: Remembering) -> list[object]:
 
 def rows(shop: Remembering) -> list[tuple[str, bool, bool, bool]]:
     """(session, whether it has it, whether it has ended, whether it has a transcript) of each session of the first trial."""
-    found = trials.load(str(shop.home.path)).runs
-    return [(row.session, row.treated, row.ended is not None, row.spoke) for row in found[0].rows] if found else []
+    runs = trials.load(str(shop.home.path)).runs
+    return [(row.session, row.treated, row.ended is not None, row.spoke) for row in runs[0].rows] if runs else []
 
 
 # --- the hint --------------------------------------------------------------------------------------------------------------------------

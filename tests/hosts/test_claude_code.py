@@ -120,8 +120,8 @@ def test_what_the_host_shortens_or_only_confirms_counts_as_it_is(tool: str, stru
 
 
 def test_what_a_tool_of_an_mcp_server_answers_is_taken_as_it_is() -> None:
-    made = calls.outcome_of(TOOLS.of("mcp__asana__list"), {}, {"tasks": [{"gid": "1", "notes": "x" * 9_000}]})
-    assert made.chars > 9_000
+    outcome = calls.outcome_of(TOOLS.of("mcp__asana__list"), {}, {"tasks": [{"gid": "1", "notes": "x" * 9_000}]})
+    assert outcome.chars > 9_000
 
 
 def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:
@@ -204,9 +204,9 @@ ROOT = "/home/dev/my.shop"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "projects" / "-home-dev-my-shop" / "memory"
-    made.mkdir(parents=True)
-    return made
+    memory_folder = tmp_path / "projects" / "-home-dev-my-shop" / "memory"
+    memory_folder.mkdir(parents=True)
+    return memory_folder
 
 
 def read(tmp_path: Path) -> OwnMemory:
@@ -279,13 +279,13 @@ def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, t
 def test_a_read_has_all_its_lines_however_they_are_numbered_and_indented(form: str, lines: list[str], first: int):
     text = "\n".join(form.format(number, line) for number, line in enumerate(lines, first))
     file = {"content": "\n".join(lines), "numLines": len(lines), "startLine": first, "totalLines": 9_000}
-    for made in (
+    for outcome in (
         calls.outcome_of(TOOLS.of("Read"), {"offset": first}, {"type": "text", "file": file}),
         calls.outcome_of_text(TOOLS.of("Read"), {"offset": first}, text),
     ):
         # Numbers count as wide as the last, and a tab.
-        assert made.chars == len(file["content"]) + len(lines) * (len(str(first + len(lines))) + 1)
-        assert made.content_hash == hashlib.sha256(file["content"].encode()).hexdigest()[:32]
+        assert outcome.chars == len(file["content"]) + len(lines) * (len(str(first + len(lines))) + 1)
+        assert outcome.content_hash == hashlib.sha256(file["content"].encode()).hexdigest()[:32]
 
 
 def test_a_whole_read_and_a_partial_one_have_their_intervals():

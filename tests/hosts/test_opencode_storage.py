@@ -65,8 +65,8 @@ def test_all_readers_take_its_address_like_a_file(tmp_path: Path, form: Callable
     address = form(tmp_path)
     assert [call.operation for call in transcript.events_of(address) if hasattr(call, "operation")] == ["read", "shell", "edit", "shell"]
     assert len(sent.read(address, entries.size_of(address)).requests) == len(sent_requests.read(address).requests) == 5
-    made = rebuild(address, [], lambda _: shipped.rules())
-    assert {result.label: result.ended[0] for result in made.state.expired.values()}["read src/prices.js"] == "edited"
+    rebuilt = rebuild(address, [], lambda _: shipped.rules())
+    assert {result.label: result.ended[0] for result in rebuilt.state.expired.values()}["read src/prices.js"] == "edited"
     assert any(conversation(address))
     assert recordings.host_of(address) == "OpenCode"
 
@@ -292,22 +292,22 @@ def gone_through(address: str) -> None:
 def test_corrupt_values_end_nothing(tmp_path: Path, count):
     whole = worked()
     for seed in range(count(25, 600)):
-        chance, made = random.Random(seed), worked()
-        made.messages = _whole_ids(spoilt(whole.messages, chance, chance.choice([0.003, 0.01, 0.05, 0.2])), whole.messages)
-        gone_through(f"{stores.database(tmp_path / str(seed), made)}/{SESSION}")
+        chance, export = random.Random(seed), worked()
+        export.messages = _whole_ids(spoilt(whole.messages, chance, chance.choice([0.003, 0.01, 0.05, 0.2])), whole.messages)
+        gone_through(f"{stores.database(tmp_path / str(seed), export)}/{SESSION}")
 
 
 def _whole_ids(messages: list[Any], whole: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What stands in columns of their own is whole; all else is as it was spoilt."""
-    made = []
+    repaired = []
     for message, before in zip(messages, whole):
         info, parts = (message.get(name) for name in ("info", "parts")) if isinstance(message, dict) else (None, None)
         whole_info = {**info, "id": before["info"]["id"], "time": before["info"]["time"]} if isinstance(info, dict) else before["info"]
         kept = [
             {**part, "id": id["id"]} for part, id in zip(parts, before["parts"]) if isinstance(part, dict)
         ] if isinstance(parts, list) else before["parts"]  # fmt: skip
-        made.append({"info": whole_info, "parts": kept})
-    return made
+        repaired.append({"info": whole_info, "parts": kept})
+    return repaired
 
 
 def test_a_database_with_corrupt_pages_is_read_or_refused(tmp_path: Path, count):

@@ -153,9 +153,9 @@ def test_a_call_that_was_interrupted_has_its_result_from_then_on(lines, tmp_path
 
 
 def test_nothing_of_it_is_doubted(once, tmp_path):
-    found = transcript.index(path_of(once, tmp_path))
-    assert (found.doubts, found.doubled, found.abandoned, found.compactions) == ([], set(), 0, 1)
-    assert found.calls == {"t1", "t2", "t3"}
+    indexed = transcript.index(path_of(once, tmp_path))
+    assert (indexed.doubts, indexed.doubled, indexed.abandoned, indexed.compactions) == ([], set(), 0, 1)
+    assert indexed.calls == {"t1", "t2", "t3"}
 
 
 def test_a_result_that_is_there_twice_with_no_compaction_between_is(once, tmp_path):

@@ -28,9 +28,9 @@ def test_the_newest_answer_of_the_main_chain_gives_the_size(tmp_path):
     lines.say("side", usage={"input_tokens": 90_000}, isSidechain=True)
     lines.say("two", usage={"input_tokens": 3, "cache_read_input_tokens": 10_500, "cache_creation_input_tokens": 700, "output_tokens": 9})
     lines.prompt("and")
-    found = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
-    assert found.tokens == 11_203
-    assert found.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
+    newest = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
+    assert newest.tokens == 11_203
+    assert newest.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_the_newest_answer_of_the_main_chain_gives_the_size(tmp_path):
 def test_the_cache_lifetime_is_the_accounts(tmp_path, created, ttl):
     lines = Lines()
     lines.say("one", usage={"cache_read_input_tokens": 10_000, "cache_creation": created})
-    found = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
-    assert found.cache_ttl_s == ttl
-    assert found.is_warm(found.at + ttl - 1)
-    assert not found.is_warm(found.at + ttl)
+    newest = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
+    assert newest.cache_ttl_s == ttl
+    assert newest.is_warm(newest.at + ttl - 1)
+    assert not newest.is_warm(newest.at + ttl)
 
 
 def test_only_the_end_of_a_long_file_is_read(tmp_path):

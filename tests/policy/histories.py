@@ -114,7 +114,7 @@ CONDITIONS = [
 ]
 
 
-def _made(steps) -> list:
+def _events_of(steps) -> list:
     context = _Maker()
     return [make(context, *conditions) for make, conditions in steps]
 
@@ -122,7 +122,7 @@ def _made(steps) -> list:
 def histories(profiles: bool = True, longest: int = 40):
     """Histories of calls and, one step in three, of everything else; with changes of the profile or without."""
     steps = st.sampled_from([*CALLS, *PINNED, *PINNED, *UNPINNED, *REST, *(CHOSEN * 3 if profiles else ())])
-    return st.lists(st.tuples(steps, st.sampled_from(CONDITIONS)), min_size=1, max_size=longest).map(_made)
+    return st.lists(st.tuples(steps, st.sampled_from(CONDITIONS)), min_size=1, max_size=longest).map(_events_of)
 
 
 class Walk:

@@ -160,15 +160,15 @@ def test_whatever_the_target_is_the_laws_hold_and_it_follows_from_what_it_is_giv
 @given(TALKS, st.lists(st.tuples(FEW, SHARES), min_size=1, max_size=2), SHARES, MODELS)
 def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_the_whole_back(talk: Talk, rest: list, share: float, model):
     whole = plain(talk.messages)
-    made = [talk.compact(share, model)]
+    compactions = [talk.compact(share, model)]
     for more, again in rest:
-        talk.went_on_with(made[-1])
+        talk.went_on_with(compactions[-1])
         standing_then = len(talk.rows)
         talked(more, talk=talk)
         given = talk.messages
         whole += plain(given[standing_then:])
-        made.append(talk.compact(again, model))
-        assert_valid(made[-1].messages)
-        assert words(made[-1].messages, archived(made[-1])) == words(given)
-        assert plain(put_back(made[-1].messages, archived(made[-1]).get, TOOLS)) == plain(given)
-    assert plain(put_back(made[-1].messages, archived(*made).get, TOOLS)) == whole
+        compactions.append(talk.compact(again, model))
+        assert_valid(compactions[-1].messages)
+        assert words(compactions[-1].messages, archived(compactions[-1])) == words(given)
+        assert plain(put_back(compactions[-1].messages, archived(compactions[-1]).get, TOOLS)) == plain(given)
+    assert plain(put_back(compactions[-1].messages, archived(*compactions).get, TOOLS)) == whole

@@ -33,10 +33,10 @@ def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], li
     entered = context.reads(lines, 100).text.split("\n")
     number = 100
     for entered_line in entered:
-        found = references(entered_line)
-        if found:
-            assert int(found[0]["first"]) == number
-            number = int(found[0]["last"]) + 1
+        shown_references = references(entered_line)
+        if shown_references:
+            assert int(shown_references[0]["first"]) == number
+            number = int(shown_references[0]["last"]) + 1
         else:
             assert entered_line == f"{number:>6}→{lines[number - 100]}" if lines else entered_line == ""
             number += 1

@@ -74,9 +74,9 @@ def test_the_switches_of_the_rules_are_all_that_can_be_set_and_the_manual_names_
 
 
 def test_every_value_of_every_rule_can_be_replayed_in_the_lab():
-    doors = [made for name, (make, _) in POLICIES.items() if name.startswith("door") and isinstance(made := make(None, None), Door)]
+    doors = [policy for name, (make, _) in POLICIES.items() if name.startswith("door") and isinstance(policy := make(None, None), Door)]
     for rule in door.RULES:
-        assert set(rule.values) <= {getattr(made.settings, rule.setting) for made in doors}
+        assert set(rule.values) <= {getattr(policy.settings, rule.setting) for policy in doors}
 
 
 def test_no_two_rules_have_one_name_and_the_laws_are_those_that_are_held_to():

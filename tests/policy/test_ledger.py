@@ -134,16 +134,16 @@ def _kept_out(requests: list, *more) -> float:
 
 
 def test_what_did_not_enter_is_counted_at_once_and_saves_from_the_first_request_that_goes_without_it():
-    found = settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json()
-    assert found == {**Ledger().to_json(), "kept_out": 1, "kept_out_tokens": 4_000}, "no request has gone without it"
+    ledger = settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json()
+    assert ledger == {**Ledger().to_json(), "kept_out": 1, "kept_out_tokens": 4_000}, "no request has gone without it"
     assert _kept_out(_warm(20_000, 21_000)) == 5_000
     assert _kept_out([Request(0, 20_000, 0, 0), Request(10, 21_000, 0, 0, 1_000)]) == 4_000, "plain input, where nothing is cached"
 
 
 def test_what_did_not_enter_stays_counted_whatever_becomes_of_it():
     requests = [*_warm(20_000, 21_000), Compaction(15), *_warm(9_000, 10_000, at=20)]
-    found = settle(requests, [KeptOut(5, 4_000, "T1"), KeptOut(6, 300, "T2"), Cleared(7, 500, 1, ["T1"])], lambda at: "day")
-    assert (found.kept_out, found.kept_out_tokens, found.days["day"]["kept_out_tokens"]) == (2, 4_300, 4_300)
+    ledger = settle(requests, [KeptOut(5, 4_000, "T1"), KeptOut(6, 300, "T2"), Cleared(7, 500, 1, ["T1"])], lambda at: "day")
+    assert (ledger.kept_out, ledger.kept_out_tokens, ledger.days["day"]["kept_out_tokens"]) == (2, 4_300, 4_300)
 
 
 def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():

@@ -195,9 +195,9 @@ def test_of_recorded_command_lines_fewer_than_one_in_a_hundred_change(transcript
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert found["lines"] > 1_000
-    assert found["changed"] < 0.01 * found["lines"]
+    answer = json.loads(done.stdout)
+    assert answer["lines"] > 1_000
+    assert answer["changed"] < 0.01 * answer["lines"]
 
 
 # --- the tables and what lets texts through to them -----------------------------------------------------------------------------

@@ -82,10 +82,10 @@ def test_words_in_one_message_with_calls_or_results_stand_apart_from_them():
 
 @pytest.mark.parametrize("rest", [[], [user("stop")], [user("stop"), assistant("as you like")]])
 def test_an_interrupted_call_gets_a_result_that_says_so(rest: list[Message]):
-    made = paired([user("go"), use("T1"), use("T2"), result("T2"), *rest])
-    assert form(made)[:3] == ["user: go", "assistant: calls T1 T2", "user: results T1 T2"]
-    assert [(each.text, each.error) for each in made[2].results] == [(NO_RESULT, True), ("what T2 said", False)]
-    assert plain(made[3:]) == plain(rest)
+    messages = paired([user("go"), use("T1"), use("T2"), result("T2"), *rest])
+    assert form(messages)[:3] == ["user: go", "assistant: calls T1 T2", "user: results T1 T2"]
+    assert [(each.text, each.error) for each in messages[2].results] == [(NO_RESULT, True), ("what T2 said", False)]
+    assert plain(messages[3:]) == plain(rest)
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\n\n", " \t\n"])
@@ -165,24 +165,26 @@ def messages_of(blocks: list) -> list[Message]:
 
 @given(BLOCKS)
 def test_in_any_conversation_every_call_is_answered_in_the_next_message_and_nothing_else_is(blocks: list):
-    pairs = paired(messages_of(blocks))
-    for at, message in enumerate(pairs):
+    messages = paired(messages_of(blocks))
+    for at, message in enumerate(messages):
         assert bool(message.text.strip()) + bool(message.uses) + bool(message.results) == 1
         assert message.role == (USER if message.results else ASSISTANT if message.uses else message.role)
         if message.uses:
-            assert [each.id for each in pairs[at + 1].results] == [each.id for each in message.uses]
+            assert [each.id for each in messages[at + 1].results] == [each.id for each in message.uses]
         if message.results:
-            assert pairs[at - 1].uses, "right behind its calls"
+            assert messages[at - 1].uses, "right behind its calls"
 
 
 @given(BLOCKS)
 def test_words_calls_and_results_all_stand_each_kind_in_its_order(blocks: list):
     messages = messages_of(blocks)
-    pairs = paired(messages)
-    assert [(each.role, each.text) for each in pairs if each.text] == [(each.role, each.text) for each in messages if each.text.strip()]
-    assert [each.id for message in pairs for each in message.uses] == [each.id for message in messages for each in message.uses]
+    paired_messages = paired(messages)
+    assert [(each.role, each.text) for each in paired_messages if each.text] == [
+        (each.role, each.text) for each in messages if each.text.strip()
+    ]
+    assert [each.id for message in paired_messages for each in message.uses] == [each.id for message in messages for each in message.uses]
     texts = {each.id: each.text for message in messages for each in message.results}
-    assert {each.id: each.text for message in pairs for each in message.results if each.text != NO_RESULT} == texts
+    assert {each.id: each.text for message in paired_messages for each in message.results if each.text != NO_RESULT} == texts
 
 
 @given(BLOCKS)
@@ -247,10 +249,10 @@ FIELDS = st.sampled_from(["role", "text", "toolUses", "toolResults", "tool_use_i
 @given(st.dictionaries(FIELDS, JSON | st.lists(st.dictionaries(FIELDS, JSON)) | st.sampled_from([USER, ASSISTANT])))
 def test_whatever_a_host_gives_is_a_message_or_not_understood(value: dict):
     try:
-        made = message_of(value, TOOLS)
+        message = message_of(value, TOOLS)
     except NotUnderstood:
         return
-    assert message_of(made.to_json(), TOOLS).to_json() == made.to_json()
+    assert message_of(message.to_json(), TOOLS).to_json() == message.to_json()
 
 
 # --- what they take ---------------------------------------------------------------------------------------------------------------

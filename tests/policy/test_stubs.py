@@ -88,9 +88,9 @@ def test_it_says_in_the_field_what_is_left_out_and_how_it_comes_back(tool: str):
 @given(st.sampled_from(sorted(CALLS)), TEXTS, TEXTS, HANDLES)
 def test_whatever_its_fields_hold_a_stub_is_valid_shorter_and_names_its_handle(tool: str, one: str, other: str, handle: str):
     fields = dict(zip(LONG_FIELDS[tool], (one, other)))
-    made = Use("T1", TOOLS.of(tool), {**CALLS[tool], **fields})
-    if long_fields(made):
-        short = stub(made, handle)
+    use = Use("T1", TOOLS.of(tool), {**CALLS[tool], **fields})
+    if long_fields(use):
+        short = stub(use, handle)
         assert is_valid(tool, short)
         assert handle_of_stub(Use("T1", TOOLS.of(tool), short)) == handle
         assert sum(len(short[name]) for name in fields) < sum(map(len, fields.values()))

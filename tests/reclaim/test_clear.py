@@ -215,14 +215,14 @@ def test_as_data_it_gives_the_sum_and_what_went(shop: Shop, warm: bool):
     talk = worked(str(shop.project), tokens=150_000)
     shop.write(talk)
     shop.at = talk.now + 30 if warm else shop.at
-    found = shop.context("clear", "--json").json
-    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (not warm, not warm, warm)
-    assert {row["id"]: row["handle"] for row in found["results"]} == (dict.fromkeys(EXPIRED) if warm else shop.cleared())
-    assert found["items"] == len(EXPIRED)
-    assert found["tokens"] == found["sum"]["leaves"] > 2_000
-    assert found["kept"]["grace"]["items"] == len(LATELY)
-    assert found["session"] == SESSION
-    assert (found["sum"]["pays_after"] > 14) is warm
+    answer = shop.context("clear", "--json").json
+    assert (answer["cleared"], answer["pays"], answer["sum"]["warm"]) == (not warm, not warm, warm)
+    assert {row["id"]: row["handle"] for row in answer["results"]} == (dict.fromkeys(EXPIRED) if warm else shop.cleared())
+    assert answer["items"] == len(EXPIRED)
+    assert answer["tokens"] == answer["sum"]["leaves"] > 2_000
+    assert answer["kept"]["grace"]["items"] == len(LATELY)
+    assert answer["session"] == SESSION
+    assert (answer["sum"]["pays_after"] > 14) is warm
 
 
 @pytest.mark.parametrize("words", [["--tier", "nothing"], ["--id", ""], ["--id", "T999"], ["a", "b"], ["--tier", "short", "a.ts"]])

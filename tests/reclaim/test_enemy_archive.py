@@ -17,8 +17,8 @@ MOST_ASKED = ("chains", "thought_records")
 def _tables(path: Path) -> dict[str, list[str]]:
     """Our tables and their columns."""
     with closing(sqlite3.connect(path)) as db:
-        made = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name DESC")]
-        ours = [name for name in made if not name.startswith(("words", "sqlite_"))]
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name DESC")]
+        ours = [name for name in tables if not name.startswith(("words", "sqlite_"))]
         return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in ours}
 
 

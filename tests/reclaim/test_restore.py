@@ -236,8 +236,8 @@ def test_in_place_since_everything_comes_back(cleared: Shop):
 
 
 def test_in_place_as_data(cleared: Shop):
-    found = cleared.context("restore", "read-old", "--in-place", "--json").json
-    assert [row["id"] for row in found["restored"]] == ["read-old"]
+    answer = cleared.context("restore", "read-old", "--in-place", "--json").json
+    assert [row["id"] for row in answer["restored"]] == ["read-old"]
 
 
 def test_in_place_twice_is_refused(cleared: Shop):

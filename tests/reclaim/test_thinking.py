@@ -295,13 +295,13 @@ def test_thinking_is_restored_by_its_handle_only_and_counts_as_no_mistake(though
 # --- any transcript ---------------------------------------------------------------------------------------------------------------
 
 
-@given(made=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
+@given(recording=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
 @settings(max_examples=examples(40, 1_000), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_transcript_comes_back_as_it_was(made: generated.Generated, now: bool):
+def test_any_transcript_comes_back_as_it_was(recording: generated.Generated, now: bool):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
         shop = Shop(Path(folder))
-        before = made.write(shop.transcript)
-        shop.at = made.talk.now + 4_000
+        before = recording.write(shop.transcript)
+        shop.at = recording.talk.now + 4_000
         try:
             _, done = shop.clear(with_thinking=True, now=now)
         except Refused:

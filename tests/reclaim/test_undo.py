@@ -33,10 +33,10 @@ def test_an_undo_says_what_came_back_and_how_the_client_gets_it(working: Shop):
 
 def test_as_data_it_says_the_same(working: Shop):
     prospect = working.clear()[0]
-    found = working.context("undo", "--json").json
-    assert {row["id"] for row in found["restored"]} == EXPIRED
-    assert (found["gone"], found["trouble"]) == ([], "")
-    assert found["tokens"] == prospect.plan.sum.leaves
+    answer = working.context("undo", "--json").json
+    assert {row["id"] for row in answer["restored"]} == EXPIRED
+    assert (answer["gone"], answer["trouble"]) == ([], "")
+    assert answer["tokens"] == prospect.plan.sum.leaves
 
 
 def test_the_clear_of_another_session_stays_undone(working: Shop):

@@ -72,8 +72,8 @@ def test_it_is_bounded(tmp_path: Path):
     rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(client_reports.MOST_READINGS)]
     (tmp_path / client_reports.LIMITS_FILE).write_text(json.dumps(rows))
     note(tmp_path, 99, T + 5_000)
-    found = client_reports.readings(str(tmp_path))
-    assert (len(found), found[0].percent, found[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
+    readings = client_reports.readings(str(tmp_path))
+    assert (len(readings), readings[0].percent, readings[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
     assert (tmp_path / client_reports.LIMITS_FILE).stat().st_size < client_reports.MOST_BYTES
 
 
@@ -180,24 +180,24 @@ anything = st.recursive(
 
 
 def test_a_whole_breakdown_misses_nothing():
-    found = client_reports.parsed_breakdown(breakdown())
-    assert found["missing"] == []
-    assert [len(found[name]) for name in ("memory", "tools", "agents", "skills")] == [2, 5, 1, 2]
+    parsed = client_reports.parsed_breakdown(breakdown())
+    assert parsed["missing"] == []
+    assert [len(parsed[name]) for name in ("memory", "tools", "agents", "skills")] == [2, 5, 1, 2]
     assert client_reports.parsed_breakdown(breakdown(skills=None))["missing"] == []
 
 
 @given(st.sampled_from(["categories", "memoryFiles", "mcpTools", "agents", "skills", "slashCommands", "model"]), anything)
 def test_whatever_a_part_holds_it_is_kept_or_reported_as_missing(part: str, value: object):
     try:
-        found = client_reports.parsed_breakdown(breakdown(**{part: value}))
+        parsed = client_reports.parsed_breakdown(breakdown(**{part: value}))
     except ValueError:
         assert part == "categories"
         return
     for name in ("categories", "memory", "tools", "agents", "skills"):
-        assert all(isinstance(row["tokens"], int) and row["name"] for row in found[name])
+        assert all(isinstance(row["tokens"], int) and row["name"] for row in parsed[name])
     listed = value.get("skillFrontmatter") if part == "skills" and isinstance(value, dict) else value
     if part not in ("slashCommands", "model") and not isinstance(listed, list) and not (part == "skills" and value is None):
-        assert found["missing"]
+        assert parsed["missing"]
 
 
 @given(anything)
@@ -208,8 +208,8 @@ def test_what_is_no_breakdown_is_refused(value: object):
 
 def test_a_list_without_an_end_is_cut_and_marked_as_cut():
     many = [{"name": f"mcp__s__{number}", "serverName": "s", "tokens": 1} for number in range(5_000)]
-    found = client_reports.parsed_breakdown(breakdown(mcpTools=many))
-    assert (len(found["tools"]), found["missing"]) == (1_000, ["mcpTools"])
+    parsed = client_reports.parsed_breakdown(breakdown(mcpTools=many))
+    assert (len(parsed["tools"]), parsed["missing"]) == (1_000, ["mcpTools"])
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"no json", b'{"hidden": [1]}', b"\xff\xfe"])

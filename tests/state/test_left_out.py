@@ -70,18 +70,18 @@ def _says_what_it_left_out(session: Session):
         session.result()
     session.answer()
     session.answer(2 * TOKENS, managed(2, 5_900))
-    made = session.look()
+    rebuilt = session.look()
     assert session.noted() == [(["t1", "t2"], 5_900)]
-    assert [made.state.expired[id].cleared for id in ("t1", "t2")] == [OUTSIDE, OUTSIDE]
-    assert "t3" in made.state.live
+    assert [rebuilt.state.expired[id].cleared for id in ("t1", "t2")] == [OUTSIDE, OUTSIDE]
+    assert "t3" in rebuilt.state.live
     session.result()
     session.answer(0, managed(2, 5_900))  # each request anew
     session.look()
     assert len(session.noted()) == 1
     session.answer(TOKENS, managed(3, 8_800))
-    made = session.look()
+    rebuilt = session.look()
     assert [ids for ids, _ in session.noted()] == [["t1", "t2"], ["t3"]]
-    return made
+    return rebuilt
 
 
 def test_what_an_answer_reports_is_noted_once_however_often_and_counts_where_the_user_has_asked_for_it(tmp_path: Path):
@@ -117,9 +117,9 @@ def test_what_did_not_enter_saves_nothing_more_once_the_host_leaves_its_result_o
 def test_the_panel_names_what_the_host_has_cleared_and_offers_no_undo_of_it(tmp_path: Path):
     session = Session(tmp_path)
     _says_what_it_left_out(session)
-    found = report.build(outlook.look(session.site, session.write(), 0.0))
-    assert (found["by_host"]["cleared"], found["cleared"]["items"]) == (3, 0)
-    shown = text.laid_out(panel.panel(found))
+    data = report.build(outlook.look(session.site, session.write(), 0.0))
+    assert (data["by_host"]["cleared"], data["cleared"]["items"]) == (3, 0)
+    shown = text.laid_out(panel.panel(data))
     assert "Claude Code: 3 results cleared" in shown
     assert not [line for line in shown if "Archived" in line or "Undo" in line or "Reclaimed" in line]
 
@@ -137,10 +137,10 @@ def test_the_panel_names_what_the_host_wrote_to_files_and_answered_unchanged(tmp
             id, "File unchanged since last read. The content from the earlier Read is still current.", {"type": "file_unchanged"}
         )
     session.answer()
-    found = report.build(outlook.look(session.site, session.write(), 0.0))
-    assert found["by_host"] == {"cleared": 0, "in_files": 2, "unchanged": 2}
-    assert "Claude Code: 2 long outputs in files, 2 re-reads answered unchanged" in text.laid_out(panel.panel(found))
-    assert found["figures"] == {}, "nothing of it is ours"
+    data = report.build(outlook.look(session.site, session.write(), 0.0))
+    assert data["by_host"] == {"cleared": 0, "in_files": 2, "unchanged": 2}
+    assert "Claude Code: 2 long outputs in files, 2 re-reads answered unchanged" in text.laid_out(panel.panel(data))
+    assert data["figures"] == {}, "nothing of it is ours"
 
 
 def test_the_hosts_own_cut_is_noted_too(tmp_path: Path):

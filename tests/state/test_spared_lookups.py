@@ -153,12 +153,12 @@ def test_a_session_that_used_its_memory(written: Written, tmp_path: Path):
     written.bash("npm run check:types -- --strict")
     written.edit(COUPONS)
     written.ends()
-    found = ledger(written, tmp_path / "home")
-    assert found["spared"] == 1
-    assert found["memory_tokens"] == estimate_tokens(MEMORY)
-    assert found["saved_memory"] > 0
-    assert found["charged_memory"] > 0
-    assert found["net"] == pytest.approx(found["saved_memory"] - found["charged_memory"], abs=0.2)
+    figures = ledger(written, tmp_path / "home")
+    assert figures["spared"] == 1
+    assert figures["memory_tokens"] == estimate_tokens(MEMORY)
+    assert figures["saved_memory"] > 0
+    assert figures["charged_memory"] > 0
+    assert figures["net"] == pytest.approx(figures["saved_memory"] - figures["charged_memory"], abs=0.2)
 
 
 def test_a_session_that_looked_for_it_all_the_same_was_only_charged(written: Written, tmp_path: Path):
@@ -166,9 +166,9 @@ def test_a_session_that_looked_for_it_all_the_same_was_only_charged(written: Wri
     written.call("Glob", {"pattern": "**/*total*"}, TOTALS)
     written.read(TOTALS)
     written.ends()
-    found = ledger(written, tmp_path / "home")
-    assert (found["spared"], found["saved"]) == (0, 0)
-    assert found["net"] == -found["charged_memory"] < 0
+    figures = ledger(written, tmp_path / "home")
+    assert (figures["spared"], figures["saved"]) == (0, 0)
+    assert figures["net"] == -figures["charged_memory"] < 0
 
 
 def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path: Path):

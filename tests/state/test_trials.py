@@ -23,10 +23,10 @@ NAMES = st.sampled_from(sorted(ARMS))
 
 def site(home: Path, session: str = "one") -> Site:
     """A session in a home, whose facts are those of its first hook."""
-    made = Site({"POPKIT_HOME": str(home), "POPKIT_NOW": "1000"}, session)
-    if trials.FACT not in made.session:
-        made.remember(**trials.facts_at_start(made))
-    return made
+    started = Site({"POPKIT_HOME": str(home), "POPKIT_NOW": "1000"}, session)
+    if trials.FACT not in started.session:
+        started.remember(**trials.facts_at_start(started))
+    return started
 
 
 def rows(home: Path) -> list[list]:
@@ -146,9 +146,9 @@ def test_an_end_is_noted_and_taken_back_when_the_session_goes_on(tmp_path: Path)
 
 def test_that_enough_sessions_are_over_is_announced_once(tmp_path: Path):
     configure(tmp_path, hints="try")
-    made = Trials("x", [run_of(2 * PER_ARM - 1)])
+    fresh = Trials("x", [run_of(2 * PER_ARM - 1)])
     with trials.Changing(str(tmp_path)) as known:
-        known.runs = made.runs
+        known.runs = fresh.runs
     assert trials.notice(site(tmp_path)) == ""
     with trials.Changing(str(tmp_path)) as known:
         known.runs = [run_of(2 * PER_ARM)]
