@@ -165,8 +165,8 @@ def test_show_says_what_it_is_and_prints_the_content_as_the_model_saw_it(shell: 
         assert code == 0
         assert head.splitlines()[:3] == [f"Handle    {ids[1]} (hot)", "What      Read src/1.py", "Session   session-1"]
         assert body == json.loads(content(1))
-    found = json.loads(shell("show", ids[1], "--json")[1])
-    assert (found["id"], found["content"], found["subjects"]) == (ids[1], json.loads(content(1)), ["/home/dev/shop/src/1.py"])
+    answer = json.loads(shell("show", ids[1], "--json")[1])
+    assert (answer["id"], answer["content"], answer["subjects"]) == (ids[1], json.loads(content(1)), ["/home/dev/shop/src/1.py"])
 
 
 def test_show_shows_blocks_below_each_other_and_an_image_as_a_note(shell: Shell) -> None:
@@ -302,9 +302,9 @@ def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, sta
     assert "1 context would disappear completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in output
     assert f"session fork {standing[1]} Read src/2.py session session" in output
     assert "To put contents back first: popkit context undo --session ID" in output
-    found = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
-    assert found["held"] == 3
-    assert {Path(path).stem: ids for path, ids in found["placeholders"].items()} == {
+    answer = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
+    assert answer["held"] == 3
+    assert {Path(path).stem: ids for path, ids in answer["placeholders"].items()} == {
         "session": sorted(standing[:2]),
         "fork": standing[1:2],
     }
@@ -335,8 +335,8 @@ def test_verify_names_what_was_left_to_a_source_that_no_longer_has_it(shell: She
     file.write_text("two\n")
     code, shown, _ = shell("verify")
     assert (code, shown.splitlines()[0]) == (1, f"Lost: {id} Read src/0.py: git no longer has its content")
-    found = json.loads(shell("verify", "--json")[1])
-    assert (found["ok"], found["broken"], found["lost"]) == (False, [], [id])
+    answer = json.loads(shell("verify", "--json")[1])
+    assert (answer["ok"], answer["broken"], answer["lost"]) == (False, [], [id])
 
 
 def test_prune_needs_the_word(shell: Shell, ids: list[str]) -> None:

@@ -34,8 +34,8 @@ def zones(db: sqlite3.Connection, ids: list[str]) -> list[str]:
 
 
 def is_there(db: sqlite3.Connection, id: str) -> bool:
-    found = retrieve_record(db, id)
-    return found is not None and found["content_available"]
+    record = retrieve_record(db, id)
+    return record is not None and record["content_available"]
 
 
 @pytest.mark.parametrize(("scope", "target"), [(ITEM, None), (SESSION, "session-1"), (PROJECT, "shop-1")])

@@ -180,14 +180,14 @@ def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> N
 def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp_path: Path) -> None:
     path = str(tmp_path / "archive.sqlite")
 
-    def made_by(old: str, new: str) -> None:
+    def rename_module(old: str, new: str) -> None:
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("PRAGMA writable_schema = ON")
             db.execute("UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'words'", (old, new))
 
     with closing(archive.open_archive(path)) as db:
         ids = fill(db, 5)
-    made_by("fts5", "fts6")
+    rename_module("fts5", "fts6")
     with closing(archive.open_archive(path)) as db:
         with pytest.raises(SearchUnavailable, match="no FTS5"):
             search(db, "src", mask)
@@ -199,7 +199,7 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
         report = archive.verify(db)
         assert report.broken == report.problems == []
         assert compact(db)
-    made_by("fts6", "fts5")
+    rename_module("fts6", "fts5")
     with closing(archive.open_archive(path)) as db:
         assert index.index_queued(db) == 0
         assert found(db, "src") == [ids[5], *ids[4:1:-1]]

@@ -46,8 +46,8 @@ class Played:
         self.transcript = self.claude / "projects" / folder_name(str(self.project)) / f"{SESSION}.jsonl"
         self.settings = self.claude / "settings.json"
         self.bin = folder / "bin"
-        for made in (self.project, self.transcript.parent, self.bin):
-            made.mkdir(parents=True)
+        for folder_of_ours in (self.project, self.transcript.parent, self.bin):
+            folder_of_ours.mkdir(parents=True)
         (self.bin / "python3").symlink_to(os.path.realpath(sys.executable))
         self.now = BEGAN
         self.calls = 0

@@ -99,8 +99,8 @@ def test_a_session_of_which_another_is_the_beginning_is_meant_exactly(shell: She
 
 def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> None:
     written = spec_session(tmp_path / "copies", session="mine")
-    found = json.loads(shell("context", "--transcript", str(written.path), "--json")[1])
-    assert (found["session"], found["calls"], found["project"]) == ("mine", 14, "/home/dev/shop")
+    data = json.loads(shell("context", "--transcript", str(written.path), "--json")[1])
+    assert (data["session"], data["calls"], data["project"]) == ("mine", 14, "/home/dev/shop")
 
 
 def error_of(shell: Shell, words: list, message: str) -> str:
@@ -144,8 +144,8 @@ def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(
 def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant(shell: Shell) -> None:
     shell.session("one")
     shell.session("two")
-    found = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
-    assert (found["on"], found["from"], found["past"]["sessions"]) == (True, "session", 2)
+    data = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
+    assert (data["on"], data["from"], data["past"]["sessions"]) == (True, "session", 2)
     assert "popkit context --session one warm off stops it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
     assert json.loads(shell("context", "warm", "show", "--session", "two", "--json")[1])["on"] is False
 

@@ -211,10 +211,10 @@ def end_a_session(shop: Remembered) -> None:
 
 
 def test_the_texts_are_really_there_before(learnt: Remembered) -> None:
-    found = speaking(learnt.home)
-    assert {"memory.sqlite"} < found.keys()
-    assert any("backups/archive-" in name for name in found), found.keys()
-    assert {word for words in found.values() for word in words} == set(SECRET_WORDS)
+    speaking_files = speaking(learnt.home)
+    assert {"memory.sqlite"} < speaking_files.keys()
+    assert any("backups/archive-" in name for name in speaking_files), speaking_files.keys()
+    assert {word for words in speaking_files.values() for word in words} == set(SECRET_WORDS)
 
 
 @pytest.mark.parametrize("how", ["items", "all"])

@@ -54,8 +54,8 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
 
 
 def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
-    found = json.loads(lab(environ, capsys, *FEW, "--json")[1])
-    shown = text.laid_out(lab_command.lines_of(found), 40)
+    answer = json.loads(lab(environ, capsys, *FEW, "--json")[1])
+    shown = text.laid_out(lab_command.lines_of(answer), 40)
     assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► auto") + 1])
     assert all(text.width(line) <= 40 for line in shown)
 
@@ -77,20 +77,20 @@ def test_it_says_at_which_prices_it_reckoned(environ, capsys, repo_root) -> None
 def test_another_model_has_other_prices(environ, capsys) -> None:
     costs = {}
     for model in ("claude-opus-4-8", "of-nobody"):
-        found = json.loads(lab(environ, capsys, "--policy", "masking-10", "--jobs", "1", "--json", "--model", model)[1])
-        assert found["model"] == model
-        costs[model] = found["ttls"]["300"]["masking-10"]["cost"]
+        answer = json.loads(lab(environ, capsys, "--policy", "masking-10", "--jobs", "1", "--json", "--model", model)[1])
+        assert answer["model"] == model
+        costs[model] = answer["ttls"]["300"]["masking-10"]["cost"]
     assert costs["of-nobody"] != costs["claude-opus-4-8"], "reads are cheaper there, and rewrites the dearer against them"
 
 
 def test_json_is_the_whole_survey(environ, capsys) -> None:
     code, shown, _ = lab(environ, capsys, *FEW, "--ttl", "1h", "--json")
-    found = json.loads(shown)
+    answer = json.loads(shown)
     assert code == 0
-    assert list(found["ttls"]) == ["3600"]
-    assert set(found["ttls"]["3600"]) == {"nothing", "auto", "masking-10"}
-    assert found["skipped"] == {"empty": 1}
-    assert set(found["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
+    assert list(answer["ttls"]) == ["3600"]
+    assert set(answer["ttls"]["3600"]) == {"nothing", "auto", "masking-10"}
+    assert answer["skipped"] == {"empty": 1}
+    assert set(answer["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
 
 
 def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:

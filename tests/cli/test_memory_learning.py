@@ -43,8 +43,8 @@ def test_without_a_name_it_is_the_newest_session_of_the_project(shop: Remembered
 def test_past_sessions_are_learnt_in_the_order_of_time_and_again_changes_nothing(shop: Remembered, tmp_path: Path) -> None:
     for id in ("zebra", "monkey", "ape"):
         shop.session(id)
-    found = shop.json("learn", "--past")
-    assert (found["sessions"], found["projects"]) == (3, ["shop"])
+    answer = shop.json("learn", "--past")
+    assert (answer["sessions"], answer["projects"]) == (3, ["shop"])
     (path,) = (item for item in shop.items().values() if item["kind"] == "path")
     assert (path["sessions"], path["reinforcements"]) == (3, 2)
     first = next(item for item in shop.items().values() if item["kind"] == "note")
@@ -77,9 +77,9 @@ def test_what_is_no_transcript_is_left_out_of_many_with_its_reason(shop: Remembe
     empty, foreign = shop.project / "empty.jsonl", shop.project / "foreign.jsonl"
     empty.write_text("")
     foreign.write_text("root:x:0:0\n")
-    found = shop.json("learn", str(path), str(empty), str(foreign))
-    assert found["sessions"] == 1
-    assert sum(found["left_out"].values()) == 2
+    answer = shop.json("learn", str(path), str(empty), str(foreign))
+    assert answer["sessions"] == 1
+    assert sum(answer["left_out"].values()) == 2
     assert "Left out" in shop.memory("learn", str(path), str(empty))
     assert "is empty" in shop.mistake("learn", str(empty))
 

@@ -54,9 +54,9 @@ class Cleared:
 
 @pytest.fixture
 def cleared(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Cleared:
-    made = Cleared(tmp_path, capsys)
-    monkeypatch.chdir(made.project)
-    return made
+    session = Cleared(tmp_path, capsys)
+    monkeypatch.chdir(session.project)
+    return session
 
 
 def test_a_handle_prints_its_content_and_nothing_else(cleared: Cleared) -> None:

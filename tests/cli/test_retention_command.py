@@ -228,8 +228,8 @@ def test_a_hold_ends_by_itself_at_its_date(aged: Governed) -> None:
 
 
 def test_a_hold_of_a_project_or_a_session_is_about_both_domains(aged: Governed) -> None:
-    found = aged.answers("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"]
-    assert {(hold["domain"], hold["scope"]) for hold in found} == {("memory", "project"), ("rag", "project")}
+    holds = aged.answers("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"]
+    assert {(hold["domain"], hold["scope"]) for hold in holds} == {("memory", "project"), ("rag", "project")}
     assert aged.answers("apply", "--domain", "memory")["domains"][0]["eligible"] == []
     (hold,) = aged.answers("hold", "add", "--session", "first", "--why", "audit", "--domain", "rag")["holds"]
     assert (hold["scope"], hold["target"]) == ("session", "first")
@@ -239,8 +239,8 @@ def test_a_session_whose_transcript_is_gone_is_known_by_what_it_left(house: Gove
     transcript = house.session("5e551017-one")
     house.memory("learn", str(transcript))
     transcript.unlink()
-    found = house.answers("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
-    assert {hold["target"] for hold in found} == {"5e551017-one"}
+    holds = house.answers("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in holds} == {"5e551017-one"}
     assert house.answers("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
 
 
@@ -257,16 +257,16 @@ def test_a_project_whose_folder_is_gone_is_known_by_what_it_left(house: Governed
 def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> None:
     for id in ("5e551017-one", "5e551017-two", "7a000000-x"):
         house.session(id)
-    found = house.answers("hold", "add", "--session", "7a", "--why", "audit")["holds"]
-    assert {hold["target"] for hold in found} == {"7a000000-x"}
+    holds = house.answers("hold", "add", "--session", "7a", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in holds} == {"7a000000-x"}
     assert "could be 5e551017-one, 5e551017-two" in house.refused("hold", "add", "--session", "5e55", "--why", "audit")
     house.retention("set", "rag.keep_session_ids=7a,elsewhere")
     assert house.policy("rag")["keep_session_ids"] == ["7a000000-x", "elsewhere"]
     house.retention("set", "rag.keep_session_ids-=7a")
     assert house.policy("rag")["keep_session_ids"] == ["elsewhere"]
     assert "could be 5e551017-one, 5e551017-two" in house.refused("set", "memory.keep_session_ids+=5e55")
-    found = house.answers("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
-    assert {hold["target"] for hold in found} == {"elsewhere"}
+    holds = house.answers("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in holds} == {"elsewhere"}
 
 
 def test_who_wants_a_hold_is_the_user_unless_somebody_is_named(aged: Governed) -> None:

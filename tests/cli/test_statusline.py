@@ -260,9 +260,9 @@ def test_a_linked_settings_file_stays_a_link(played: Played, tmp_path: Path) -> 
 
 def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine(played: Played) -> None:
     assert played.run("statusline", "install", "--yes", "--scope", "project").returncode == 0
-    made = played.project / ".claude" / "settings.json"
-    assert json.loads(made.read_text()) == {"statusLine": VALUE}
-    assert str(played.user.parent) not in made.read_text()
+    settings = played.project / ".claude" / "settings.json"
+    assert json.loads(settings.read_text()) == {"statusLine": VALUE}
+    assert str(played.user.parent) not in settings.read_text()
     assert not played.settings.exists()
 
 

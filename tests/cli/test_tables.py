@@ -267,8 +267,8 @@ def test_what_was_given_is_not_offered_again_unless_it_may_be_repeated() -> None
 
 @given(st.lists(st.sampled_from([*COMMANDS, "list", "hold", "--tier", "--json", "--", "-", "x", ""]), max_size=5))
 def test_nothing_that_was_typed_makes_it_fail_and_each_word_is_offered_once(words: list[str]) -> None:
-    found = words_after(words)
-    assert len(found) == len(set(found))
+    offered = words_after(words)
+    assert len(offered) == len(set(offered))
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -96,15 +96,15 @@ def test_codex_is_asked_for_by_its_name(tmp_path, capsys) -> None:
     assert "there are no sessions of Codex with a tool call" in " ".join(capsys.readouterr().err.split())
     worked().write(tmp_path / "sessions" / "2026" / "09" / "21")
     assert main(["try", "--host", "codex", "--json"], environ) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["host"], found["calls"], found["installed"]["requests"]) == ("Codex", 8, 10)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["host"], answer["calls"], answer["installed"]["requests"]) == ("Codex", 8, 10)
 
 
 def test_json_is_the_report(tmp_path, capsys) -> None:
     written = spec_session(tmp_path, session="shop")
-    found = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
-    assert (found["session"], found["calls"], found["expired"]["items"]) == ("shop", 14, 7)
-    assert found["installed"]["requests"] == 14
+    answer = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
+    assert (answer["session"], answer["calls"], answer["expired"]["items"]) == ("shop", 14, 7)
+    assert answer["installed"]["requests"] == 14
 
 
 def _wandered_and_came_back(folder: Path) -> Written:
@@ -182,8 +182,8 @@ def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> N
 
 def _reclaimable(capsys: pytest.CaptureFixture, environ: dict, *words: str) -> dict:
     assert main([*words, "--json"], environ) == 0
-    found = json.loads(capsys.readouterr().out)
-    return {row["label"]: row["state"] for row in found["results"]}
+    answer = json.loads(capsys.readouterr().out)
+    return {row["label"]: row["state"] for row in answer["results"]}
 
 
 @pytest.mark.parametrize("noted", [None, ["/p/shop/b.ts"], []], ids=["without hooks", "b.ts", "nothing of ours"])

@@ -134,8 +134,8 @@ def test_a_corrupt_file_is_reported_and_left_alone(tried: Tried):
     tried.home.mkdir()
     (tried.home / trials.NAME).write_text("{")
     assert "Move it away" in tried.run(code=1)
-    found = trials.check(str(tried.home), "", {}, 0.0)
-    assert (found.level, "not as it was written" in found.text) == ("problem", True)
+    checked = trials.check(str(tried.home), "", {}, 0.0)
+    assert (checked.level, "not as it was written" in checked.text) == ("problem", True)
     assert (tried.home / trials.NAME).read_text() == "{"
 
 

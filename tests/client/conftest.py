@@ -64,6 +64,6 @@ def probe(tmp_path: Path) -> Probe:
 @pytest.fixture
 def home(tmp_path: Path, installed: installs.Installed, api: ScriptedApi, probe: Probe) -> ClientHome:
     """A fresh home and project; `{work}` in scripts is the project folder."""
-    made = ClientHome(tmp_path, installed, api.url, probe.env)
-    api.places["work"] = str(made.work)
-    return made
+    client_home = ClientHome(tmp_path, installed, api.url, probe.env)
+    api.places["work"] = str(client_home.work)
+    return client_home

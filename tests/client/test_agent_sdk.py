@@ -80,10 +80,10 @@ def agent(
         command = request.param(TYPED, home)
         done = subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True, timeout=HANG_S, check=False)
         assert done.returncode == 0, done.stderr
-        made = Agent(world, done.stdout)
+        played = Agent(world, done.stdout)
         for turn in api.turns():
-            made.requests[words(turn, "user")[-1]] = turn
-        yield made
+            played.requests[words(turn, "user")[-1]] = turn
+        yield played
 
 
 def test_what_the_context_shows_enters_once(agent: Agent):

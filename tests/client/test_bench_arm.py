@@ -89,11 +89,11 @@ def test_a_folder_that_is_not_the_plugins_is_named(arm, monkeypatch, tmp_path):
 
 def test_each_solve_has_a_folder_of_its_own_with_the_settings_of_its_arm(arm, monkeypatch):
     monkeypatch.setenv("POPKIT_HOME", "/of/the/users")
-    made = arm.StrongArm()
-    made.setup()
+    strong = arm.StrongArm()
+    strong.setup()
     home = Path(os.environ["POPKIT_HOME"])
     assert json.loads((home / "retention-config.json").read_text()) == {"retention": {"shape": "strong"}}
-    made.teardown()
+    strong.teardown()
     assert not home.exists()
     assert os.environ["POPKIT_HOME"] == "/of/the/users"
 

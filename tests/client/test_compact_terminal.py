@@ -86,24 +86,24 @@ def story(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iter
         worked, world = session.played, session.played.world
         # The pane stands below.
         with ClientTerminal(world.home, plugin_dir=ROOT, resume=worked.session_id, columns=80, rows=120) as terminal:
-            made = Story(world, terminal, worked.last)
+            played = Story(world, terminal, worked.last)
             terminal.wait("rested")
             terminal.wait_idle()
-            made.shows("cleared", "/popkit clear --now", CLEARED)
-            made.shows("undone", "/popkit undo", BACK)
-            made.does("compacted", "/compact", CLEARED)
-            made.put_back_in_the_pane()
-            made.shows("cleared outside", "context clear --now", CLEARED)
-            made.handle = placeholders(made.requests["cleared outside"].tool_results())[RUN]
-            made.shows("restored", f"/popkit restore {made.handle} --in-place", BACK)
+            played.shows("cleared", "/popkit clear --now", CLEARED)
+            played.shows("undone", "/popkit undo", BACK)
+            played.does("compacted", "/compact", CLEARED)
+            played.put_back_in_the_pane()
+            played.shows("cleared outside", "context clear --now", CLEARED)
+            played.handle = placeholders(played.requests["cleared outside"].tool_results())[RUN]
+            played.shows("restored", f"/popkit restore {played.handle} --in-place", BACK)
             if request.config.getoption("--slow"):
                 terminal.rewind()
-                made.talk("rewound")
+                played.talk("rewound")
                 # Back over all that stands of the conversation as it was compacted last, and the row of that compaction.
-                terminal.rewind(len(words(made.requests["rewound"], "user")) + 2)
-                made.talk("before it")
-            made.lines = world.home.transcript(worked.session_id)
-            yield made
+                terminal.rewind(len(words(played.requests["rewound"], "user")) + 2)
+                played.talk("before it")
+            played.lines = world.home.transcript(worked.session_id)
+            yield played
 
 
 def test_a_clear_takes_effect_at_once_in_the_same_session(story: Story):

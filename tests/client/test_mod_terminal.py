@@ -34,9 +34,9 @@ SCRIPTS = {
 
 @pytest.fixture
 def session(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi) -> Session:
-    made = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
+    played = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
     api.scripts.update(SCRIPTS)
-    return made
+    return played
 
 
 @dataclass

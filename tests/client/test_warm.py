@@ -71,9 +71,9 @@ def watch() -> None:
 
 @pytest.fixture
 def session(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi) -> Warm:
-    made = Warm(ClientHome(tmp_path, clients["newest"], api.url), api)
+    warm = Warm(ClientHome(tmp_path, clients["newest"], api.url), api)
     api.scripts.update(SCRIPTS)
-    return made
+    return warm
 
 
 def test_between_two_turns_the_last_request_goes_out_again_with_one_line_and_leaves_no_trace(session: Warm):
@@ -180,9 +180,9 @@ def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Temp
         session = Warm(ClientHome(tmp_path_factory.mktemp("warm"), clients["newest"], api.url), api)
         api.scripts.update(SCRIPTS)
         session.begin(keep_warm="on")
-        made = Played(session)
-        made.play()
-        yield made
+        kept_warm = Played(session)
+        kept_warm.play()
+        yield kept_warm
 
 
 def test_where_the_cache_was_not_found_no_other_follows_until_the_next_turn(played: Played):

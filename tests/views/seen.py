@@ -29,8 +29,8 @@ def conversation_of(session: Scenario, prompt: int = PROMPT, since_s: float = 5.
 def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
     """The outlook of a Scenario at a time; by default of its last call, with a warm cache."""
     of_session = conversation_of(session, **conversation)
-    made = Rebuilt(of_session, SimpleNamespace(abandoned=0, doubts=[], translated=""))
-    return Outlook(SITE, "/p/session.jsonl", session.state, of_session.rules, max(now, session.at), made)
+    rebuilt = Rebuilt(of_session, SimpleNamespace(abandoned=0, doubts=[], translated=""))
+    return Outlook(SITE, "/p/session.jsonl", session.state, of_session.rules, max(now, session.at), rebuilt)
 
 
 def planned(session: Scenario, asked: Selection, cold: bool = False, **conversation) -> Plan:

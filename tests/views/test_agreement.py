@@ -57,10 +57,10 @@ def test_what_is_reclaimable_once_the_cache_is_cold_is_what_a_clear_takes_then(w
     asking = Asking(written, tmp_path / "home", "auto")
     cold = asking.data("retention")["reclaimable"]["cold"]
     written.now += COLD_S
-    found = asking.data("retention")["reclaimable"]
-    assert found["now"] == found["cold"]
-    assert abs(found["now"]["tokens"] - cold["tokens"]) <= cold["tokens"] / 5, "a little more may have expired by the clock"
-    assert asking.data("clear")["items"] == found["now"]["items"]
+    data = asking.data("retention")["reclaimable"]
+    assert data["now"] == data["cold"]
+    assert abs(data["now"]["tokens"] - cold["tokens"]) <= cold["tokens"] / 5, "a little more may have expired by the clock"
+    assert asking.data("clear")["items"] == data["now"]["items"]
 
 
 def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Path) -> None:
@@ -154,11 +154,11 @@ def test_a_transcript_that_a_clear_refuses_has_nothing_to_reclaim(tmp_path: Path
     written.path.write_text("".join([*lines[:9], "not a line of the host's\n", *lines[9:]]))
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
-    found = asking.data("retention")
-    assert found["reclaimable"]["now"] == found["reclaimable"]["cold"] == {"items": 0, "tokens": 0}
+    data = asking.data("retention")
+    assert data["reclaimable"]["now"] == data["reclaimable"]["cold"] == {"items": 0, "tokens": 0}
     assert "Nothing to do: PopKit leaves this transcript alone" in asking("retention")
     assert "so nothing was changed" in asking("clear")
-    assert _notice(asking, round(found["context"]["tokens"] / 0.85)) == ""
+    assert _notice(asking, round(data["context"]["tokens"] / 0.85)) == ""
 
 
 def test_the_status_line_says_the_same_until_a_call_comes(written: Written, tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_the_status_line_says_the_same_until_a_call_comes(written: Written, tmp_
 
 
 def test_try_takes_what_a_clear_would_take_with_a_cold_cache(written: Written, tmp_path: Path) -> None:
-    found = report_of(str(written.path), PROJECT, {"POPKIT_HOME": str(tmp_path / "none")})
-    assert found["reclaimable"]["now"] == found["reclaimable"]["cold"]
+    data = report_of(str(written.path), PROJECT, {"POPKIT_HOME": str(tmp_path / "none")})
+    assert data["reclaimable"]["now"] == data["reclaimable"]["cold"]
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
     now = asking.data("retention")["reclaimable"]["now"]
-    assert abs(now["tokens"] - found["reclaimable"]["now"]["tokens"]) <= now["tokens"] / 5, "a little more may have expired by the clock"
+    assert abs(now["tokens"] - data["reclaimable"]["now"]["tokens"]) <= now["tokens"] / 5, "a little more may have expired by the clock"
 
 
 OPENED: list = []

@@ -49,10 +49,10 @@ WORDS = ("retention", "clear --dry-run", "clear", "why", "warm show", "stats")
 @pytest.fixture
 def written(tmp_path: Path) -> Written:
     (tmp_path / "home").mkdir()
-    made = long_session(tmp_path / "projects")
-    made.ends()
-    made.now += COLD_S
-    return made
+    session = long_session(tmp_path / "projects")
+    session.ends()
+    session.now += COLD_S
+    return session
 
 
 def asked(written: Written, home: Path, line: str) -> str:
@@ -81,10 +81,10 @@ def test_programs_read_the_same(written: Written, tmp_path: Path):
     home = tmp_path / "home"
     client_reports.keep_weights(str(home), [weights(0.2)], written.now)
     report = json.loads(asked(written, home, "retention --json"))
-    found = json.loads(asked(written, home, "clear --json --dry-run"))
+    data = json.loads(asked(written, home, "clear --json --dry-run"))
     warm = json.loads(asked(written, home, "warm show --json"))
-    assert report["verdict"]["share"] == found["share"]
-    assert (found["share"]["window"], found["share"]["requests"]) == ("five_hour", 14)
+    assert report["verdict"]["share"] == data["share"]
+    assert (data["share"]["window"], data["share"]["requests"]) == ("five_hour", 14)
     assert warm["one"]["share"]["percent"] < warm["bridged"]["share"]["percent"]
 
 

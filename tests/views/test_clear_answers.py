@@ -75,9 +75,9 @@ def test_a_warm_cache_says_what_the_rewrite_costs_and_when_it_pays(long: Asking,
     before = long.written.path.read_bytes()
     golden(GOLDENS / "clear-warm.txt", long.dialogue("clear --dry-run", "clear", "clear --now --dry-run"))
     assert long.written.path.read_bytes() == before
-    found = long.data("clear")
-    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (False, False, True)
-    assert found["sum"]["pays_after"] > 14
+    data = long.data("clear")
+    assert (data["cleared"], data["pays"], data["sum"]["warm"]) == (False, False, True)
+    assert data["sum"]["pays_after"] > 14
 
 
 def test_a_cold_cache_makes_it_pay_at_once(cold: Asking, golden) -> None:
@@ -146,9 +146,9 @@ def test_the_command_that_an_answer_gives_does_what_it_showed(short: Asking) -> 
     for line in ("clear --now --dry-run", "clear --id T5 --dry-run", "clear 'src/*.ts' --dry-run --now", "clear --tier short", "clear"):
         planned = short.data(line)
         given = short.offered(line)
-        found = short.data(given + " --dry-run")
-        assert found["now"] is (planned["now"] or not planned["pays"])
-        assert {row["id"] for row in planned["results"]} <= {row["id"] for row in found["results"]}
+        data = short.data(given + " --dry-run")
+        assert data["now"] is (planned["now"] or not planned["pays"])
+        assert {row["id"] for row in planned["results"]} <= {row["id"] for row in data["results"]}
 
 
 @pytest.mark.parametrize("line", ["clear --tier short src/*.ts", "clear --tier short --id T2", "clear --id T2 src/*.ts"])

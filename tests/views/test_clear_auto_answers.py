@@ -79,8 +79,8 @@ def test_a_warm_cache_in_which_it_does_not_pay_changes_nothing(asking: Asking, g
     before = asking.written.path.read_bytes()
     golden(GOLDENS / "auto-warm.txt", asking.dialogue("clear", "clear --dry-run", "clear --now --dry-run"))
     assert asking.written.path.read_bytes() == before
-    found = asking.data("clear")
-    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (False, False, True)
+    answer = asking.data("clear")
+    assert (answer["cleared"], answer["pays"], answer["sum"]["warm"]) == (False, False, True)
 
 
 def test_under_a_profile_of_lifetimes_a_warm_cache_is_no_hindrance_where_it_pays(tmp_path: Path, golden) -> None:
@@ -92,8 +92,8 @@ def test_under_a_profile_of_lifetimes_a_warm_cache_is_no_hindrance_where_it_pays
         written.bash(f"mkdir -p out/{number}", "made it")
     asking = Asking(written, tmp_path / "home", "spec")
     golden(GOLDENS / "spec-warm-pays.txt", asking.dialogue("clear --dry-run", "clear"))
-    found = asking.data("retention")
-    assert found["cleared"]["items"] == 5, "the newest was used lately"
+    answer = asking.data("retention")
+    assert answer["cleared"]["items"] == 5, "the newest was used lately"
 
 
 def test_where_nothing_is_worth_it_the_answer_says_so(tmp_path: Path, golden) -> None:
@@ -140,9 +140,9 @@ def test_the_command_that_an_answer_gives_does_what_it_showed(tmp_path: Path, se
     asking = asked(session(tmp_path / "projects"), tmp_path / "home")
     planned = asking.data(line + " --dry-run")
     given = asking.offered(line + " --dry-run")
-    found = asking.data(given)
-    assert found["cleared"] is True
-    assert {row["id"] for row in planned["results"]} <= {row["id"] for row in found["results"]}
+    answer = asking.data(given)
+    assert answer["cleared"] is True
+    assert {row["id"] for row in planned["results"]} <= {row["id"] for row in answer["results"]}
 
 
 # --- a model that binds its thinking to an unedited past ----------------------------------------------------------------------------
@@ -163,8 +163,8 @@ def thoughtful(tmp_path: Path) -> Asking:
 
 def test_the_reasoning_that_a_clear_loses_is_named_and_the_session_is_to_be_loaded_before_going_on(thoughtful: Asking, golden) -> None:
     thoughtful.written.now += COLD_S
-    found = thoughtful.data("clear --dry-run")
-    assert found["thinking"] > 1_000
+    answer = thoughtful.data("clear --dry-run")
+    assert answer["thinking"] > 1_000
     golden(GOLDENS / "bound-cold.txt", thoughtful.dialogue("clear --now", "undo"))
 
 

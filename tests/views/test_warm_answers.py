@@ -103,8 +103,8 @@ def test_no_file_of_a_project_switches_it_on_or_lifts_a_limit(tmp_path: Path) ->
     theirs = {"retention": {"keep_warm": "on", "keep_warm_requests": 24, "keep_warm_usd": 100}}
     (project / ".claude" / "retention-config.json").write_text(json.dumps(theirs))
     asking.written.project = str(project)
-    found = asking.data()
-    assert (found["on"], found["limits"]) == (False, {"requests": 2, "usd": 2.0})
+    data = asking.data()
+    assert (data["on"], data["limits"]) == (False, {"requests": 2, "usd": 2.0})
 
 
 def test_the_line_of_the_pane(asking: Asking) -> None:
@@ -199,9 +199,9 @@ def test_what_was_sent_is_counted_in_the_session_and_since_the_answer(asking: As
     asking.written.say("back")
     asking.written.ends("welcome")
     asking.sent(1)
-    found = asking.data()["sent"]
-    assert (found["requests"], found["in_a_row"]) == (3, 1)
-    assert found["usd"] == pytest.approx(3 * (0.1 * 30_200 + 1.25 * 90 + 10 + 20) * 5e-6, abs=1e-6)
+    data = asking.data()["sent"]
+    assert (data["requests"], data["in_a_row"]) == (3, 1)
+    assert data["usd"] == pytest.approx(3 * (0.1 * 30_200 + 1.25 * 90 + 10 + 20) * 5e-6, abs=1e-6)
 
 
 def test_a_cache_that_was_kept_warm_is_warm_for_every_answer(asking: Asking) -> None:
