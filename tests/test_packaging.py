@@ -23,7 +23,7 @@ TOOLS = json.loads((TOOLS_PLUGIN / ".claude-plugin" / "plugin.json").read_text(e
 MARKETPLACE = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
 
 
-def test_every_manifest_has_the_same_version_and_the_changelog_tells_of_it() -> None:
+def test_every_manifest_has_the_same_version_and_the_changelog_has_it() -> None:
     version = PLUGIN["version"]
     assert TOOLS["version"] == version
     assert re.search(r'^version = "(.+)"$', PYPROJECT, re.MULTILINE)[1] == version

@@ -87,6 +87,6 @@ def test_every_file_that_is_named_exists(named: str) -> None:
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
-def test_no_figure_stands_without_the_command_that_gives_it(path: Path) -> None:
+def test_no_figure_is_given_without_the_command_that_prints_it(path: Path) -> None:
     for paragraph in read(path).split("\n\n"):
         assert not re.search(r"\d+ ?(?:ms|times|×)\b", paragraph) or "benchmarks/" in paragraph or "popkit lab" in paragraph

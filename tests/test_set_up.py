@@ -103,8 +103,8 @@ def test_a_package_index_that_does_not_answer_is_given_up_on(clone: Path, silent
     done = run(["scripts/test"], clone, PIP_INDEX_URL=silent, PIP_DEFAULT_TIMEOUT="1", PIP_RETRIES="0", PIP_CONFIG_FILE=os.devnull)
     assert done.returncode == 1
     assert done.stdout.startswith("== Python packages, into a new .venv")
-    for told in ("try again", "PIP_INDEX_URL", "scripts/test --offline", "== failed after"):
-        assert told in done.stderr
+    for phrase in ("try again", "PIP_INDEX_URL", "scripts/test --offline", "== failed after"):
+        assert phrase in done.stderr
     assert not (clone / ".venv" / "wanted").exists(), "the next run begins anew"
 
 
@@ -119,8 +119,8 @@ def test_an_npm_registry_that_does_not_answer_is_given_up_on(tmp_path: Path, sil
     asked = {"npm_config_registry": silent, "npm_config_fetch_timeout": "1000", "npm_config_fetch_retries": "0"}
     done = run([sys.executable, "-m", "tests.client.installs"], ROOT, POPKIT_CLIENT_DIR=str(tmp_path), **asked)
     assert done.returncode == 1
-    for told in ("try again", "npm config set registry", "scripts/test --offline"):
-        assert told in done.stderr
+    for phrase in ("try again", "npm config set registry", "scripts/test --offline"):
+        assert phrase in done.stderr
 
 
 def test_offline_the_newest_client_is_the_one_that_was_recorded(tmp_path: Path) -> None:
@@ -154,8 +154,8 @@ def test_a_maven_registry_that_does_not_answer_is_given_up_on(tmp_path: Path, si
     asked = {"POPKIT_SERVER_DIR": str(tmp_path / "cache"), "MAVEN_OPTS": options}
     done = run([sys.executable, "-m", "tests.memory.stores.server"], ROOT, **asked)
     assert done.returncode == 1
-    for told in ("try again", "settings.xml", "scripts/test --offline"):
-        assert told in done.stderr
+    for phrase in ("try again", "settings.xml", "scripts/test --offline"):
+        assert phrase in done.stderr
 
 
 @pytest.mark.skipif(bool(server.missing()), reason=f"{server.missing()} missing")

@@ -14,7 +14,7 @@ from tests.archive.written import new
 NOW = 1_800_000_000.0
 
 
-def said(number: int, text: str, **fields) -> NewRecord:
+def text_record(number: int, text: str, **fields) -> NewRecord:
     return new(number, content=json.dumps(text, ensure_ascii=False), label=f"call {number}", subjects=[], **fields)
 
 

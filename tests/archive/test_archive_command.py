@@ -79,10 +79,10 @@ def _change(shell: Shell, id: str, column: str, value: object) -> None:
 
 
 def test_without_an_archive_it_says_so_and_makes_none(shell: Shell) -> None:
-    said = "There is no archive yet: nothing has been cleared."
+    message = "There is no archive yet: nothing has been cleared."
     for words in (["stats"], ["list"], ["verify"], ["prune", "--older-than", "30d"]):
-        assert shell(*words) == (0, said + "\n", "")
-    assert shell("show", "abcdefgh") == (1, "", f"popkit archive: {said}\n")
+        assert shell(*words) == (0, message + "\n", "")
+    assert shell("show", "abcdefgh") == (1, "", f"popkit archive: {message}\n")
     assert json.loads(shell("list", "--json")[1]) == {"records": []}
     assert json.loads(shell("stats", "--json")[1]) == {"records": 0}
     assert not shell.path.exists()
@@ -130,7 +130,7 @@ def test_list_takes_only_what_is_asked_for(shell: Shell, ids: list[str], words: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["list", "--since", "soon"], 'takes a time such as 2h, 3d, 2026-02-21 or 2026-02-21T16:15, not "soon"'),
         (["list", "--since", "\x1b[2J"], 'not "[2J"'),
@@ -143,30 +143,30 @@ def test_list_takes_only_what_is_asked_for(shell: Shell, ids: list[str], words: 
         (["show", "' OR 1=1"], "there is no record"),
     ],
 )
-def test_what_is_not_understood_is_an_error_and_changes_nothing(shell: Shell, ids: list[str], words: list[str], said: str) -> None:
+def test_what_is_not_understood_is_an_error_and_changes_nothing(shell: Shell, ids: list[str], words: list[str], message: str) -> None:
     words = [word.replace("--older-than", "--older-than=") for word in words]
     if "--older-than=" in words:
         words = ["prune", "".join(words[1:])]
     before = shell.path.read_bytes()
     code, out, error = shell(*words)
     assert (code, out) == (1, "")
-    assert said in " ".join(error.split())
+    assert message in " ".join(error.split())
     assert "\x1b" not in error
     code, out, error = shell(*words, "--json")
     assert (code, error) == (1, "")
-    assert said in json.loads(out)["error"]
+    assert message in json.loads(out)["error"]
     assert shell.path.read_bytes() == before
 
 
-def test_show_tells_what_it_is_and_the_content_as_the_model_saw_it(shell: Shell, ids: list[str]) -> None:
+def test_show_says_what_it_is_and_prints_the_content_as_the_model_saw_it(shell: Shell, ids: list[str]) -> None:
     for word in (ids[1], ids[1][:5]):
         code, shown, _ = shell("show", word)
         head, _, body = shown.partition("\n\n")
         assert code == 0
         assert head.splitlines()[:3] == [f"Handle    {ids[1]} (hot)", "What      Read src/1.py", "Session   session-1"]
         assert body == json.loads(content(1))
-    found = json.loads(shell("show", ids[1], "--json")[1])
-    assert (found["id"], found["content"], found["subjects"]) == (ids[1], json.loads(content(1)), ["/home/dev/shop/src/1.py"])
+    answer = json.loads(shell("show", ids[1], "--json")[1])
+    assert (answer["id"], answer["content"], answer["subjects"]) == (ids[1], json.loads(content(1)), ["/home/dev/shop/src/1.py"])
 
 
 def test_show_shows_blocks_below_each_other_and_an_image_as_a_note(shell: Shell) -> None:
@@ -254,7 +254,7 @@ def test_prune_deletes_only_what_is_old_and_says_what_it_did(shell: Shell, ids: 
     assert json.loads(shell("list", "--json")[1])["records"] == []
 
 
-def test_the_log_of_retention_tells_of_a_prune_and_of_each_content_once(shell: Shell, ids: list[str]) -> None:
+def test_the_log_of_retention_names_a_prune_and_each_content_once(shell: Shell, ids: list[str]) -> None:
     shell("prune", "--older-than", "2w", "--dry-run")
     shell("prune", "--older-than", "2w")
     shell("prune", "--older-than", "30m")
@@ -272,8 +272,8 @@ def test_prune_says_what_is_on_hold_and_leaves_it(shell: Shell, ids: list[str]) 
     would = shell("prune", "--older-than", "2w", "--dry-run")[1]
     assert would.splitlines()[1:] == ["2 records are on hold and stay: popkit retention hold list."]
     assert "Deleted 1 record" in shell("prune", "--older-than", "2w")[1]
-    said = "2 records are on hold and stay: popkit retention hold list.\nNo other content was archived more than 2w ago.\n"
-    assert shell("prune", "--older-than", "2w") == (0, said, "")
+    expected = "2 records are on hold and stay: popkit retention hold list.\nNo other content was archived more than 2w ago.\n"
+    assert shell("prune", "--older-than", "2w") == (0, expected, "")
     assert json.loads(shell("prune", "--older-than", "2w", "--json")[1])["on_hold"] == 2
     assert shell("show", ids[0])[0] == 0
 
@@ -297,14 +297,14 @@ def standing(shell: Shell, tmp_path: Path) -> list[str]:
 
 def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, standing: list[str]) -> None:
     code, shown, _ = shell("prune", "--older-than", "1h", "--dry-run")
-    said = " ".join(shown.split())
+    output = " ".join(shown.split())
     assert code == 0
-    assert "1 context would disappear completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in said
-    assert f"session fork {standing[1]} Read src/2.py session session" in said
-    assert "To put contents back first: popkit context undo --session ID" in said
-    found = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
-    assert found["held"] == 3
-    assert {Path(path).stem: ids for path, ids in found["placeholders"].items()} == {
+    assert "1 context would disappear completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in output
+    assert f"session fork {standing[1]} Read src/2.py session session" in output
+    assert "To put contents back first: popkit context undo --session ID" in output
+    answer = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
+    assert answer["held"] == 3
+    assert {Path(path).stem: ids for path, ids in answer["placeholders"].items()} == {
         "session": sorted(standing[:2]),
         "fork": standing[1:2],
     }
@@ -335,8 +335,8 @@ def test_verify_names_what_was_left_to_a_source_that_no_longer_has_it(shell: She
     file.write_text("two\n")
     code, shown, _ = shell("verify")
     assert (code, shown.splitlines()[0]) == (1, f"Lost: {id} Read src/0.py: git no longer has its content")
-    found = json.loads(shell("verify", "--json")[1])
-    assert (found["ok"], found["broken"], found["lost"]) == (False, [], [id])
+    answer = json.loads(shell("verify", "--json")[1])
+    assert (answer["ok"], answer["broken"], answer["lost"]) == (False, [], [id])
 
 
 def test_prune_needs_the_word(shell: Shell, ids: list[str]) -> None:

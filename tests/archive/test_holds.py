@@ -34,8 +34,8 @@ def zones(db: sqlite3.Connection, ids: list[str]) -> list[str]:
 
 
 def is_there(db: sqlite3.Connection, id: str) -> bool:
-    found = retrieve_record(db, id)
-    return found is not None and found["content_available"]
+    record = retrieve_record(db, id)
+    return record is not None and record["content_available"]
 
 
 @pytest.mark.parametrize(("scope", "target"), [(ITEM, None), (SESSION, "session-1"), (PROJECT, "shop-1")])
@@ -172,8 +172,8 @@ def test_marks_and_holds_without_sense_are_found(db: sqlite3.Connection) -> None
     mark(db, ids, NOW, "user")
     add_hold(db, hold(ITEM, ids[1], until=NOW - 20))
     tamper(db, ids[0], "zone", "cold")
-    said = archive.verify(db).problems[:2]
-    assert said == ["hold h1 ends before it begins", f"{ids[0]} is marked for deletion but has no content, or an invalid time"]
+    problems = archive.verify(db).problems[:2]
+    assert problems == ["hold h1 ends before it begins", f"{ids[0]} is marked for deletion but has no content, or an invalid time"]
     db.execute("UPDATE holds SET scope = 'world'")
     assert archive.verify(db).problems[0] == f"hold h1 names nothing: 'world' '{ids[1]}'"
     assert holding.held(db, NOW) is not None
@@ -194,7 +194,7 @@ def test_a_stub_is_filled_again_under_its_handle(db: sqlite3.Connection) -> None
     assert archive.pruned_of(db, "session-1") == (NOW, 1)
 
 
-def test_a_chain_that_has_vanished_begins_anew_with_what_comes_back(db: sqlite3.Connection) -> None:
+def test_a_chain_that_has_vanished_starts_over_with_what_comes_back(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     delete_records(db, ids, NOW)
     back = [returning(db, id, number) for number, id in enumerate(ids)]

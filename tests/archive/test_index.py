@@ -22,7 +22,7 @@ from hooks.utils.archive.index import terms_of
 from hooks.utils.archive.recovery import Returning, bring_back
 from hooks.utils.archive.searching import search
 from hooks.utils.io.sqlite_file import Transaction
-from tests.archive.searched import NOW, found, retrieve, said, with_all_queued
+from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
 from tests.archive.written import CHAIN, fill
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
@@ -79,7 +79,7 @@ class Keeping(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["one", "two"]), texts=st.lists(LETTERS, max_size=3), call=st.integers(0, 9))
     def add(self, name: str, texts: list[str], call: int) -> None:
         chain = Chain(name, name, project="/" + name)
-        new = [said(call, text) for text in texts]
+        new = [text_record(call, text) for text in texts]
         for id, record in zip(add_records(self.db, chain, new).ids, new):
             self.given[id] = (chain, record)
 
@@ -206,7 +206,7 @@ def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(t
     check(path)
 
 
-def test_an_index_that_is_begun_anew_while_one_searches_is_searched_as_it_was(tmp_path: Path) -> None:
+def test_an_index_that_is_rebuilt_during_a_search_is_searched_as_it_was(tmp_path: Path) -> None:
     path = str(tmp_path / "archive.sqlite")
     tried: list[str] = []
 

@@ -158,8 +158,8 @@ def test_processes_that_open_a_new_archive_at_once_all_succeed_and_lose_nothing(
     path, each = tmp_path / "new" / "archive.sqlite", count(5, 50)
     all_do(forks, [Function("tests.archive.working:add", [str(path), name, each]) for name in "abcd"], {})
     with closing(open_archive(str(path), create=False)) as db:
-        found = archive.verify(db)
-        assert (found.records, found.chains, found.broken) == (4 * each, 1, [])
+        report = archive.verify(db)
+        assert (report.records, report.chains, report.broken) == (4 * each, 1, [])
         assert len(archive.clears_of(db, "shared")) == 4 * each
 
 
@@ -173,10 +173,10 @@ def test_a_process_that_is_killed_while_it_adds_leaves_whole_records(forks: Fork
 
     def check(done: Done) -> None:
         with closing(open_archive(str(path))) as db:
-            found = archive.verify(db)
-            assert found.broken == []
-            assert found.records - done.out.count("\n") in (0, 1), "what was told to be there is there"
-            assert len(archive.clears_of(db, "shared")) == found.records
+            report = archive.verify(db)
+            assert report.broken == []
+            assert report.records - done.out.count("\n") in (0, 1), "what was told to be there is there"
+            assert len(archive.clears_of(db, "shared")) == report.records
             fill(db, 1)
             assert archive.verify(db).broken == []
 
@@ -256,8 +256,13 @@ def test_whoever_opens_the_archive_finds_it_under_its_handle(path: str):
     [waiting] = files.spilled(path)
     assert stat.S_IMODE(Path(waiting).stat().st_mode) == 0o600
     db = archive.open_archive(path)
-    found = archive.record(db, archive.handle_of(WAITING, "t1", record().content))
-    assert (found.label, found.subjects, found.tokens, found.timestamp) == ("Read a.py", ["/shop/a.py"], 9, "2026-01-05T10:00:00Z")
+    archived = archive.record(db, archive.handle_of(WAITING, "t1", record().content))
+    assert (archived.label, archived.subjects, archived.tokens, archived.timestamp) == (
+        "Read a.py",
+        ["/shop/a.py"],
+        9,
+        "2026-01-05T10:00:00Z",
+    )
     assert archive.verify(db).broken == []
     db.close()
     assert files.spilled(path) == []

@@ -33,8 +33,8 @@ def test_a_record_keeps_what_it_was_given(db: sqlite3.Connection) -> None:
     source = {"path": "/a.py", "first": 1}
     chain = Chain("s/agent-1", "s", "agent-1", "/home/dev/shop", "/t.jsonl")
     (id,) = add_records(db, chain, [new(3, source=source)], now=1_790_000_000.0).ids
-    found = archive.record(db, id)
-    assert found.to_json() == {
+    record = archive.record(db, id)
+    assert record.to_json() == {
         "id": id, "type": "read", "task_id": "s/agent-1", "agent_id": "agent-1", "timestamp": "2026-02-21T16:15:30.639Z",
         "created_at": "2026-09-21T14:13:20.000Z", "zone": "hot", "place": 1, "tool_use_id": "toolu_0003", "label": "Read src/3.py",
         "subjects": ["/home/dev/shop/src/3.py"], "tokens": 103, "size": len(content(3)), "content_hash": archive.hash_content(content(3)),
@@ -103,8 +103,8 @@ def test_hostile_names_are_kept_as_text(db: sqlite3.Connection) -> None:
     evil = "'; DROP TABLE thought_records; --\0\ud800\u202e"
     chain = Chain(evil, evil, evil, evil, evil)
     (id,) = add_records(db, chain, [new(1, tool_use_id=evil, label=evil, subjects=[evil], content=evil, type=evil, timestamp=evil)]).ids
-    found = archive.record(db, id)
-    assert found.label == evil.replace("\ud800", "\\ud800").replace("\0", "\\x00") == found.subjects[0]
+    record = archive.record(db, id)
+    assert record.label == evil.replace("\ud800", "\\ud800").replace("\0", "\\x00") == record.subjects[0]
     assert retrieve_record(db, id)["content"] == evil
     assert [each.id for each in find_records(db, task_id=evil)] == [each.id for each in find_records(db, session_id=evil)] == [id]
     assert [each.id for each in archive.records_of_tool_use(db, evil)] == [id]
@@ -130,7 +130,7 @@ def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(
     assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
 
 
-def test_the_beginning_of_a_handle_stands_for_it(db: sqlite3.Connection) -> None:
+def test_the_beginning_of_a_handle_is_enough(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     for number, id in enumerate(("abcdefgh", "abcdefghi", "abcdxxxx")):
         tamper(db, ids[number], "id", id)
@@ -282,7 +282,7 @@ def test_what_was_pruned_is_not_in_the_file_any_more(tmp_path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["archive.sqlite"]
 
 
-def test_a_file_that_cannot_be_written_anew_has_lost_the_contents_all_the_same(tmp_path) -> None:
+def test_a_file_that_cannot_be_rewritten_has_lost_the_contents_all_the_same(tmp_path) -> None:
     path = str(tmp_path / "archive.sqlite")
     db, reader = archive.open_archive(path), archive.open_archive(path)
     fill(db, 300, at=100.0)

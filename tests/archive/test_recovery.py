@@ -25,8 +25,8 @@ GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME
 
 def content_from(source: dict) -> str | None:
     """What a source gives now, whether it is what was archived or not."""
-    made = (recovery._made(data, source) for data in recovery._candidates(source))
-    return next((content for content in made if content is not None), None)
+    contents = (recovery._made(data, source) for data in recovery._candidates(source))
+    return next((content for content in contents if content is not None), None)
 
 
 def shown(text: str, first: int = 1, count: int | None = None, form: str = "arrow", suffix: str = "") -> str:

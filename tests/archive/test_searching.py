@@ -16,7 +16,7 @@ from hooks.utils.archive.deletion import compact, delete_records
 from hooks.utils.archive.index import terms_of
 from hooks.utils.archive.searching import SearchUnavailable, search
 from hooks.utils.policy.masking import mask
-from tests.archive.searched import NOW, found, retrieve, said, with_all_queued
+from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
 from tests.archive.written import CHAIN, fill, new, tamper
 
 
@@ -66,14 +66,14 @@ TEXTS = [
     ],
 )
 def test_a_question_finds_what_people_expect(db: sqlite3.Connection, question: str, numbers: list[int]) -> None:
-    ids = add_records(db, CHAIN, [said(number, text) for number, text in enumerate(TEXTS)]).ids
+    ids = add_records(db, CHAIN, [text_record(number, text) for number, text in enumerate(TEXTS)]).ids
     assert [ids.index(id) for id in found(db, question)][: len(numbers)] == numbers
     assert bool(found(db, question)) == bool(numbers)
 
 
 def test_what_holds_more_of_the_rarer_words_comes_first_then_the_newest(db: sqlite3.Connection) -> None:
     texts = ["rare common", "common", "rare common odd", "common", "rare"]
-    ids = add_records(db, CHAIN, [said(number, text) for number, text in enumerate(texts)]).ids
+    ids = add_records(db, CHAIN, [text_record(number, text) for number, text in enumerate(texts)]).ids
     assert [ids.index(id) for id in found(db, "common rare")] == [2, 0]
     assert [ids.index(id) for id in found(db, "common rare", most=1)] == [2]
     assert [ids.index(id) for id in found(db, "odd common rare")] == [2, 0]
@@ -81,7 +81,7 @@ def test_what_holds_more_of_the_rarer_words_comes_first_then_the_newest(db: sqli
 
 def test_a_search_can_be_narrowed_to_folders_and_to_a_session(db: sqlite3.Connection) -> None:
     chains = [Chain(f"s{n}", f"s{n}", project=f"/{n % 2}") for n in range(4)] + [Chain("s1/a", "s1", "a", "/1")]
-    ids = [add_records(db, chain, [said(0, "needle")]).ids[0] for chain in chains]
+    ids = [add_records(db, chain, [text_record(0, "needle")]).ids[0] for chain in chains]
     assert found(db, "needle", projects={"/1"}) == [ids[4], ids[3], ids[1]]
     assert found(db, "needle", projects={"/1"}, session="s1") == [ids[4], ids[1]]
     assert found(db, "needle", session="s") == ids[::-1]
@@ -91,10 +91,10 @@ def test_a_search_can_be_narrowed_to_folders_and_to_a_session(db: sqlite3.Connec
 def test_lines_are_few_masked_and_cut_around_what_was_found(db: sqlite3.Connection) -> None:
     key = "ghp_" + "a1B2c3D4e5F6" * 3
     text = "\n".join(["alpha first", "nothing", f"alpha beta token={key}", "alpha", "alpha beta", "x" * 9_000 + " beta " + key * 90])
-    add_records(db, CHAIN, [said(0, text)])
+    add_records(db, CHAIN, [text_record(0, text)])
     (one,) = search(db, "alpha beta", mask)
     assert one.lines == ["alpha first", "alpha beta token=****", "alpha beta"]
-    add_records(db, CHAIN, [said(1, ("word " * 900) + "gamma password=" + "hunter2secret " + ("word " * 900))])
+    add_records(db, CHAIN, [text_record(1, ("word " * 900) + "gamma password=" + "hunter2secret " + ("word " * 900))])
     (one,) = search(db, "gamma", mask)
     assert len(one.lines) == 1
     assert len(one.lines[0]) <= 162
@@ -121,13 +121,13 @@ def test_a_hostile_question_is_only_words(db: sqlite3.Connection, question: str)
 def test_no_question_fails_and_what_is_asked_word_for_word_is_found(question: str) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
         archive.migrate(db)
-        ids = add_records(db, CHAIN, [said(0, "other"), said(1, question)]).ids
+        ids = add_records(db, CHAIN, [text_record(0, "other"), text_record(1, question)]).ids
         assert found(db, question) == (ids[1:] if terms_of(question) else [])
 
 
 def test_a_write_indexes_little_and_queues_the_rest(db: sqlite3.Connection) -> None:
     large = "word " * (index.AT_ONCE // 5)
-    add_records(db, CHAIN, [said(0, "small one"), said(1, large + " large"), said(2, "small two")])
+    add_records(db, CHAIN, [text_record(0, "small one"), text_record(1, large + " large"), text_record(2, "small two")])
     assert index.queue_length(db) == 1
     assert found(db, "large") == []
     seen: list[tuple[int, int]] = []
@@ -180,14 +180,14 @@ def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> N
 def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp_path: Path) -> None:
     path = str(tmp_path / "archive.sqlite")
 
-    def made_by(old: str, new: str) -> None:
+    def rename_module(old: str, new: str) -> None:
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("PRAGMA writable_schema = ON")
             db.execute("UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'words'", (old, new))
 
     with closing(archive.open_archive(path)) as db:
         ids = fill(db, 5)
-    made_by("fts5", "fts6")
+    rename_module("fts5", "fts6")
     with closing(archive.open_archive(path)) as db:
         with pytest.raises(SearchUnavailable, match="no FTS5"):
             search(db, "src", mask)
@@ -199,7 +199,7 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
         report = archive.verify(db)
         assert report.broken == report.problems == []
         assert compact(db)
-    made_by("fts6", "fts5")
+    rename_module("fts6", "fts5")
     with closing(archive.open_archive(path)) as db:
         assert index.index_queued(db) == 0
         assert found(db, "src") == [ids[5], *ids[4:1:-1]]
@@ -209,8 +209,10 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
 def test_what_was_deleted_or_went_cold_has_no_words_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
-        add_records(db, CHAIN, [said(n, f"{chr(97 + n % 26)}common words of number{n}") for n in range(60)])
-        secret, cold, kept = add_records(db, CHAIN, [said(90, "qzxjkvsecret"), said(91, "jwvqcoldone"), said(92, "zwkqkept")]).ids
+        add_records(db, CHAIN, [text_record(n, f"{chr(97 + n % 26)}common words of number{n}") for n in range(60)])
+        secret, cold, kept = add_records(
+            db, CHAIN, [text_record(90, "qzxjkvsecret"), text_record(91, "jwvqcoldone"), text_record(92, "zwkqkept")]
+        ).ids
         assert all(word in path.read_bytes() for word in (b"qzxjkvsecret", b"jwvqcoldone", b"zwkqkept"))
         delete_records(db, [secret], NOW)
         assert b"qzxjkvsecret" not in path.read_bytes()
@@ -238,7 +240,7 @@ def test_an_index_that_lost_or_gained_records_is_found(db: sqlite3.Connection) -
     assert retrieve(db, ids[0])
 
 
-def test_an_index_that_was_told_other_words_begins_anew(db: sqlite3.Connection) -> None:
+def test_an_index_of_other_words_is_rebuilt(db: sqlite3.Connection) -> None:
     ids = fill(db, 6)
     tamper(db, ids[2], "label", "something else")
     delete_records(db, ids[2:3], NOW)

@@ -50,8 +50,8 @@ def ids(db: sqlite3.Connection) -> list[str]:
 
 
 def test_a_sound_archive_is_sound_in_every_zone(db: sqlite3.Connection, ids: list[str]) -> None:
-    found = verify(db)
-    assert (found.records, found.chains, found.broken) == (12, 3, [])
+    report = verify(db)
+    assert (report.records, report.chains, report.broken) == (12, 3, [])
 
 
 @pytest.mark.parametrize("column", [name for name in COLUMNS if name != "task_id"])
@@ -73,9 +73,9 @@ def test_a_record_moved_to_another_chain_breaks_both(db: sqlite3.Connection, ids
 def test_bytes_that_are_no_text_are_named_and_end_nothing(db: sqlite3.Connection, ids: list[str], column: str) -> None:
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute(f"UPDATE thought_records SET {column} = CAST(x'ff41' AS TEXT) WHERE id = ?", (ids[4],))  # noqa: S608
-    found = verify(db)
-    assert "session-1" in [each.task_id for each in found.broken]
-    assert (found.chains, found.records) >= (3, 9)
+    report = verify(db)
+    assert "session-1" in [each.task_id for each in report.broken]
+    assert (report.chains, report.records) >= (3, 9)
     assert db.text_factory is str, "the connection is as it was"
 
 
@@ -132,7 +132,7 @@ def test_two_records_that_changed_places_show(db: sqlite3.Connection, ids: list[
     assert _found(db) == [("session-1", 5, ids[5])]
 
 
-def test_a_chain_written_anew_from_some_record_on_shows_at_its_end(db: sqlite3.Connection, ids: list[str]) -> None:
+def test_a_chain_rewritten_from_some_record_on_shows_at_its_end(db: sqlite3.Connection, ids: list[str]) -> None:
     tamper(db, ids[5], "label", "other")
     values = db.execute(f"SELECT {', '.join(archive.chains.HASHED)} FROM thought_records WHERE id = ?", (ids[5],)).fetchone()  # noqa: S608
     prev_hash = db.execute("SELECT hash FROM thought_records WHERE id = ?", (ids[4],)).fetchone()[0]
@@ -141,8 +141,8 @@ def test_a_chain_written_anew_from_some_record_on_shows_at_its_end(db: sqlite3.C
 
 
 def test_an_empty_archive_is_sound(db: sqlite3.Connection) -> None:
-    found = verify(db)
-    assert (found.records, found.chains, found.broken) == (0, 0, [])
+    report = verify(db)
+    assert (report.records, report.chains, report.broken) == (0, 0, [])
 
 
 def test_a_walk_within_a_transaction_leaves_it_open(opened: sqlite3.Connection) -> None:

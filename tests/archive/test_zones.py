@@ -123,8 +123,8 @@ def test_hot_to_warm_to_cold_keeps_the_hash_and_flips_what_is_available(db: sqli
     seen = []
     for _ in range(3):
         archive_record(db, id, **SMALL)
-        found = retrieve_record(db, id)
-        seen.append((found["zone"], found["content_available"], row(db, id)["content_hash"]))
+        record = retrieve_record(db, id)
+        seen.append((record["zone"], record["content_available"], row(db, id)["content_hash"]))
         archive.add_records(db, CHAIN, [new(100 + len(seen)), new(200 + len(seen))])
     hash = hash_content(content(0))
     assert seen == [("hot", True, hash), ("warm", True, hash), ("cold", False, hash)]

@@ -21,7 +21,7 @@ class Governed(Remembered):
     def asked(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
         return self.run("retention", *words, stdin=stdin, cwd=cwd, **env)
 
-    def told(self, *words: str, code: int = 0, **env: str) -> dict:
+    def answers(self, *words: str, code: int = 0, **env: str) -> dict:
         """What a word answers, as JSON."""
         return json.loads(self.retention(*words, "--json", code=code, **env))
 
@@ -42,4 +42,4 @@ class Governed(Remembered):
         }
 
     def policy(self, domain: str = "memory") -> dict:
-        return {each["domain"]: each for each in self.told("show")["domains"]}[domain]["policy"]
+        return {each["domain"]: each for each in self.answers("show")["domains"]}[domain]["policy"]

@@ -46,8 +46,8 @@ class Played:
         self.transcript = self.claude / "projects" / folder_name(str(self.project)) / f"{SESSION}.jsonl"
         self.settings = self.claude / "settings.json"
         self.bin = folder / "bin"
-        for made in (self.project, self.transcript.parent, self.bin):
-            made.mkdir(parents=True)
+        for folder_of_ours in (self.project, self.transcript.parent, self.bin):
+            folder_of_ours.mkdir(parents=True)
         (self.bin / "python3").symlink_to(os.path.realpath(sys.executable))
         self.now = BEGAN
         self.calls = 0
@@ -189,11 +189,11 @@ class Played:
 
     def status(self, **changes: object) -> str:
         """What the client writes to the status line."""
-        told = {
+        usual = {
             "session_id": SESSION,
             "transcript_path": str(self.transcript),
             "cwd": str(self.project),
             "workspace": {"current_dir": str(self.project), "project_dir": str(self.project)},
             "context_window": {"context_window_size": 100_000, "current_usage": USAGE, "used_percentage": 50},
         }
-        return json.dumps({**told, **changes})
+        return json.dumps({**usual, **changes})

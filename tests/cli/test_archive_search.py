@@ -55,9 +55,9 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    made = Shell(tmp_path, capsys)
-    monkeypatch.chdir(made.shop)
-    return made
+    started = Shell(tmp_path, capsys)
+    monkeypatch.chdir(started.shop)
+    return started
 
 
 def test_what_is_found_is_shown_with_its_lines_and_how_to_restore_it(shell: Shell, golden) -> None:

@@ -61,8 +61,8 @@ def test_it_answers_as_the_hook_does(shell: Shell, words: str) -> None:
     written = shell.session("one")
     code, shown, _ = shell("context", *words.split(), "--session", "one")
     site = written.site(shell.claude / "popkit")
-    told = answer(words, site, str(written.path), 1_790_000_200.0).replace("/popkit:context", "popkit context --session one")
-    assert (code, shown) == (0, told.lstrip("\n") + "\n")
+    expected = answer(words, site, str(written.path), 1_790_000_200.0).replace("/popkit:context", "popkit context --session one")
+    assert (code, shown) == (0, expected.lstrip("\n") + "\n")
 
 
 def test_without_a_name_it_takes_the_newest_session_of_this_folders_project(shell: Shell, tmp_path, monkeypatch) -> None:
@@ -99,36 +99,36 @@ def test_a_session_of_which_another_is_the_beginning_is_meant_exactly(shell: She
 
 def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> None:
     written = spec_session(tmp_path / "copies", session="mine")
-    found = json.loads(shell("context", "--transcript", str(written.path), "--json")[1])
-    assert (found["session"], found["calls"], found["project"]) == ("mine", 14, "/home/dev/shop")
+    data = json.loads(shell("context", "--transcript", str(written.path), "--json")[1])
+    assert (data["session"], data["calls"], data["project"]) == ("mine", 14, "/home/dev/shop")
 
 
-def error_of(shell: Shell, words: list, said: str) -> str:
+def error_of(shell: Shell, words: list, message: str) -> str:
     """What a call that fails prints; it says that."""
     shell.session("one")
     code, shown, error = shell("context", *words)
     assert (code, shown) == (1, "")
-    assert said in " ".join(error.split())
+    assert message in " ".join(error.split())
     assert error.startswith("popkit context: ")
     return error
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense"], 'unknown word "nonsense"'),
         (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )
-def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, said: str) -> None:
-    error = error_of(shell, words, said)
+def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, message: str) -> None:
+    error = error_of(shell, words, message)
     assert error.endswith("popkit context help lists all words and flags.\n")
     assert all(len(line) <= 76 for line in error.splitlines())
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--session", "none"], "no session none under"),
         (["--session", "../../etc"], "no session ../../etc under"),
@@ -136,16 +136,16 @@ def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, sai
         (["why", "T99", "--session", "one"], "there is no call T99"),
     ],
 )
-def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(shell: Shell, words: list, said: str) -> None:
-    error = error_of(shell, words, said)
+def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(shell: Shell, words: list, message: str) -> None:
+    error = error_of(shell, words, message)
     assert "help lists" not in error
 
 
 def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant(shell: Shell) -> None:
     shell.session("one")
     shell.session("two")
-    found = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
-    assert (found["on"], found["from"], found["past"]["sessions"]) == (True, "session", 2)
+    data = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
+    assert (data["on"], data["from"], data["past"]["sessions"]) == (True, "session", 2)
     assert "popkit context --session one warm off stops it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
     assert json.loads(shell("context", "warm", "show", "--session", "two", "--json")[1])["on"] is False
 
@@ -159,7 +159,7 @@ def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
@@ -169,12 +169,12 @@ def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
         (b'{"uuid": "a", "type": "bank-transfer"}\n', "none of its 1 lines"),
     ],
 )
-def test_a_file_that_is_no_transcript_is_refused(shell: Shell, tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_no_transcript_is_refused(shell: Shell, tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "foreign.jsonl"
     path.write_bytes(content)
     code, shown, error = shell("context", "--transcript", str(path))
     assert (code, shown) == (1, "")
-    assert said in " ".join(error.split())
+    assert message in " ".join(error.split())
     assert not (shell.claude / "popkit").exists()
 
 
@@ -238,7 +238,7 @@ def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["archive"], "popkit archive needs a word: stats, list, search, show, verify, prune or help popkit archive help lists"),
         (["completion"], "popkit completion needs bash, zsh or fish popkit completion --help lists"),
@@ -249,10 +249,10 @@ def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> Non
         (["archive", "show"], "popkit archive: show needs ID"),
     ],
 )
-def test_a_mistake_is_told_in_a_sentence_about_the_command_that_was_typed(shell: Shell, words: list, said: str) -> None:
+def test_a_mistake_is_explained_in_a_sentence_about_the_command_that_was_typed(shell: Shell, words: list, message: str) -> None:
     code, shown, error = shell(*words)
     assert (code, shown) == (1, "")
-    assert said in " ".join(error.split())
+    assert message in " ".join(error.split())
 
 
 def test_the_version_is_that_of_the_plugin(shell: Shell) -> None:
@@ -300,13 +300,13 @@ def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
-@pytest.mark.parametrize(("into", "code", "said"), [(">/dev/full", 1, b"No space left"), (">&-", 0, b"")])
+@pytest.mark.parametrize(("into", "code", "message"), [(">/dev/full", 1, b"No space left"), (">&-", 0, b"")])
 @pytest.mark.parametrize("words", ["context retention --session one", "help", "archive list"])
-def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: str, into: str, code: int, said: bytes) -> None:
+def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: str, into: str, code: int, message: bytes) -> None:
     shell.session("one")
     done = shell.alone(f"{words} {into}")
     assert done.returncode == code
-    assert said in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == code
 
 

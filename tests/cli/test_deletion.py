@@ -146,7 +146,7 @@ def test_a_folder_that_is_a_link_is_not_followed(played: Played) -> None:
 NOTE = "Always call the zyxomatic foobarizer of Quillfeather before you deploy to Vermillionport."
 SECRETIVE = "src/quaxolotl/wibblesnatch_ledger.ts"
 LONG = " ".join(f"On day {day} the Grumblewick team moved service {day * 7919} to Farnsborough{day}, which was slow." for day in range(60))
-TELLING = ("zyxomatic", "foobarizer", "quillfeather", "vermillionport", "quaxolotl", "wibblesnatch", "grumblewick", "farnsborough")
+SECRET_WORDS = ("zyxomatic", "foobarizer", "quillfeather", "vermillionport", "quaxolotl", "wibblesnatch", "grumblewick", "farnsborough")
 
 
 def files_of(home: Path) -> dict[str, bytes]:
@@ -154,7 +154,7 @@ def files_of(home: Path) -> dict[str, bytes]:
     return {str(path.relative_to(home)): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
-def speaking(home: Path, words: tuple[str, ...] = TELLING) -> dict[str, list[str]]:
+def speaking(home: Path, words: tuple[str, ...] = SECRET_WORDS) -> dict[str, list[str]]:
     """The files that hold any of these words, in UTF-8 of any case, UTF-16, or packed by zlib, and which."""
     found = {}
     for name, data in files_of(home).items():
@@ -165,8 +165,8 @@ def speaking(home: Path, words: tuple[str, ...] = TELLING) -> dict[str, list[str
 
 
 def _holds(data: bytes, word: str) -> bool:
-    told = data.lower() + b"".join(part.lower() for part in _unpacked(data))
-    return any(word.encode(coding) in told for coding in ("utf-8", "utf-16-le"))
+    texts = data.lower() + b"".join(part.lower() for part in _unpacked(data))
+    return any(word.encode(coding) in texts for coding in ("utf-8", "utf-16-le"))
 
 
 def _unpacked(data: bytes) -> list[bytes]:
@@ -201,7 +201,7 @@ def learnt(shop: Remembered) -> Remembered:
 
 def secret_ids(shop: Remembered) -> list[str]:
     """The items of which nothing is to be left."""
-    return [id for id, item in shop.items().items() if any(word in str(item).lower() for word in TELLING)]
+    return [id for id, item in shop.items().items() if any(word in str(item).lower() for word in SECRET_WORDS)]
 
 
 def end_a_session(shop: Remembered) -> None:
@@ -211,10 +211,10 @@ def end_a_session(shop: Remembered) -> None:
 
 
 def test_the_texts_are_really_there_before(learnt: Remembered) -> None:
-    found = speaking(learnt.home)
-    assert {"memory.sqlite"} < found.keys()
-    assert any("backups/archive-" in name for name in found), found.keys()
-    assert {word for words in found.values() for word in words} == set(TELLING)
+    speaking_files = speaking(learnt.home)
+    assert {"memory.sqlite"} < speaking_files.keys()
+    assert any("backups/archive-" in name for name in speaking_files), speaking_files.keys()
+    assert {word for words in speaking_files.values() for word in words} == set(SECRET_WORDS)
 
 
 @pytest.mark.parametrize("how", ["items", "all"])
@@ -233,5 +233,5 @@ def test_forget_names_the_archives_that_it_does_not_reach(learnt: Remembered) ->
     assert "Archives" not in learnt.memory("forget", first)
     done = learnt.run("retention", "archive", second)
     assert done.returncode == 0, done
-    said = learnt.memory("forget", second)
-    assert said.endswith("Archives that you have made may keep copies. To see them:\n  popkit retention archives\n")
+    output = learnt.memory("forget", second)
+    assert output.endswith("Archives that you have made may keep copies. To see them:\n  popkit retention archives\n")

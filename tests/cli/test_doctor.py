@@ -72,7 +72,7 @@ def test_a_shim_is_named_with_what_it_costs(played: Played) -> None:
     assert "the launcher bypasses it" in check["text"]
 
 
-def test_an_interpreter_that_does_not_start_is_told_and_replaced(played: Played) -> None:
+def test_an_interpreter_that_does_not_start_is_reported_and_replaced(played: Played) -> None:
     played.started()
     broken = played.bin / "broken"
     broken.write_text("#!/bin/sh\nexit 3\n")
@@ -107,8 +107,8 @@ def test_a_relative_folder_of_ours_is_a_problem_and_not_made(played: Played) -> 
     before = sorted(played.project.iterdir())
     for words in (("doctor",), ("restore", "abcd2345"), ("archive", "list"), ("setup", "lab")):
         done = played.run(*words, POPKIT_HOME="popkit")
-        told = " ".join((done.stdout + done.stderr).split())
-        assert (done.returncode, 'POPKIT_HOME is "popkit", a relative path' in told) == (1, True), told
+        output = " ".join((done.stdout + done.stderr).split())
+        assert (done.returncode, 'POPKIT_HOME is "popkit", a relative path' in output) == (1, True), output
     assert sorted(played.project.iterdir()) == before
     assert found(played, "state folder", POPKIT_HOME="~/popkit")["text"].startswith(f"{played.user}/popkit")
 
@@ -160,7 +160,7 @@ def test_a_projects_settings_win_over_the_users(played: Played) -> None:
     assert found(played, "hooks")["level"] == "ok"
 
 
-def test_switched_off_hooks_are_told(played: Played) -> None:
+def test_switched_off_hooks_are_reported(played: Played) -> None:
     assert found(played, "hooks", POPKIT_OFF="1")["level"] == "warning"
     played.home.mkdir()
     (played.home / "retention-config.json").write_text('{"retention": {"enabled": false}}')
@@ -247,7 +247,7 @@ def test_the_oldest_client_is_the_one_that_the_tests_run() -> None:
     assert OLDEST_SUPPORTED in (ROOT / "README.md").read_text()
 
 
-def test_it_tells_how_large_each_part_of_our_folder_is(played: Played) -> None:
+def test_it_says_how_large_each_part_of_our_folder_is(played: Played) -> None:
     played.start()
     played.read("a.py", "x = 1\n")
     (played.home / "sessions" / SESSION / "original.jsonl").write_bytes(b"x" * 3_000_000)

@@ -35,7 +35,7 @@ def failing_hook(played: Played) -> None:
     state.rmdir()
 
 
-def test_failures_of_hooks_are_told_once(played: Played) -> None:
+def test_failures_of_hooks_are_reported_once(played: Played) -> None:
     played.start()
     failing_hook(played)
     failing_hook(played)
@@ -77,7 +77,7 @@ def test_the_helper_of_the_newest_session_is_asked(played: Played, helper: subpr
     assert check["rss_mb"] > 1
 
 
-def test_a_helper_that_hangs_or_has_gone_is_told_with_what_to_do(played: Played, helper: subprocess.Popen) -> None:
+def test_a_helper_that_hangs_or_has_gone_is_reported_with_what_to_do(played: Played, helper: subprocess.Popen) -> None:
     played.start()
     played.read("a.py", "x = 1\n")
     helper.send_signal(signal.SIGSTOP)
@@ -94,7 +94,7 @@ def test_a_helper_that_hangs_or_has_gone_is_told_with_what_to_do(played: Played,
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_helper_of_another_version_is_told(played: Played) -> None:
+def test_a_helper_of_another_version_is_reported(played: Played) -> None:
     played.start()
     played.read("a.py", "x = 1\n")
     (played.home / "run").mkdir(exist_ok=True)
@@ -132,7 +132,7 @@ def test_failures_of_the_helper_are_counted(played: Played) -> None:
     assert "2 failures of it in the log" in check["text"]
 
 
-def test_a_project_whose_patterns_cost_too_much_is_told_that_its_file_is_ignored(played: Played) -> None:
+def test_where_the_patterns_of_a_project_cost_too_much_its_file_is_reported_as_ignored(played: Played) -> None:
     folder = Path(played.project) / ".claude"
     folder.mkdir(exist_ok=True)
     (folder / "retention-config.json").write_text(json.dumps({"retention": {"pins": ["?" * 250] * 200}}))
@@ -141,14 +141,14 @@ def test_a_project_whose_patterns_cost_too_much_is_told_that_its_file_is_ignored
     assert f"ignored as a whole: {folder / 'retention-config.json'}" in check["text"]
 
 
-def test_a_configuration_with_problems_is_told(played: Played) -> None:
+def test_a_configuration_with_problems_is_reported(played: Played) -> None:
     played.home.mkdir()
     (played.home / "retention-config.json").write_text('{"pins": 1}')
     check = found(played, "configuration")
     assert (check["level"], check["problems"]) == ("warning", 1)
 
 
-def test_a_state_that_equals_its_transcript_is_told_to_be_equal(played: Played) -> None:
+def test_a_state_that_equals_its_transcript_is_reported_as_equal(played: Played) -> None:
     played.start()
     played.read("a.py", "x = 1\n")
     played.bash("rg -n x", "a.py:1:x = 1\n")
@@ -195,7 +195,7 @@ def test_a_lost_line_of_the_expired_log_is_noticed(played: Played) -> None:
     assert "in expired" in found(played, "state")["text"]
 
 
-def test_a_corrupt_state_is_told(played: Played) -> None:
+def test_a_corrupt_state_is_reported(played: Played) -> None:
     played.start()
     (played.home / "sessions" / SESSION / "main.state.json").write_text("{broken")
     check = found(played, "state")

@@ -44,7 +44,7 @@ def test_memory_is_off_until_somebody_switches_it_on(played: Played) -> None:
     assert found(played, "memory")["text"].startswith("off for shop; ")
 
 
-def test_of_memory_it_tells_size_last_run_and_failures(played: Played) -> None:
+def test_of_memory_it_shows_size_last_run_and_failures(played: Played) -> None:
     remembering(played)
     mine = Memory.of({"POPKIT_HOME": str(played.home)}, str(played.project))
     mine.add("the tests want a quiet machine")
@@ -93,7 +93,7 @@ def test_where_nothing_is_asked_for_no_database_is_opened(played: Played) -> Non
     assert not (played.home / "usage.sqlite").exists()
 
 
-def test_it_tells_how_many_limits_there_are_and_where_usage_is_kept(played: Played) -> None:
+def test_it_says_how_many_limits_there_are_and_where_usage_is_kept(played: Played) -> None:
     played.start()
     configured(played, month_usd=50.0, session_tokens=1_000_000)
     check = found(played, "budget")
@@ -111,7 +111,7 @@ def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played:
     assert check["advice"] == "Until then, contexts are built without limits, and nothing is recorded."
 
 
-def test_it_tells_how_many_requests_a_server_has_yet_to_be_told_of(played: Played) -> None:
+def test_it_says_how_many_requests_a_server_has_yet_to_receive(played: Played) -> None:
     played.start()
     played.read("a.ts", "const a = 1")
     configured(played, database="postgresql://127.0.0.1:9/team")
@@ -151,21 +151,21 @@ def check(house: Governed, alone: bool = False) -> dict:
 
 def test_where_nobody_has_set_anything_the_defaults_hold(house: Governed) -> None:
     house.home.mkdir(parents=True)
-    found = check(house)
-    assert (found["level"], found["revision"], found["marked"]) == ("ok", 0, 0)
-    assert found["text"] == "the default policies; hooks collect nothing (auto_gc is false)"
+    checked = check(house)
+    assert (checked["level"], checked["revision"], checked["marked"]) == ("ok", 0, 0)
+    assert checked["text"] == "the default policies; hooks collect nothing (auto_gc is false)"
     assert not (house.home / "data").exists()
 
 
-def test_it_tells_who_collects_what_is_marked_what_is_due_and_what_is_held(house: Governed) -> None:
+def test_it_says_who_collects_what_is_marked_what_is_due_and_what_is_held(house: Governed) -> None:
     for words in ("one", "two"):
         house.add(words)
     house.now += 365 * DAY_S
     house.retention("set", "memory.auto_gc=true")
     house.retention("gc", "--yes")
     house.retention("hold", "add", "--session", "s", "--why", "audit", "--domain", "memory")
-    found = check(house)
-    assert (found["auto_gc"], found["marked"], found["due"], found["holds"]) == (["memory"], 2, 0, 1)
+    checked = check(house)
+    assert (checked["auto_gc"], checked["marked"], checked["due"], checked["holds"]) == (["memory"], 2, 0, 1)
     house.now += 2 * DAY_S
     assert check(house)["text"] == "policies of revision 1; hooks collect memory; 2 things marked, 2 of them due; 1 hold in force"
 
@@ -173,17 +173,17 @@ def test_it_tells_who_collects_what_is_marked_what_is_due_and_what_is_held(house
 def test_policies_that_cannot_be_read_are_a_problem(house: Governed) -> None:
     house.retention("set", "memory.limit=7")
     (house.home / "data" / "state" / "retention-policies.json").write_text("{")
-    found = check(house)
-    assert (found["level"], found["advice"]) == ("problem", "popkit retention verify")
-    assert "is not JSON" in found["text"]
+    checked = check(house)
+    assert (checked["level"], checked["advice"]) == ("problem", "popkit retention verify")
+    assert "is not JSON" in checked["text"]
 
 
 def test_a_log_that_somebody_has_changed_is_a_problem(house: Governed) -> None:
     house.retention("set", "memory.limit=7")
     path = house.home / "data" / "state" / "retention-log.sqlite"
     path.write_bytes(path.read_bytes().replace(b"configured", b"confiscate"))
-    found = check(house)
-    assert (found["level"], found["text"].partition(":")[0]) == ("problem", "its log is not as it was written")
+    checked = check(house)
+    assert (checked["level"], checked["text"].partition(":")[0]) == ("problem", "its log is not as it was written")
 
 
 def test_what_a_killed_process_left_undone_is_a_warning_unless_one_is_at_work(house: Governed) -> None:
@@ -192,9 +192,9 @@ def test_what_a_killed_process_left_undone_is_a_warning_unless_one_is_at_work(ho
     log = Log(folder.log_path)
     log.append("unmarked", "memory", ["m1"], {}, "user", house.now, todo={"do": "unmark", "ids": ["m1"]})
     log.close()
-    found = check(house)
-    assert (found["level"], found["unfinished"]) == ("warning", 1)
-    assert "begun by a process that was killed" in found["text"]
+    checked = check(house)
+    assert (checked["level"], checked["unfinished"]) == ("warning", 1)
+    assert "begun by a process that was killed" in checked["text"]
     with files.Lock(folder.state + "/retention.lock"):
         assert check(house, alone=True)["level"] == "ok"
     house.retention("show")
@@ -204,6 +204,6 @@ def test_what_a_killed_process_left_undone_is_a_warning_unless_one_is_at_work(ho
 def test_failures_of_the_hourly_collection_are_counted(house: Governed) -> None:
     house.retention("set", "memory.limit=7")
     (house.home / "hooks.log").write_text("!! 2026-11-22T21:08:02Z retention Damaged\n!! 2026-11-22T21:09:02Z stop OSError\n")
-    found = check(house)
-    assert (found["level"], found["failures"]) == ("ok", 1)
-    assert found["text"].endswith("1 logged failure")
+    checked = check(house)
+    assert (checked["level"], checked["failures"]) == ("ok", 1)
+    assert checked["text"].endswith("1 logged failure")

@@ -83,11 +83,13 @@ def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Rememb
 
 @pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "learn", "--past"]], ids=" ".join)
 def test_a_hostile_database_of_opencode_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
-    made = [opencode(id, str(shop.project)) for id in ("ses_good", "ses_\x1b]0;owned\x07", "../../../../escape", "ses_/../../escape", "")]
-    for export in made:
+    exports = [
+        opencode(id, str(shop.project)) for id in ("ses_good", "ses_\x1b]0;owned\x07", "../../../../escape", "ses_/../../escape", "")
+    ]
+    for export in exports:
         export.answer(called("c9", "bash", {"command": "$(touch pwned); \x1b]0;owned\x07"}, "\x1b]0;owned\x07"), read=10**30)
         export.answer(called("../c", "edit", {"filePath": "../../../../etc/passwd"}, "\ud800"), modelID={"a": 1}, path={"cwd": "\x1b]0;"})
-    path = stores.database(tmp_path / "opencode", *made)
+    path = stores.database(tmp_path / "opencode", *exports)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("INSERT INTO session SELECT x'ff', 'p1', NULL, 7, '', x'00ff', '', '', NULL, 0, 'soon', NULL")
         db.execute("CREATE TRIGGER owned AFTER INSERT ON part BEGIN DELETE FROM session; END")
@@ -175,13 +177,13 @@ def test_an_import_is_read_up_to_a_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "made", ["CREATE TRIGGER grab AFTER INSERT ON items BEGIN DELETE FROM log; END", 'CREATE VIEW "\'; --" AS SELECT * FROM items']
+    "statement", ["CREATE TRIGGER grab AFTER INSERT ON items BEGIN DELETE FROM log; END", 'CREATE VIEW "\'; --" AS SELECT * FROM items']
 )
-def test_a_store_that_holds_programs_is_not_used(shop: Remembered, made: str) -> None:
+def test_a_store_that_holds_programs_is_not_used(shop: Remembered, statement: str) -> None:
     shop.add("run the tests with make check")
     store = shop.home / "memory.sqlite"
     with closing(sqlite3.connect(store)) as db:
-        db.execute(made)
+        db.execute(statement)
         db.commit()
     before = store.read_bytes()
     for words in (["list"], ["add", "another"], ["run", "--force"], ["verify"]):

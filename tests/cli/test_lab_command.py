@@ -54,8 +54,8 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
 
 
 def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
-    found = json.loads(lab(environ, capsys, *FEW, "--json")[1])
-    shown = text.laid_out(lab_command.lines_of(found), 40)
+    answer = json.loads(lab(environ, capsys, *FEW, "--json")[1])
+    shown = text.laid_out(lab_command.lines_of(answer), 40)
     assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► auto") + 1])
     assert all(text.width(line) <= 40 for line in shown)
 
@@ -77,20 +77,20 @@ def test_it_says_at_which_prices_it_reckoned(environ, capsys, repo_root) -> None
 def test_another_model_has_other_prices(environ, capsys) -> None:
     costs = {}
     for model in ("claude-opus-4-8", "of-nobody"):
-        found = json.loads(lab(environ, capsys, "--policy", "masking-10", "--jobs", "1", "--json", "--model", model)[1])
-        assert found["model"] == model
-        costs[model] = found["ttls"]["300"]["masking-10"]["cost"]
+        answer = json.loads(lab(environ, capsys, "--policy", "masking-10", "--jobs", "1", "--json", "--model", model)[1])
+        assert answer["model"] == model
+        costs[model] = answer["ttls"]["300"]["masking-10"]["cost"]
     assert costs["of-nobody"] != costs["claude-opus-4-8"], "reads are cheaper there, and rewrites the dearer against them"
 
 
 def test_json_is_the_whole_survey(environ, capsys) -> None:
     code, shown, _ = lab(environ, capsys, *FEW, "--ttl", "1h", "--json")
-    found = json.loads(shown)
+    answer = json.loads(shown)
     assert code == 0
-    assert list(found["ttls"]) == ["3600"]
-    assert set(found["ttls"]["3600"]) == {"nothing", "auto", "masking-10"}
-    assert found["skipped"] == {"empty": 1}
-    assert set(found["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
+    assert list(answer["ttls"]) == ["3600"]
+    assert set(answer["ttls"]["3600"]) == {"nothing", "auto", "masking-10"}
+    assert answer["skipped"] == {"empty": 1}
+    assert set(answer["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
 
 
 def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
@@ -137,17 +137,17 @@ def test_what_cannot_be_is_refused_with_what_to_do(environ, capsys, tmp_path, wh
     assert "\x1b" not in err
 
 
-def test_a_policy_of_ones_own_stands_among_the_others_and_its_faults_are_told(environ, capsys, tmp_path) -> None:
+def test_a_policy_of_ones_own_is_listed_with_the_others_and_its_errors_are_shown(environ, capsys, tmp_path) -> None:
     path = written(tmp_path)
     code, shown, _ = lab(environ, capsys, "--policy", f"{path}:OldReads", f"{path}:Sometimes", "masking-10", "--jobs", "1")
     assert code == 0
     assert {"mine.py:OldReads", "mine.py:Sometimes"} <= set(re.findall(r"^  (\S+) +\d\.\d{3} ", shown, re.MULTILINE))
-    told = " ".join(shown.split())
-    assert "mine.py:Sometimes failed in 1 session. It counts there as if it had cleared nothing: 1 decide raised KeyError" in told
+    output = " ".join(shown.split())
+    assert "mine.py:Sometimes failed in 1 session. It counts there as if it had cleared nothing: 1 decide raised KeyError" in output
     assert all(len(line) <= 76 for line in shown.splitlines())
 
 
-def test_the_card_is_the_same_on_every_machine_and_tells_what_differs(environ, capsys, tmp_path) -> None:
+def test_the_card_is_the_same_on_every_machine_and_says_what_differs(environ, capsys, tmp_path) -> None:
     def card(home: dict, path: str, *words: str) -> dict:
         return json.loads(lab(home, capsys, "--policy", f"{path}:OldReads", "masking-10", "--json", *words)[1])["card"]
 
@@ -165,7 +165,7 @@ def test_the_card_is_the_same_on_every_machine_and_tells_what_differs(environ, c
     assert re.search(rf"Card: popkit \S+ · engine {one['engine'][:12]} · corpus {changed['corpus'][:12]} ·", " ".join(shown.split()))
 
 
-def test_the_door_stands_in_the_table_and_misses_nothing(environ, capsys, tmp_path) -> None:
+def test_the_door_is_in_the_table_and_misses_nothing(environ, capsys, tmp_path) -> None:
     written = Written(tmp_path)
     text = "\n".join(f"{at:>6}→    value_{at} = configure('the shop', step={at})" for at in range(1, 401))
     written.say("go")
@@ -213,7 +213,7 @@ def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_on
         assert b"100 % of" in terminal.read(4_096)
 
 
-def test_what_keeping_the_cache_warm_would_have_been_worth_is_told_for_each_lifetime(environ, capsys) -> None:
+def test_what_keeping_the_cache_warm_would_have_been_worth_is_shown_for_each_lifetime(environ, capsys) -> None:
     code, shown, err = lab(environ, capsys, "--keep-warm", "--ttl", "both")
     assert (code, err) == (0, "")
     assert re.search(r"Prompt cache of 5 minutes: 2 sessions, 46 requests\n  cost compared with letting it go cold: \d\.\d{3}", shown)
@@ -256,16 +256,16 @@ def _replay(*words: str, capsys) -> tuple[int, str, str]:
     return code, *capsys.readouterr()
 
 
-def _unwrapped(said: str) -> str:
+def _unwrapped(error: str) -> str:
     """An error without its blanks: it is folded where a path is long."""
-    return "".join(said.split())
+    return "".join(error.split())
 
 
 def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
     session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
-        said = lab_command.replay(session, policy, prices(), file)
+        summary = lab_command.replay(session, policy, prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [
@@ -273,15 +273,15 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
         {"before_message_id": "m-b", "request": 2, "clear": [{"id": "a", "placeholder": "[gone]", "reasons": ["as told"]}]},
         {"before_message_id": "m-3", "request": 3, "clear": [{"id": "b", "placeholder": "[gone too] …", "reasons": ["as told"]}]},
     ]
-    assert said.startswith("3 requests, 2 of 2 results cleared (900 tokens), 0 missed; against clearing nothing cost 0.9")
+    assert summary.startswith("3 requests, 2 of 2 results cleared (900 tokens), 0 missed; against clearing nothing cost 0.9")
 
 
 def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(tmp_path, capsys) -> None:
     out = tmp_path / "out.jsonl"
     written = _long(tmp_path)
-    code, shown, said = _replay(str(written.path), "--policy", "auto", "--ttl", "1h", "--out", str(out), capsys=capsys)
+    code, shown, summary = _replay(str(written.path), "--policy", "auto", "--ttl", "1h", "--out", str(out), capsys=capsys)
     assert (code, shown) == (0, "")
-    assert said.startswith("auto, 1h cache, claude-opus-4-8 (read 0.1, write 2, output 5): 120 requests, ")
+    assert summary.startswith("auto, 1h cache, claude-opus-4-8 (read 0.1, write 2, output 5): 120 requests, ")
     assert out.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(lines) == 120
@@ -293,54 +293,54 @@ def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(t
 
 
 def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys) -> None:
-    code, _, said = _replay(str(_long(tmp_path).path), "--policy", "spec", "--model", "of-nobody", capsys=capsys)
+    code, _, summary = _replay(str(_long(tmp_path).path), "--policy", "spec", "--model", "of-nobody", capsys=capsys)
     assert code == 0
     named = "of-nobody, which the table of models does not list (read 0.025, write 1.25, output 5, thinking bound)"
-    assert said.startswith(f"spec, 5m cache, {named}: 120 requests, ")
+    assert summary.startswith(f"spec, 5m cache, {named}: 120 requests, ")
 
 
 def test_a_policy_of_ones_own_decides_and_what_it_prints_is_not_among_it(tmp_path, capsys) -> None:
     path = written(tmp_path / "own")
-    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", f"{path}:OldReads", capsys=capsys)
+    code, shown, summary = _replay(str(_long(tmp_path).path), "--policy", f"{path}:OldReads", capsys=capsys)
     assert code == 0
     lines = [json.loads(line) for line in shown.splitlines()]
     assert len(lines) == 120
     assert lines[50]["clear"][0]["reasons"] == ["old"]
-    assert "decides" in said
-    code, _, said = _replay(str(_long(tmp_path).path), "--policy", f"{path}:Sometimes", capsys=capsys)
+    assert "decides" in summary
+    code, _, summary = _replay(str(_long(tmp_path).path), "--policy", f"{path}:Sometimes", capsys=capsys)
     assert code == 1
-    assert "Sometimesfailed:decideraisedKeyError" in _unwrapped(said)
+    assert "Sometimesfailed:decideraisedKeyError" in _unwrapped(summary)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
-def test_a_full_disk_is_told_of(tmp_path, capsys) -> None:
-    code, _, said = _replay(str(_long(tmp_path).path), "--policy", "masking-10", "--out", "/dev/full", capsys=capsys)
+def test_a_full_disk_is_reported(tmp_path, capsys) -> None:
+    code, _, error = _replay(str(_long(tmp_path).path), "--policy", "masking-10", "--out", "/dev/full", capsys=capsys)
     assert code == 1
-    assert said == "popkit lab: /dev/full: cannot be written: No space left on device\n"
+    assert error == "popkit lab: /dev/full: cannot be written: No space left on device\n"
 
 
-def test_where_nothing_is_cleared_the_requests_are_told_too(tmp_path, capsys) -> None:
-    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", "nothing", capsys=capsys)
+def test_where_nothing_is_cleared_the_requests_are_counted_too(tmp_path, capsys) -> None:
+    code, shown, summary = _replay(str(_long(tmp_path).path), "--policy", "nothing", capsys=capsys)
     lines = [json.loads(line) for line in shown.splitlines()]
     assert code == 0
     assert lines == [{"before_message_id": f"msg_{number}", "request": number, "clear": []} for number in range(1, 121)]
-    assert "120 requests, 0 of 120 results cleared (0 tokens), 0 missed; against clearing nothing cost 1.000, carried 1.000" in said
+    assert "120 requests, 0 of 120 results cleared (0 tokens), 0 missed; against clearing nothing cost 1.000, carried 1.000" in summary
 
 
 def test_the_transcript_itself_is_never_written_over(tmp_path, capsys) -> None:
     path = _long(tmp_path).path
     before = path.read_bytes()
-    code, _, said = _replay(str(path), "--out", str(path), capsys=capsys)
+    code, _, error = _replay(str(path), "--out", str(path), capsys=capsys)
     assert code == 1
-    assert "isthetranscriptitself" in _unwrapped(said)
+    assert "isthetranscriptitself" in _unwrapped(error)
     assert path.read_bytes() == before
 
 
 def test_a_session_without_requests_has_nothing_to_compare(tmp_path, capsys) -> None:
     transcript = Transcript()
     transcript.prompt("hello")
-    code, shown, said = _replay(transcript.write(tmp_path / "session.jsonl"), capsys=capsys)
-    assert (code, shown, said) == (0, "", f"auto, 5m cache, {NO_MODEL}: 0 requests, 0 of 0 results cleared (0 tokens)\n")
+    code, shown, summary = _replay(transcript.write(tmp_path / "session.jsonl"), capsys=capsys)
+    assert (code, shown, summary) == (0, "", f"auto, 5m cache, {NO_MODEL}: 0 requests, 0 of 0 results cleared (0 tokens)\n")
 
 
 def _read_twice(folder: Path) -> tuple[Written, str]:
@@ -360,9 +360,9 @@ def _once(shown: str) -> dict[int, list[dict]]:
     return {line["request"]: line["once"] for line in map(json.loads, shown.splitlines()) if "once" in line}
 
 
-def test_say_once_tells_at_which_request_what_enters_and_its_content(tmp_path, capsys) -> None:
+def test_say_once_shows_at_which_request_what_enters_and_its_content(tmp_path, capsys) -> None:
     written, text = _read_twice(tmp_path)
-    code, shown, said = _replay(str(written.path), "--policy", "nothing", "--say-once", "reads", capsys=capsys)
+    code, shown, summary = _replay(str(written.path), "--policy", "nothing", "--say-once", "reads", capsys=capsys)
     assert code == 0
     lines = text.split("\n")
     [line] = [line for line in map(json.loads, shown.splitlines()) if "once" in line]
@@ -374,8 +374,8 @@ def test_say_once_tells_at_which_request_what_enters_and_its_content(tmp_path, c
     assert (first, last) == (lines[0], lines[-1])
     assert reference.startswith("[lines 2–39 as in your Read of ")
     assert ": from «value_2 = configure('the shop',» to «value_39 = configure('the»; to see all: popkit restore " in reference
-    assert "0 of 4 results cleared (0 tokens), " in said
-    assert " tokens of 1 result kept out, 0 missed; " in said
+    assert "0 of 4 results cleared (0 tokens), " in summary
+    assert " tokens of 1 result kept out, 0 missed; " in summary
 
 
 def test_shape_says_the_same_line_once_with_its_count(tmp_path, capsys) -> None:
@@ -393,9 +393,9 @@ def test_both_together_enter_under_any_policy_and_off_changes_nothing(tmp_path, 
         assert sum(map(len, _once(shown).values())) == 2
         _, shown, _ = _replay(str(written.path), "--policy", policy, "--say-once", "off", "--shape", "off", capsys=capsys)
         assert _once(shown) == {}
-    _, shown, said = _replay(str(written.path), "--policy", "door", capsys=capsys)
+    _, shown, summary = _replay(str(written.path), "--policy", "door", capsys=capsys)
     assert sum(map(len, _once(shown).values())) == 2
-    assert said.startswith("door, 5m cache, ")
+    assert summary.startswith("door, 5m cache, ")
 
 
 def test_the_flag_may_stand_anywhere_and_takes_no_file_for_a_policy(tmp_path, capsys) -> None:
@@ -403,7 +403,7 @@ def test_the_flag_may_stand_anywhere_and_takes_no_file_for_a_policy(tmp_path, ca
     shown = [
         (main(["lab", *words], {}), *capsys.readouterr()) for words in (("--policy", "spec", path, "--decisions"), (path, "--decisions"))
     ]
-    assert [said.partition(",")[0] for _, _, said in shown] == ["spec", "auto"]
+    assert [summary.partition(",")[0] for _, _, summary in shown] == ["spec", "auto"]
     assert {code for code, *_ in shown} == {0}
 
 
@@ -411,8 +411,8 @@ def test_the_flag_may_stand_anywhere_and_takes_no_file_for_a_policy(tmp_path, ca
 def test_replay_is_another_name_of_it_and_says_so(tmp_path, capsys, given: tuple[str, ...]) -> None:
     path, out = str(_long(tmp_path).path), tmp_path / "out.jsonl"
     code = main(["replay", "--policy", "nothing", path, *(word.format(out=out) for word in given)], {})
-    shown, said = capsys.readouterr()
+    shown, errors = capsys.readouterr()
     assert (code, shown) == (0, "")
-    assert said.startswith("popkit replay is another name of popkit lab --decisions, where its --decisions is --out\n")
-    assert "nothing, 5m cache, " in said
+    assert errors.startswith("popkit replay is another name of popkit lab --decisions, where its --decisions is --out\n")
+    assert "nothing, 5m cache, " in errors
     assert len(out.read_text().splitlines()) == 120

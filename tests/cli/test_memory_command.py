@@ -49,7 +49,7 @@ def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
     golden(GOLDENS / "item.txt", anywhere(whole + shown))
 
 
-def test_who_has_marked_what_is_told(filled: Remembered, golden) -> None:
+def test_who_has_marked_what_is_shown(filled: Remembered, golden) -> None:
     ids = sorted(filled.items())[:4]
     with closing(sqlite3.connect(filled.home / "memory.sqlite")) as db, db:
         for id, by in zip(ids, ("tool", "job", "policy", "policy")):
@@ -110,7 +110,7 @@ def test_in_a_process_of_its_own_a_word_says_the_same(filled: Remembered, words:
 # --- each word ---------------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_said_is_found_again(shop: Remembered) -> None:
+def test_what_was_added_is_found_again(shop: Remembered) -> None:
     id = shop.add("run the tests with make check")
     assert shop.json("list")["items"][0]["text"] == "run the tests with make check"
     assert shop.json("search", "how", "are", "tests", "run")["items"][0]["id"] == id
@@ -124,9 +124,9 @@ def test_words_need_no_quotes(shop: Remembered) -> None:
 
 
 def test_a_text_may_come_from_standard_input_and_is_kept_as_it_is(shop: Remembered) -> None:
-    said = "first line\n\n  second, é 漢字\n"
-    id = shop.json("add", "-", stdin=said)["items"][0]["id"]
-    assert shop.json("show", id)["text"] == said
+    content = "first line\n\n  second, é 漢字\n"
+    id = shop.json("add", "-", stdin=content)["items"][0]["id"]
+    assert shop.json("show", id)["text"] == content
 
 
 def test_kinds_and_key_decisions(shop: Remembered) -> None:
@@ -177,14 +177,14 @@ def test_file_prints_memory_md_within_a_budget(filled: Remembered) -> None:
     assert len(short["items"]) + len(short["left_out"]) == len(whole["items"]) == len(filled.items())
 
 
-def test_what_is_due_is_told_before_what_comes_after_it(shop: Remembered) -> None:
+def test_what_is_due_is_shown_before_what_comes_after_it(shop: Remembered) -> None:
     id = shop.add("npm run test:unit", "--kind", "command")
-    said = " ".join(shop.memory("why", id).split())
-    assert "Now moves to WARM with the next run, at the end of a session or by popkit memory run: worth" in said
-    assert "Next " not in said
+    explanation = " ".join(shop.memory("why", id).split())
+    assert "Now moves to WARM with the next run, at the end of a session or by popkit memory run: worth" in explanation
+    assert "Next " not in explanation
     shop.memory("run", "--force")
-    said = " ".join(shop.memory("why", id).split())
-    assert "Now stays in " in said
+    explanation = " ".join(shop.memory("why", id).split())
+    assert "Now stays in " in explanation
 
 
 def test_an_answer_says_what_to_type_where_it_is_read(shop: Remembered) -> None:
@@ -273,7 +273,7 @@ def test_files_are_private(shop: Remembered) -> None:
 # --- what agents have added --------------------------------------------------------------------------------------------------------------
 
 
-SAID = "Run make check before you commit."
+RULE = "Run make check before you commit."
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def house(shop: Remembered) -> Remembered:
     return shop
 
 
-def added(house: Remembered, text: str = SAID, key: bool = False) -> str:
+def added(house: Remembered, text: str = RULE, key: bool = False) -> str:
     """What an agent adds; its id."""
     memory = Memory.of({**house.env, "POPKIT_CLOCK": str(house.now)}, str(house.project))
     item = memory.add(text, source=AGENT, key=key)
@@ -306,15 +306,15 @@ def test_every_word_that_shows_an_item_says_that_it_waits_and_how_to_accept_it(h
     assert "added by an agent, and waits for your approval" in unwrapped(house.memory("file", "--why"))
 
 
-def test_what_is_accepted_stands_in_memory_md_and_shows_who_said_it(house: Remembered) -> None:
+def test_an_accepted_item_is_in_memory_md_and_shows_who_said_it(house: Remembered) -> None:
     id = added(house)
     assert house.memory("file") == "MEMORY.md would be empty. popkit memory file --why says why.\n"
     shown = house.memory("accept", id)
     assert shown.startswith("Accepted: 1 item\n")
     assert "From now on, MEMORY.md can include it." in shown
-    assert SAID in house.memory("file")
+    assert RULE in house.memory("file")
     (document,) = house.home.glob("memory/*/MEMORY.md")
-    assert SAID in document.read_text()
+    assert RULE in document.read_text()
     assert "said by an agent, accepted by you" in unwrapped(house.memory("why", id))
     assert "accept" not in house.memory("list")
 
@@ -334,7 +334,7 @@ def test_all_that_waits_is_accepted_at_once_and_nothing_else(house: Remembered) 
 
 def test_who_adds_what_an_agent_added_before_has_accepted_it_as_he_says_it(house: Remembered) -> None:
     id = added(house)
-    assert house.json("add", "--key", "--", SAID)["items"][0]["id"] == id
+    assert house.json("add", "--key", "--", RULE)["items"][0]["id"] == id
     assert (house.items()[id]["source"], house.items()[id]["tier"]) == ("accepted", "ARCHIVE")
     other = added(house, "Deploy on Mondays.", key=True)
     assert "a key decision once you accept it" in unwrapped(house.memory("why", other))

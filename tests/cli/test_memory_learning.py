@@ -18,7 +18,7 @@ def texts(shop: Remembered, *flags: str) -> set[str]:
     return {item["text"] for item in shop.items(*flags).values()}
 
 
-def test_a_session_teaches_what_was_written_run_and_told(shop: Remembered, golden) -> None:
+def test_a_session_teaches_what_was_written_run_and_asked_for(shop: Remembered, golden) -> None:
     shown = shop.memory("learn", str(shop.session("first")))
     assert fits(shown)
     golden(GOLDENS / "learn.txt", shown)
@@ -43,8 +43,8 @@ def test_without_a_name_it_is_the_newest_session_of_the_project(shop: Remembered
 def test_past_sessions_are_learnt_in_the_order_of_time_and_again_changes_nothing(shop: Remembered, tmp_path: Path) -> None:
     for id in ("zebra", "monkey", "ape"):
         shop.session(id)
-    found = shop.json("learn", "--past")
-    assert (found["sessions"], found["projects"]) == (3, ["shop"])
+    answer = shop.json("learn", "--past")
+    assert (answer["sessions"], answer["projects"]) == (3, ["shop"])
     (path,) = (item for item in shop.items().values() if item["kind"] == "path")
     assert (path["sessions"], path["reinforcements"]) == (3, 2)
     first = next(item for item in shop.items().values() if item["kind"] == "note")
@@ -61,7 +61,7 @@ def test_sessions_of_other_projects_are_not_past_sessions_of_this_one(shop: Reme
     assert "no past sessions of other" in " ".join(shop.ask("learn", "--past", "--project", str(other)).stderr.split())
 
 
-def test_a_session_teaches_the_project_that_it_began_in_wherever_one_stands(shop: Remembered, tmp_path: Path) -> None:
+def test_a_session_teaches_the_project_that_it_began_in_wherever_one_is(shop: Remembered, tmp_path: Path) -> None:
     path = shop.session("first")
     other = tmp_path / "other"
     other.mkdir()
@@ -77,9 +77,9 @@ def test_what_is_no_transcript_is_left_out_of_many_with_its_reason(shop: Remembe
     empty, foreign = shop.project / "empty.jsonl", shop.project / "foreign.jsonl"
     empty.write_text("")
     foreign.write_text("root:x:0:0\n")
-    found = shop.json("learn", str(path), str(empty), str(foreign))
-    assert found["sessions"] == 1
-    assert sum(found["left_out"].values()) == 2
+    answer = shop.json("learn", str(path), str(empty), str(foreign))
+    assert answer["sessions"] == 1
+    assert sum(answer["left_out"].values()) == 2
     assert "Left out" in shop.memory("learn", str(path), str(empty))
     assert "is empty" in shop.mistake("learn", str(empty))
 
@@ -230,9 +230,9 @@ def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_r
     theirs.mkdir()
     (theirs / "MEMORY.md").write_text("Always run the linter before you commit.\n")
     (theirs / "shipping.md").write_text("Ship on Fridays.\n")
-    said = " ".join(shop.memory("status").split())
-    assert "Claude's" in said
-    assert "1 topic" in said
+    status = " ".join(shop.memory("status").split())
+    assert "Claude's" in status
+    assert "1 topic" in status
     assert shop.json("status")["theirs"]["topics"] == 1
     assert "linter" not in shop.memory("file")
     assert sorted(path.name for path in theirs.iterdir()) == ["MEMORY.md", "shipping.md"]

@@ -14,7 +14,7 @@ from tests.kit.forks import Forks
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense"], 'unknown word "nonsense"'),
         (["list", "--tier", "lukewarm"], '--tier takes hot, warm, cold or archive, several with commas, not "lukewarm"'),
@@ -48,8 +48,8 @@ from tests.kit.forks import Forks
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )
-def test_a_mistake_exits_1_and_says_what_to_do(shop: Remembered, words: list, said: str) -> None:
-    assert said in shop.mistake(*words)
+def test_a_mistake_exits_1_and_says_what_to_do(shop: Remembered, words: list, message: str) -> None:
+    assert message in shop.mistake(*words)
     if "help" not in words:
         done = shop.ask(*words, "--json")
         assert (done.returncode, json.loads(done.stdout).keys()) == (1, {"error"})
@@ -78,16 +78,16 @@ def test_a_store_that_is_damaged_is_named_and_left_alone(shop: Remembered) -> No
 
 
 @pytest.mark.parametrize("column", ["tier", "score", "created_at", "text", "accesses", "marked_at"])
-def test_an_item_that_is_spoilt_is_named(shop: Remembered, column: str) -> None:
+def test_a_corrupt_item_is_named(shop: Remembered, column: str) -> None:
     shop.add("run make check")
     spoil(shop, f"UPDATE items SET {column} = " + ("'spoilt' || x'ff'" if column == "text" else "'\"spoilt\"'"))  # noqa: S608
-    said = shop.mistake("run", "--force")
-    assert "damaged" in said, said
+    message = shop.mistake("run", "--force")
+    assert "damaged" in message, message
     assert "Broken" in shop.ask("verify").stdout or column == "text"
 
 
 @pytest.mark.parametrize("word", [["status"], ["add", "x"], ["run", "--force"]])
-def test_what_is_kept_beside_items_and_spoilt_is_named(shop: Remembered, word: list) -> None:
+def test_corrupt_data_kept_beside_items_is_named(shop: Remembered, word: list) -> None:
     shop.add("run make check")
     spoil(shop, "INSERT INTO kept SELECT 'sessions:' || project, '{' FROM items UNION SELECT 'job', '{'")
     assert "is malformed" in shop.mistake(*word)
@@ -108,13 +108,13 @@ def spoil(shop: Remembered, statement: str) -> None:
 
 
 @pytest.mark.parametrize("written", [b"\xff{", b"[]", b"[" * 60_000, b'"' * 100_000])
-def test_settings_that_are_spoilt_are_named_and_written_anew(shop: Remembered, written: bytes) -> None:
+def test_corrupt_settings_are_named_and_rewritten(shop: Remembered, written: bytes) -> None:
     shop.memory("on")
     (path,) = shop.home.glob("memory/*/settings.json")
     path.write_bytes(written)
     for words in (["status"], ["add", "run make check"]):
-        said = "".join(shop.mistake(*words).split())  # a long path is folded
-        assert "settings.json:notasitwaswritten:popkitmemoryon" in said
+        message = "".join(shop.mistake(*words).split())  # a long path is folded
+        assert "settings.json:notasitwaswritten:popkitmemoryon" in message
     shop.memory("on")
     assert shop.json("status")["on"] is True
 
@@ -156,6 +156,6 @@ def test_what_is_on_hold_is_not_forgotten(shop: Remembered) -> None:
     with sqlite3.connect(shop.home / "memory.sqlite") as db:
         db.execute("INSERT INTO kept VALUES ('holds', ?)", (json.dumps([hold]),))
     db.close()
-    said = shop.mistake("forget", id)
-    assert f"{id} is on hold (alice: audit, until 2096-10-02). Release it first: popkit retention hold release h7" in said
+    message = shop.mistake("forget", id)
+    assert f"{id} is on hold (alice: audit, until 2096-10-02). Release it first: popkit retention hold release h7" in message
     assert shop.items()[id]["marked_at"] is None

@@ -55,7 +55,7 @@ def test_off_gives_back_what_was_there_before(other: dict, environment: dict):
 
 
 @given(others, variables)
-def test_what_else_stands_in_the_settings_stays(other: dict, environment: dict):
+def test_everything_else_in_the_settings_stays(other: dict, environment: dict):
     body = {"metadata": 1, "context_management": {"edits": [{"type": "another"}]}}
     before = json.dumps({**other, "env": {**environment, "CLAUDE_CODE_EXTRA_BODY": json.dumps(body)}})
     after = claude_settings.switched_on(before, EDIT)
@@ -75,10 +75,10 @@ def test_other_values_take_the_place_of_the_ones_before():
     assert len(body_of(second)["context_management"]["edits"]) == 2
 
 
-@pytest.mark.parametrize("said", ["no json", "[]", '{"context_management": 1}', '{"context_management": {"edits": {}}}'])
-def test_a_body_that_is_not_understood_is_left_alone(project: Path, said: str, capsys: pytest.CaptureFixture):
+@pytest.mark.parametrize("body", ["no json", "[]", '{"context_management": 1}', '{"context_management": {"edits": {}}}'])
+def test_a_body_that_is_not_understood_is_left_alone(project: Path, body: str, capsys: pytest.CaptureFixture):
     settings_of(project).parent.mkdir()
-    settings_of(project).write_text(json.dumps({"env": {"CLAUDE_CODE_EXTRA_BODY": said}}))
+    settings_of(project).write_text(json.dumps({"env": {"CLAUDE_CODE_EXTRA_BODY": body}}))
     before = settings_of(project).read_bytes()
     assert native_of(project, "on", "--trigger", "100000", "--yes") == 1
     assert "is left alone" in capsys.readouterr().err
@@ -89,9 +89,9 @@ def test_on_shows_the_change_and_makes_it_and_off_takes_it_out(project: Path, ca
     assert native_of(project, "on", "--trigger", "100000", "--except", "Skill", "--yes") == 0
     assert "+" in capsys.readouterr().out
     assert native_of(project, "show") == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "from a prompt of 100,000 tokens on, all results but the newest 15 are cleared" in said
-    assert "never those of Skill" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "from a prompt of 100,000 tokens on, all results but the newest 15 are cleared" in output
+    assert "never those of Skill" in output
     assert native_of(project, "off", "--yes") == 0
     assert json.loads(settings_of(project).read_text()) == {}
     assert native_of(project, "off", "--yes") == 0

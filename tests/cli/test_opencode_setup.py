@@ -45,9 +45,9 @@ def test_it_makes_a_configuration_where_there_is_none(played: Played) -> None:
     assert f'+  "plugin": [\n+    "{SPEC}"\n+  ]' in done.stdout
     pane = path.with_name("tui.json")
     assert done.stdout.endswith(f"PopKit is in {path} and {pane}. Start OpenCode again to load it.\n")
-    for made in (path, pane):
-        assert json.loads(made.read_text()) == {"plugin": [SPEC]}
-        assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    for file in (path, pane):
+        assert json.loads(file.read_text()) == {"plugin": [SPEC]}
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_it_adds_one_entry_and_leaves_the_rest_and_undo_gives_back_what_was_there(played: Played, config: Path) -> None:

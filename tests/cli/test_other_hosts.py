@@ -200,7 +200,7 @@ def test_a_session_without_a_tool_call_is_passed_over(environ: dict, tmp_path: P
         (["."], "there is no session with a tool call in it"),
     ],
 )
-def test_what_is_not_there_is_said(words: list, says: str, environ: dict, tmp_path: Path, capsys, monkeypatch) -> None:
+def test_what_is_not_there_is_reported(words: list, says: str, environ: dict, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["try", *words], environ) == 1
     assert says in " ".join(capsys.readouterr().err.split())
@@ -212,9 +212,9 @@ def test_a_database_that_cannot_be_read_is_named_with_the_reason(environ: dict, 
     path.write_bytes(b"SQLite format 3\0" + b"x" * 5_000)
     for words in (["try"], ["bill"], ["lab"]):
         assert main([*words, "--host", "opencode"], environ) == 1
-        said = "".join("".join(capsys.readouterr()).split())
-        assert str(path) in said
-        assert "Traceback" not in said
+        output = "".join("".join(capsys.readouterr()).split())
+        assert str(path) in output
+        assert "Traceback" not in output
 
 
 def test_a_folder_of_many_forms_is_read_whole(environ: dict, tmp_path: Path, capsys) -> None:

@@ -54,9 +54,9 @@ class Cleared:
 
 @pytest.fixture
 def cleared(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Cleared:
-    made = Cleared(tmp_path, capsys)
-    monkeypatch.chdir(made.project)
-    return made
+    session = Cleared(tmp_path, capsys)
+    monkeypatch.chdir(session.project)
+    return session
 
 
 def test_a_handle_prints_its_content_and_nothing_else(cleared: Cleared) -> None:
@@ -119,7 +119,7 @@ def test_since_prints_all_that_was_cleared_since(cleared: Cleared) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "restore takes ID, PATH or --since TIME"),
         (["abcd2345"], 'nothing cleared is called "abcd2345"'),
@@ -134,10 +134,10 @@ def test_since_prints_all_that_was_cleared_since(cleared: Cleared) -> None:
         (["x\x1b[2J"], "nothing cleared is called"),
     ],
 )
-def test_a_mistake_exits_1_and_prints_nothing(cleared: Cleared, words: list, said: str) -> None:
+def test_a_mistake_exits_1_and_prints_nothing(cleared: Cleared, words: list, message: str) -> None:
     code, shown, error = cleared("restore", *words)
     assert (code, shown) == (1, "")
-    assert said in " ".join(error.split())
+    assert message in " ".join(error.split())
     assert "\x1b" not in error
     assert json.loads(cleared("restore", *words, "--json")[1]).keys() == {"error"}
 

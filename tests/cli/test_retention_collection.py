@@ -30,7 +30,7 @@ def texts(house: Governed) -> set[str]:
 
 
 def marked(house: Governed) -> int:
-    return next(each["marked"] for each in house.told("show")["domains"] if each["domain"] == "memory")
+    return next(each["marked"] for each in house.answers("show")["domains"] if each["domain"] == "memory")
 
 
 # --- collecting ------------------------------------------------------------------------------------------------------------------------
@@ -57,13 +57,13 @@ def test_what_was_marked_is_deleted_by_a_collection_a_day_later_and_not_before(a
     aged.now += 120
     assert "Deleted    3 memories for good" in aged.retention("gc", "--yes")
     assert texts(aged) == {"the newest"}
-    assert [entry["action"] for entry in aged.told("log")["entries"]] == ["deleted", "deleting", "marked"]
-    assert aged.told("verify")["ok"] is True
+    assert [entry["action"] for entry in aged.answers("log")["entries"]] == ["deleted", "deleting", "marked"]
+    assert aged.answers("verify")["ok"] is True
 
 
 def test_undo_takes_marks_back_one_or_all(aged: Governed) -> None:
     aged.retention("gc", "--yes")
-    (entry,) = aged.told("log", "--action", "marked")["entries"]
+    (entry,) = aged.answers("log", "--action", "marked")["entries"]
     ids = entry["ids"]
     shown = aged.retention("undo", ids[0])
     assert shown == f"Removed 1 mark:\n  memory  {ids[0]}\n"
@@ -114,13 +114,13 @@ def test_where_there_is_nothing_to_collect_nobody_is_asked(house: Governed) -> N
 
 def test_json_needs_a_yes_or_a_dry_run(aged: Governed) -> None:
     assert json.loads(aged.asked("gc", "--json").stdout)["error"].startswith("nothing was changed: --json needs")
-    assert len(aged.told("gc", "--dry-run")["domains"][0]["marks"]) == 3
+    assert len(aged.answers("gc", "--dry-run")["domains"][0]["marks"]) == 3
     assert marked(aged) == 0
-    told = aged.told("gc", "--yes")
-    assert (told["dry_run"], len(told["domains"][0]["marks"])) == (False, 3)
+    answer = aged.answers("gc", "--yes")
+    assert (answer["dry_run"], len(answer["domains"][0]["marks"])) == (False, 3)
 
 
-def test_the_limit_takes_the_oldest_first_and_tells_what_is_left(aged: Governed) -> None:
+def test_the_limit_takes_the_oldest_first_and_says_what_is_left(aged: Governed) -> None:
     aged.retention("set", "memory.limit=2")
     shown = aged.retention("gc", "--yes", "--domain", "memory")
     assert "Marked     2 memories" in shown
@@ -129,7 +129,7 @@ def test_the_limit_takes_the_oldest_first_and_tells_what_is_left(aged: Governed)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["gc", "--quiet"], "--quiet works only with --auto"),
         (["gc", "--auto", "--yes"], "it does not work with --yes"),
@@ -142,9 +142,9 @@ def test_the_limit_takes_the_oldest_first_and_tells_what_is_left(aged: Governed)
         (["restore", "memory-20261122T233000Z-k3f9a2"], "there is no archive"),
     ],
 )
-def test_a_mistake_changes_nothing(aged: Governed, words: list, said: str) -> None:
+def test_a_mistake_changes_nothing(aged: Governed, words: list, message: str) -> None:
     aged.retention("hold", "list")
-    assert said in aged.refused(*words)
+    assert message in aged.refused(*words)
 
 
 # --- by itself -------------------------------------------------------------------------------------------------------------------------
@@ -156,11 +156,11 @@ def test_hooks_children_collect_where_auto_gc_is_on_and_print_nothing(aged: Gove
     aged.retention("set", "memory.auto_gc=true")
     assert aged.retention(*jobs.COLLECT[1:]) == ""
     assert marked(aged) == 3
-    assert {entry["by"] for entry in aged.told("log", "--action", "marked")["entries"]} == {"job"}
+    assert {entry["by"] for entry in aged.answers("log", "--action", "marked")["entries"]} == {"job"}
     assert "the hourly job: marked 3 memories" in aged.retention("log", "--action", "marked")
 
 
-def test_what_goes_wrong_in_a_hooks_child_stands_in_the_log(aged: Governed) -> None:
+def test_what_goes_wrong_in_a_hooks_child_is_in_the_log(aged: Governed) -> None:
     aged.retention("set", "memory.auto_gc=true")
     (aged.home / "data" / "state" / "retention-policies.json").write_text("{")
     assert aged.retention(*jobs.COLLECT[1:]) == ""
@@ -179,7 +179,7 @@ def test_by_hand_auto_says_what_it_did(aged: Governed) -> None:
 def test_what_was_archived_comes_back_after_it_was_deleted(aged: Governed) -> None:
     shown = aged.retention("archive", "--note", "before the audit")
     assert shown.startswith("Archived 3 memories (")
-    (archive,) = aged.told("archives")["archives"]
+    (archive,) = aged.answers("archives")["archives"]
     assert f"  popkit retention restore {archive['archive_id']}\n" in shown
     assert "before the audit" in aged.retention("archives")
     aged.retention("gc", "--yes")
@@ -189,46 +189,46 @@ def test_what_was_archived_comes_back_after_it_was_deleted(aged: Governed) -> No
     assert aged.retention("restore", archive["archive_id"]) == "Brought back 3 memories.\n"
     assert texts(aged) == {*OLD, "the newest"}
     assert "Nothing was brought back" in aged.retention("restore", archive["archive_id"])
-    assert aged.told("verify", "--read-data")["archives"] == 1
+    assert aged.answers("verify", "--read-data")["archives"] == 1
 
 
 def test_an_archive_is_deleted_after_asking_and_not_while_a_hold_could_be_about_it(aged: Governed) -> None:
     aged.retention("archive", "--note", "before the audit")
-    (archive,) = aged.told("archives")["archives"]
+    (archive,) = aged.answers("archives")["archives"]
     done = aged.asked("remove", archive["archive_id"], stdin="n\n")
     assert done.returncode == 1
     assert "3 memories" in done.stdout
     assert "before the audit" in done.stdout
     assert "nothing was deleted" in done.stderr
-    for unknown, said in (
+    for unknown, message in (
         ("x", "is not the id of an archive"),
         ("rag-20261122T233000Z-k3f9a2", "there is no archive rag-20261122T233000Z-k3f9a2"),
     ):
         done = aged.asked("remove", archive["archive_id"], unknown, stdin="y\n")
         assert (done.returncode, done.stdout) == (1, ""), "nobody is asked about what is not there"
-        assert said in " ".join(done.stderr.split())
-    hold = aged.told("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"][0]["id"]
+        assert message in " ".join(done.stderr.split())
+    hold = aged.answers("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"][0]["id"]
     assert f"Release the hold first: popkit retention hold release {hold}" in aged.refused("remove", archive["archive_id"], "--yes")
-    for each in aged.told("hold", "list")["holds"]:
+    for each in aged.answers("hold", "list")["holds"]:
         aged.retention("hold", "release", each["id"])
     assert aged.retention("remove", archive["archive_id"], "--yes") == f"Deleted {archive['archive_id']} for good.\n"
-    assert aged.told("archives") == {"archives": []}
-    assert aged.told("verify", "--read-data")["ok"]
+    assert aged.answers("archives") == {"archives": []}
+    assert aged.answers("verify", "--read-data")["ok"]
 
 
 def test_one_thing_is_archived_by_its_id(aged: Governed) -> None:
     id = next(id for id, item in aged.items().items() if item["text"] == "the newest")
-    assert aged.told("archive", id[:8])["archives"][0]["resource_count"] == 1
+    assert aged.answers("archive", id[:8])["archives"][0]["resource_count"] == 1
 
 
 def test_a_flipped_bit_is_found_and_the_rest_comes_back_when_asked_for(aged: Governed) -> None:
     aged.retention("archive")
-    (archive,) = aged.told("archives")["archives"]
+    (archive,) = aged.answers("archives")["archives"]
     path = Path(aged.home / "data" / "archive" / archive["archive_id"] / "contents")
     data = bytearray(path.read_bytes())
     data[10] ^= 1
     path.write_bytes(bytes(data))
-    assert aged.told("verify")["ok"] is True
+    assert aged.answers("verify")["ok"] is True
     shown = aged.retention("verify", "--read-data", code=1)
     assert "its content is not as it was written" in " ".join(shown.split())
     assert "--sound" in aged.refused("restore", archive["archive_id"])
@@ -252,7 +252,7 @@ def cleared(house: Governed) -> Governed:
     return house
 
 
-def test_what_a_placeholder_stands_for_stays_unless_the_user_insists_and_is_told_where(cleared: Governed) -> None:
+def test_what_a_placeholder_replaced_stays_unless_the_user_insists_and_is_told_where(cleared: Governed) -> None:
     assert "Eligible   2" in cleared.retention("show", "--domain", "rag")
     shown = cleared.retention("gc", "--dry-run", "--domain", "rag")
     assert "Kept       2 needed by a placeholder in a transcript" in shown
@@ -264,14 +264,14 @@ def test_what_a_placeholder_stands_for_stays_unless_the_user_insists_and_is_told
     shown = cleared.retention("gc", "--yes", "--placeholders")
     assert "Deleted    2 results for good" in shown
     assert "Now placeholders in these sessions can no longer be restored:" in shown
-    assert cleared.told("show")["domains"][1]["counts"]["total"] == 0
+    assert cleared.answers("show")["domains"][1]["counts"]["total"] == 0
     assert cleared.run("archive", "verify").returncode == 0
 
 
 def test_a_result_that_was_archived_comes_back_byte_for_byte_after_it_was_deleted(cleared: Governed) -> None:
-    (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
+    (id, *_) = [each["id"] for each in cleared.answers("apply", "--domain", "rag")["domains"][0]["eligible"]]
     before = cleared.run("restore", id).stdout
-    (archive,) = cleared.told("archive", id[:6])["archives"]
+    (archive,) = cleared.answers("archive", id[:6])["archives"]
     cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
     cleared.now += 2 * DAY_S
     cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
@@ -281,16 +281,16 @@ def test_a_result_that_was_archived_comes_back_byte_for_byte_after_it_was_delete
 
 
 def test_explain_names_the_transcript_and_what_it_would_take(cleared: Governed) -> None:
-    (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
+    (id, *_) = [each["id"] for each in cleared.answers("apply", "--domain", "rag")["domains"][0]["eligible"]]
     shown = " ".join(cleared.retention("explain", id).split())
     assert "Because needed by a placeholder in a transcript" in shown
     assert "unless somebody runs popkit retention gc --placeholders" in shown
 
 
 def test_what_became_of_something_that_is_no_longer_stored_is_in_the_log(cleared: Governed) -> None:
-    (id, *_) = [each["id"] for each in cleared.told("apply", "--domain", "rag")["domains"][0]["eligible"]]
+    (id, *_) = [each["id"] for each in cleared.answers("apply", "--domain", "rag")["domains"][0]["eligible"]]
     for _ in "12":
         cleared.retention("gc", "--yes", "--placeholders")
         cleared.now += 2 * DAY_S
     assert f"{id} is no longer stored. `popkit retention log --id {id}` shows what was done with it" in cleared.refused("explain", id)
-    assert [entry["action"] for entry in cleared.told("log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]
+    assert [entry["action"] for entry in cleared.answers("log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]

@@ -65,7 +65,7 @@ def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: li
 
 def test_the_policies_are_the_defaults_until_somebody_sets_them(house: Governed) -> None:
     assert house.policy("memory") == house.policy("rag") == DEFAULTS
-    assert house.told("history") == {"versions": []}
+    assert house.answers("history") == {"versions": []}
 
 
 @pytest.mark.parametrize(
@@ -93,16 +93,16 @@ def test_lists_are_set_added_to_and_taken_from(house: Governed) -> None:
     assert (house.policy("rag")["keep_session_ids"], house.policy("rag")["keep_context_ids"]) == (["b", "c"], [])
 
 
-def test_what_is_out_of_bounds_is_adjusted_and_said(house: Governed) -> None:
+def test_a_value_out_of_bounds_is_adjusted_and_reported(house: Governed) -> None:
     shown = house.retention("set", "memory.older_than_days=9999", "memory.limit=-5", "memory.source_types=context,video")
     assert "memory.older_than_days: 9,999 becomes 3,650, because it must be from 1 to 3,650." in " ".join(shown.split())
     assert "memory.limit: -5 becomes 1" in shown
     assert house.policy("memory") == {**DEFAULTS, "older_than_days": 3_650, "limit": 1, "source_types": ["context"]}
-    told = house.told("set", "memory.older_than_days=1e308")
-    assert told["policies"][0]["adjusted"][0]["given"] == 1e308
+    answer = house.answers("set", "memory.older_than_days=1e308")
+    assert answer["policies"][0]["adjusted"][0]["given"] == 1e308
 
 
-def test_history_tells_every_revision_and_rollback_goes_back_to_one(house: Governed) -> None:
+def test_history_lists_every_revision_and_rollback_goes_back_to_one(house: Governed) -> None:
     house.retention("set", "memory.older_than_days=90")
     house.now += DAY_S
     house.retention("set", "rag.limit=9")
@@ -115,10 +115,10 @@ def test_history_tells_every_revision_and_rollback_goes_back_to_one(house: Gover
     assert "Nothing changed" in house.retention("rollback", "0")
     house.retention("rollback", "2", "--domain", "rag")
     assert (house.policy("memory"), house.policy("rag")) == (DEFAULTS, {**DEFAULTS, "limit": 9})
-    assert [each["revision"] for each in house.told("history", "--domain", "rag")["versions"]] == [4, 3, 2]
+    assert [each["revision"] for each in house.answers("history", "--domain", "rag")["versions"]] == [4, 3, 2]
 
 
-def test_a_damaged_policies_file_is_written_anew_by_rollback(house: Governed) -> None:
+def test_a_damaged_policies_file_is_rewritten_by_rollback(house: Governed) -> None:
     house.retention("set", "memory.older_than_days=90")
     path = house.home / "data" / "state" / "retention-policies.json"
     path.write_text("{")
@@ -131,12 +131,12 @@ def test_the_log_has_everything_newest_first_and_verify_proves_it(house: Governe
     house.retention("set", "memory.limit=7")
     house.retention("apply")
     house.retention("apply", "--dry-run")
-    assert [entry["action"] for entry in house.told("log")["entries"]] == ["applied", "applied", "configured"]
-    assert [entry["domain"] for entry in house.told("log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
-    assert [entry["number"] for entry in house.told("log", "--most", "1")["entries"]] == [3]
+    assert [entry["action"] for entry in house.answers("log")["entries"]] == ["applied", "applied", "configured"]
+    assert [entry["domain"] for entry in house.answers("log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
+    assert [entry["number"] for entry in house.answers("log", "--most", "1")["entries"]] == [3]
     assert house.retention("log", "--id", "mnone") == "The log has no such entry.\n"
-    told = house.told("verify")
-    assert (told["ok"], told["problems"], told["log_entries"]) == (True, [], 3)
+    answer = house.answers("verify")
+    assert (answer["ok"], answer["problems"], answer["log_entries"]) == (True, [], 3)
     assert house.retention("verify").startswith("Everything is as it was written")
 
 
@@ -146,7 +146,7 @@ def test_who_changed_the_file_behind_our_back_is_found_out(house: Governed) -> N
     path.write_text(path.read_text().replace("90", "91"))
     shown = house.retention("verify", code=1)
     assert "Broken: policies: the policy of memory is not what was configured" in " ".join(shown.split())
-    assert house.told("verify", code=1)["ok"] is False
+    assert house.answers("verify", code=1)["ok"] is False
 
 
 # --- what they say of things -----------------------------------------------------------------------------------------------------------
@@ -172,9 +172,9 @@ def test_apply_says_what_may_go_and_what_is_protected_and_why(aged: Governed) ->
     assert "run the tests with make check" in shown
     assert "1: younger than 30 days" in shown
     assert "1: pinned" in shown
-    (told,) = aged.told("apply", "--domain", "memory", "--dry-run")["domains"]
-    assert [each["id"] for each in told["eligible"]] == [id_of(aged, "make check")]
-    assert told["eligible"][0]["reasons"] == ["older_than_retention_period"]
+    (domain,) = aged.answers("apply", "--domain", "memory", "--dry-run")["domains"]
+    assert [each["id"] for each in domain["eligible"]] == [id_of(aged, "make check")]
+    assert domain["eligible"][0]["reasons"] == ["older_than_retention_period"]
     assert len(aged.items()) == 3, "nothing is deleted"
     assert shown.endswith("  popkit retention gc --dry-run\n")
 
@@ -196,12 +196,12 @@ def test_a_list_shows_the_words_of_each_thing_and_says_how_many_it_leaves_out(ho
     assert shown("--all") == [(LISTED + 2, False)] * 2
 
 
-def test_show_tells_what_may_be_deleted_within_a_week(aged: Governed) -> None:
+def test_show_names_what_may_be_deleted_within_a_week(aged: Governed) -> None:
     assert "Soon" not in aged.retention("show")
     aged.now += 24 * DAY_S
     shown = aged.retention("show")
     assert "Soon       1 of those may be deleted within 7 days, the first in 6" in shown, shown
-    (memory, _) = aged.told("show")["domains"]
+    (memory, _) = aged.answers("show")["domains"]
     assert memory["soon"]["count"] == 1
     aged.now += 7 * DAY_S
     assert "Soon" not in aged.retention("show"), "now it is eligible"
@@ -215,7 +215,7 @@ def test_explain_says_which_rule_since_when_and_what_comes_next(aged: Governed) 
     shown = aged.retention("explain", young)
     assert "Because    younger than 30 days" in shown
     assert "it may be deleted in 30 days, unless it is used before" in shown
-    assert aged.told("explain", old)["reasons"] == ["older_than_retention_period"]
+    assert aged.answers("explain", old)["reasons"] == ["older_than_retention_period"]
 
 
 # --- holds -----------------------------------------------------------------------------------------------------------------------------
@@ -223,17 +223,17 @@ def test_explain_says_which_rule_since_when_and_what_comes_next(aged: Governed) 
 
 def test_a_hold_keeps_what_the_policy_would_let_go_until_it_is_released(aged: Governed) -> None:
     old = id_of(aged, "make check")
-    (hold,) = aged.told("hold", "add", old[:6], "--why", "audit", "--who", "alice", "--until", "30d")["holds"]
+    (hold,) = aged.answers("hold", "add", old[:6], "--why", "audit", "--who", "alice", "--until", "30d")["holds"]
     assert (hold["domain"], hold["scope"], hold["target"], hold["who"], hold["why"]) == ("memory", "item", old, "alice", "audit")
     assert "alice: audit, until" in aged.retention("explain", old)
-    assert aged.told("apply", "--domain", "memory")["domains"][0]["eligible"] == []
+    assert aged.answers("apply", "--domain", "memory")["domains"][0]["eligible"] == []
     assert hold["id"] in aged.retention("hold")
     assert hold["id"] in aged.retention("hold", "list", "--domain", "memory")
     assert "No hold" in aged.retention("hold", "list", "--domain", "rag")
     aged.retention("hold", "release", hold["id"])
     assert "No hold" in aged.retention("hold", "list")
     assert "(released" in aged.retention("hold", "list", "--all")
-    assert len(aged.told("apply", "--domain", "memory")["domains"][0]["eligible"]) == 1
+    assert len(aged.answers("apply", "--domain", "memory")["domains"][0]["eligible"]) == 1
 
 
 def test_a_hold_ends_by_itself_at_its_date(aged: Governed) -> None:
@@ -245,10 +245,10 @@ def test_a_hold_ends_by_itself_at_its_date(aged: Governed) -> None:
 
 
 def test_a_hold_of_a_project_or_a_session_is_about_both_domains(aged: Governed) -> None:
-    found = aged.told("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"]
-    assert {(hold["domain"], hold["scope"]) for hold in found} == {("memory", "project"), ("rag", "project")}
-    assert aged.told("apply", "--domain", "memory")["domains"][0]["eligible"] == []
-    (hold,) = aged.told("hold", "add", "--session", "first", "--why", "audit", "--domain", "rag")["holds"]
+    holds = aged.answers("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"]
+    assert {(hold["domain"], hold["scope"]) for hold in holds} == {("memory", "project"), ("rag", "project")}
+    assert aged.answers("apply", "--domain", "memory")["domains"][0]["eligible"] == []
+    (hold,) = aged.answers("hold", "add", "--session", "first", "--why", "audit", "--domain", "rag")["holds"]
     assert (hold["scope"], hold["target"]) == ("session", "first")
 
 
@@ -256,9 +256,9 @@ def test_a_session_whose_transcript_is_gone_is_known_by_what_it_left(house: Gove
     transcript = house.session("5e551017-one")
     house.memory("learn", str(transcript))
     transcript.unlink()
-    found = house.told("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
-    assert {hold["target"] for hold in found} == {"5e551017-one"}
-    assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
+    holds = house.answers("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in holds} == {"5e551017-one"}
+    assert house.answers("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
 
 
 def test_a_project_whose_folder_is_gone_is_known_by_what_it_left(house: Governed) -> None:
@@ -268,22 +268,22 @@ def test_a_project_whose_folder_is_gone_is_known_by_what_it_left(house: Governed
     gone.rmdir()
     assert "Nothing is stored for it" in house.refused("hold", "add", "--project", str(gone) + "-by", "--why", "audit")
     house.retention("hold", "add", "--project", str(gone), "--why", "audit")
-    assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
+    assert house.answers("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
 
 
 def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> None:
     for id in ("5e551017-one", "5e551017-two", "7a000000-x"):
         house.session(id)
-    found = house.told("hold", "add", "--session", "7a", "--why", "audit")["holds"]
-    assert {hold["target"] for hold in found} == {"7a000000-x"}
+    holds = house.answers("hold", "add", "--session", "7a", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in holds} == {"7a000000-x"}
     assert "could be 5e551017-one, 5e551017-two" in house.refused("hold", "add", "--session", "5e55", "--why", "audit")
     house.retention("set", "rag.keep_session_ids=7a,elsewhere")
     assert house.policy("rag")["keep_session_ids"] == ["7a000000-x", "elsewhere"]
     house.retention("set", "rag.keep_session_ids-=7a")
     assert house.policy("rag")["keep_session_ids"] == ["elsewhere"]
     assert "could be 5e551017-one, 5e551017-two" in house.refused("set", "memory.keep_session_ids+=5e55")
-    found = house.told("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
-    assert {hold["target"] for hold in found} == {"elsewhere"}
+    holds = house.answers("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in holds} == {"elsewhere"}
 
 
 def test_who_wants_a_hold_is_the_user_unless_somebody_is_named(aged: Governed) -> None:
@@ -309,19 +309,19 @@ def test_show_begins_with_what_an_agent_asks_for(house: Governed) -> None:
     id = asks(house, older_than_days=7, auto_gc=True)
     house.now += 3_600
     shown = house.retention("show")
-    said = [
+    sentences = [
         f"An agent in {key(house)} asked for this memory policy",
         "It would keep less, so it waits for your approval, and would apply to that project only:",
         "memory.older_than_days = 7 (now 30) memory.auto_gc = true (now false)",
         f"To decide: popkit retention accept {id} popkit retention decline {id}",
     ]
-    assert all(each in unwrapped(shown) for each in said), shown
+    assert all(each in unwrapped(shown) for each in sentences), shown
     assert shown.index("An agent") < shown.index("Policies")
-    assert [each["request"] for each in house.told("show")["requests"]] == [id]
-    assert house.told("show", "--domain", "rag")["requests"] == []
+    assert [each["request"] for each in house.answers("show")["requests"]] == [id]
+    assert house.answers("show", "--domain", "rag")["requests"] == []
 
 
-def test_what_is_accepted_is_told_with_how_to_end_it(house: Governed) -> None:
+def test_an_accepted_policy_is_shown_with_how_to_end_it(house: Governed) -> None:
     id = asks(house, older_than_days=7)
     shown = unwrapped(house.retention("accept", id))
     assert f"Accepted {id}. This now applies to {key(house)} only, as revision 1: memory.older_than_days = 7 (was 30)" in shown
@@ -336,7 +336,7 @@ def test_what_is_accepted_is_told_with_how_to_end_it(house: Governed) -> None:
     assert f"an agent: requested {id} of memory of {key(house)}: older_than_days = 7" in logged
     assert f"you: configured memory of {key(house)}, revision 1" in logged
     assert "no memory policy of its own any more" in unwrapped(house.retention("unset", key(house)))
-    assert house.told("show")["own"] == []
+    assert house.answers("show")["own"] == []
 
 
 def test_what_is_declined_waits_no_longer(house: Governed) -> None:
@@ -355,4 +355,4 @@ def test_every_word_goes_by_the_projects_own_policy(house: Governed) -> None:
     assert "older than 7 days" in unwrapped(house.retention("explain", id))
     assert f"memory of {key(house)}: what past sessions have taught To mark 1 memory" in unwrapped(house.retention("gc", "--dry-run"))
     house.retention("gc", "--yes")
-    assert house.told("show")["domains"][0]["marked"] == 1
+    assert house.answers("show")["domains"][0]["marked"] == 1

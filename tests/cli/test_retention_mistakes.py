@@ -33,7 +33,7 @@ def prepared(house: Governed) -> Governed:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense"], 'unknown word "nonsense"'),
         (["show", "--domain", "audio"], '--domain takes memory or rag, not "audio"'),
@@ -80,8 +80,8 @@ def prepared(house: Governed) -> Governed:
         (["hold", "release", "hnone"], "popkit retention hold list"),
     ],
 )
-def test_a_mistake_exits_1_says_what_to_do_and_changes_nothing(kept: Governed, words: list, said: str) -> None:
-    assert said in kept.refused(*words)
+def test_a_mistake_exits_1_says_what_to_do_and_changes_nothing(kept: Governed, words: list, message: str) -> None:
+    assert message in kept.refused(*words)
 
 
 @pytest.mark.parametrize("words", [["nonsense"], ["set", "memory.limit=NaN"], ["explain", "mnone"], ["hold", "release", "hnone"]])
@@ -93,7 +93,7 @@ def test_a_mistake_is_json_where_json_is_asked_for(kept: Governed, words: list) 
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         (b"{", "is not JSON"),
         (b"1" * (33 << 20), "is larger than"),
@@ -101,12 +101,12 @@ def test_a_mistake_is_json_where_json_is_asked_for(kept: Governed, words: list) 
     ],
 )
 @pytest.mark.parametrize("words", [["show"], ["set", "memory.limit=7"], ["apply"]])
-def test_a_policies_file_that_cannot_be_read_is_named_and_left_alone(set_up: Governed, words: list, written: bytes, said: str) -> None:
+def test_a_policies_file_that_cannot_be_read_is_named_and_left_alone(set_up: Governed, words: list, written: bytes, message: str) -> None:
     path = set_up.home / "data" / "state" / "retention-policies.json"
     path.write_bytes(written)
-    told = set_up.refused(*words)
-    assert said in told
-    assert path.name in told.replace(" ", "")
+    error = set_up.refused(*words)
+    assert message in error
+    assert path.name in error.replace(" ", "")
     assert path.read_bytes() == written
 
 
@@ -122,26 +122,26 @@ def test_a_log_that_is_damaged_is_named_and_left_alone(set_up: Governed, words: 
 @pytest.mark.parametrize("words", [["set", "memory.limit=7"], ["hold", "add", "--session", "s", "--why", "audit"], ["rollback", "1"]])
 def test_a_folder_that_cannot_be_written_is_named(set_up: Governed, words: list) -> None:
     with read_only(set_up.home / "data"):
-        said = set_up.refused(*words)
-    assert "ead-only file system" in said or "ermission denied" in said or "readonly database" in said
+        error = set_up.refused(*words)
+    assert "ead-only file system" in error or "ermission denied" in error or "readonly database" in error
 
 
 @pytest.mark.parametrize("words", ["set memory.limit=7", "hold add --session s --why audit", "rollback 0", "apply"])
 def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(set_up: Governed, words: str) -> None:
-    before, entries = set_up.bytes(), set_up.told("log")["entries"]
+    before, entries = set_up.bytes(), set_up.answers("log")["entries"]
     done = set_up.in_shell(f"ulimit -f 0; exec popkit retention {words} 2>&1 | cat")
     assert b"popkit" in done.stdout
     assert b"Traceback" not in done.stdout
-    assert (set_up.bytes(), set_up.told("log")["entries"]) == (before, entries)
-    assert set_up.told("verify")["ok"] is True
+    assert (set_up.bytes(), set_up.answers("log")["entries"]) == (before, entries)
+    assert set_up.answers("verify")["ok"] is True
 
 
 def test_a_folder_that_is_a_file_is_named(house: Governed) -> None:
     house.home.mkdir(parents=True)
     (house.home / "data").write_text("mine")
-    said = house.refused("set", "memory.limit=7")
-    assert "data" in said
-    assert "directory" in said
+    error = house.refused("set", "memory.limit=7")
+    assert "data" in error
+    assert "directory" in error
 
 
 def test_no_home_and_a_relative_one_are_refused(house: Governed) -> None:

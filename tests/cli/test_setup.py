@@ -59,7 +59,7 @@ def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
         assert json.loads(listed) == list(packages)
 
 
-def test_in_a_narrow_terminal_what_a_name_is_for_stands_below_it(indexed: Played) -> None:
+def test_in_a_narrow_terminal_what_a_name_is_for_is_printed_below_it(indexed: Played) -> None:
     listed = setup_command.run(parse([], SETUP), indexed.env).lines
     assert "\nopencode    not set up\n    PopKit in OpenCode: its plugin in\n    opencode.json and tui.json\n" in "\n".join(
         laid_out(listed, 40)
@@ -74,9 +74,9 @@ def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_don
         "PYTHONPATH": str(indexed.project),
         "VIRTUAL_ENV": str(indexed.project),
     }
-    told = " ".join(indexed.popkit("setup").stdout.split())
-    assert "lab not set up the page with plots of popkit lab --html" in told
-    assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
+    output = " ".join(indexed.popkit("setup").stdout.split())
+    assert "lab not set up the page with plots of popkit lab --html" in output
+    assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in output
     before = os.umask(0o022)
     try:
         done = indexed.popkit("setup", "lab")
@@ -89,10 +89,10 @@ def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_don
     assert list(indexed.project.iterdir()) == []
     again = indexed.popkit("setup", "lab", "--json")
     assert (again.returncode, again.stderr) == (0, "")
-    told = json.loads(again.stdout)
-    assert (told["name"], told["installed"], told["python"]) == ("lab", [], str(indexed.home / "venv" / "bin" / "python"))
+    answer = json.loads(again.stdout)
+    assert (answer["name"], answer["installed"], answer["python"]) == ("lab", [], str(indexed.home / "venv" / "bin" / "python"))
     listed = json.loads(indexed.popkit("setup", "--json").stdout)
-    assert listed["lab"]["python"] == told["python"]
+    assert listed["lab"]["python"] == answer["python"]
     assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
     checks = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}
     assert (checks["extras"]["level"], checks["extras"]["ready"]) == ("ok", ["lab"])
@@ -101,7 +101,7 @@ def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_don
     assert {path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077} == set()
 
 
-def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(indexed: Played) -> None:
+def test_an_environment_that_was_broken_is_made_again_and_doctor_reports_it(indexed: Played) -> None:
     broken = indexed.home / "venv" / "bin" / "python"
     broken.parent.mkdir(parents=True)
     broken.symlink_to("/nonexistent/python3")
@@ -117,9 +117,9 @@ def test_where_pip_fails_it_says_why(indexed: Played) -> None:
     (indexed.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
     unreachable = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
     done = indexed.popkit("setup", "lab", "--json", **unreachable)
-    told = json.loads(done.stdout)
-    assert (done.returncode, told.keys()) == (1, {"error"})
-    assert "the package index cannot be reached. Check your network" in " ".join(told["error"].split())
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer.keys()) == (1, {"error"})
+    assert "the package index cannot be reached. Check your network" in " ".join(answer["error"].split())
     done = indexed.popkit("setup", "lab")
     assert (done.returncode, done.stdout) == (1, "")
     assert "No matching distribution found for plotly>=6.0" in " ".join(done.stderr.split())
@@ -175,7 +175,7 @@ def test_an_activated_environment_that_has_it_is_used(indexed: Played, tmp_path:
     assert listed["lab"]["python"] == str(active)
 
 
-def test_looking_for_a_library_loads_nothing_of_it_and_doctor_tells_of_one_that_cannot_be_loaded(indexed: Played) -> None:
+def test_looking_for_a_library_loads_nothing_of_it_and_doctor_reports_one_that_cannot_be_loaded(indexed: Played) -> None:
     ran = indexed.project / "ran"
     ours = python_with(indexed.home / "venv", {"plotly/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
     assert json.loads(indexed.popkit("setup", "--json").stdout)["lab"]["python"] == str(ours)

@@ -61,7 +61,7 @@ def test_the_context_is_yellow_from_warning_and_red_from_critical_on(ratio: floa
     assert statusline_command.line({"ratio": ratio}, THRESHOLDS, coloured=True) == expected
 
 
-def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
+def test_until_a_clear_is_planned_it_shows_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
     worked.now += 100
     answer = worked.run("statusline", stdin=worked.status())
     state = json.loads((worked.home / "sessions" / SESSION / "main.expired.jsonl").read_text().splitlines()[-1])
@@ -115,7 +115,7 @@ def test_it_leaves_no_trace_of_a_session_that_no_hook_has_seen(played: Played) -
 
 
 @pytest.mark.parametrize("off", [{"POPKIT_OFF": "1"}, {}], ids=["POPKIT_OFF", "enabled: false"])
-def test_switched_off_it_tells_only_what_the_client_says(worked: Played, off: dict) -> None:
+def test_switched_off_it_shows_only_what_the_client_says(worked: Played, off: dict) -> None:
     if not off:
         (worked.home / "retention-config.json").write_text('{"retention": {"enabled": false}}')
     assert worked.run("statusline", stdin=worked.status(), **off).stdout == "context 50%\n"
@@ -260,9 +260,9 @@ def test_a_linked_settings_file_stays_a_link(played: Played, tmp_path: Path) -> 
 
 def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine(played: Played) -> None:
     assert played.run("statusline", "install", "--yes", "--scope", "project").returncode == 0
-    made = played.project / ".claude" / "settings.json"
-    assert json.loads(made.read_text()) == {"statusLine": VALUE}
-    assert str(played.user.parent) not in made.read_text()
+    settings = played.project / ".claude" / "settings.json"
+    assert json.loads(settings.read_text()) == {"statusLine": VALUE}
+    assert str(played.user.parent) not in settings.read_text()
     assert not played.settings.exists()
 
 

@@ -102,16 +102,16 @@ def test_every_example_and_note_is_of_something_that_a_usage_names() -> None:
 
 
 @pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
-def test_the_sentence_of_an_operation_stands_in_a_line_and_ends_without_a_dot(table: Table, operation: Operation) -> None:
-    said = [operation.help or table.title, *(flag.help for flag in operation.flags)]
-    assert all(each and each[0] not in " A" and each[-1] not in " ." for each in said)
+def test_the_sentence_of_an_operation_fits_in_a_line_and_ends_without_a_dot(table: Table, operation: Operation) -> None:
+    texts = [operation.help or table.title, *(flag.help for flag in operation.flags)]
+    assert all(each and each[0] not in " A" and each[-1] not in " ." for each in texts)
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_in_a_narrow_terminal_help_cuts_no_word_up(table: Table) -> None:
     shown = " ".join(laid_out(help_lines("", table.name, table), NARROWEST)).split()
-    said = [words for operation in table.operations for words in (operation.help, *(flag.explained() for flag in operation.flags))]
-    assert {word for words in said for word in words.split()} <= {*shown, *(word.strip(".").lower() for word in shown)}
+    texts = [words for operation in table.operations for words in (operation.help, *(flag.explained() for flag in operation.flags))]
+    assert {word for words in texts for word in words.split()} <= {*shown, *(word.strip(".").lower() for word in shown)}
 
 
 @pytest.mark.parametrize(("table", "operation", "flag"), FLAGS, ids=lambda each: getattr(each, "name", ""))
@@ -148,7 +148,7 @@ def test_whether_a_word_follows_a_flag_does_not_depend_on_the_operation(table: T
 def test_no_line_of_words_does_anything_but_parse_or_say_what_is_right(name: str, words: list[str], shell: bool) -> None:
     answer = answer_to(name, words, shell)
     if isinstance(answer, UsageError):
-        assert any(said in str(answer) for said in ("Known", "knows", "takes", "needs", "works only in a shell"))
+        assert any(word in str(answer) for word in ("Known", "knows", "takes", "needs", "works only in a shell"))
     else:
         assert answer.operation in (*TABLES[name].operations, HELP)
 
@@ -267,20 +267,20 @@ def test_what_was_given_is_not_offered_again_unless_it_may_be_repeated() -> None
 
 @given(st.lists(st.sampled_from([*COMMANDS, "list", "hold", "--tier", "--json", "--", "-", "x", ""]), max_size=5))
 def test_nothing_that_was_typed_makes_it_fail_and_each_word_is_offered_once(words: list[str]) -> None:
-    found = words_after(words)
-    assert len(found) == len(set(found))
+    offered = words_after(words)
+    assert len(offered) == len(set(offered))
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_word_that_is_offered_is_known(name: str) -> None:
     groups = {operation.name.split()[0] for operation in TABLES[name].operations if " " in operation.name}
     for word in {*words_after([name])} - groups:
-        said = ""
+        message = ""
         try:
             parse([word], TABLES[name])
         except UsageError as error:
-            said = str(error)
-        assert "unknown" not in said
+            message = str(error)
+        assert "unknown" not in message
 
 
 def test_the_script_is_printed_and_a_shell_that_has_none_is_named() -> None:

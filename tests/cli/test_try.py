@@ -96,15 +96,15 @@ def test_codex_is_asked_for_by_its_name(tmp_path, capsys) -> None:
     assert "there are no sessions of Codex with a tool call" in " ".join(capsys.readouterr().err.split())
     worked().write(tmp_path / "sessions" / "2026" / "09" / "21")
     assert main(["try", "--host", "codex", "--json"], environ) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["host"], found["calls"], found["installed"]["requests"]) == ("Codex", 8, 10)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["host"], answer["calls"], answer["installed"]["requests"]) == ("Codex", 8, 10)
 
 
 def test_json_is_the_report(tmp_path, capsys) -> None:
     written = spec_session(tmp_path, session="shop")
-    found = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
-    assert (found["session"], found["calls"], found["expired"]["items"]) == ("shop", 14, 7)
-    assert found["installed"]["requests"] == 14
+    answer = json.loads(_try(tmp_path, capsys, str(written.path), "--json")[1])
+    assert (answer["session"], answer["calls"], answer["expired"]["items"]) == ("shop", 14, 7)
+    assert answer["installed"]["requests"] == 14
 
 
 def _wandered_and_came_back(folder: Path) -> Written:
@@ -125,17 +125,17 @@ def _wandered_and_came_back(folder: Path) -> Written:
 def test_it_ends_in_what_the_session_would_have_got_as_the_lab_counts_it(tmp_path, capsys) -> None:
     path = str(_wandered_and_came_back(tmp_path / "claude" / "projects" / "-home-dev-shop").path)
     got = json.loads(_try(tmp_path, capsys, path, "--json")[1])["installed"]
-    code, shown, said = main(["lab", "--decisions", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
+    code, shown, summary = main(["lab", "--decisions", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
     lines = [json.loads(line) for line in shown.splitlines()]
     assert code == 0
     assert got["requests"] == len(lines) == 61
     assert got["cleared_results"] == sum(len(line["clear"]) for line in lines) > 0
     assert got["moments"] == sum(bool(line["clear"]) for line in lines) > 0
     assert got["kept_out_results"] == sum(len(line.get("once", ())) for line in lines)
-    assert f"({got['cleared_tokens']:,} tokens)" in said
-    assert f"cost {got['cost_share']:.3f}" in said
-    told = _try(tmp_path, capsys, path)[1]
-    block = told[told.index("With PopKit from the start") : told.index("Install PopKit")]
+    assert f"({got['cleared_tokens']:,} tokens)" in summary
+    assert f"cost {got['cost_share']:.3f}" in summary
+    output = _try(tmp_path, capsys, path)[1]
+    block = output[output.index("With PopKit from the start") : output.index("Install PopKit")]
     assert f"in {got['cleared_results']} results, at {got['moments']} moment" in block
     assert f"Net       {1 - got['cost_share']:.1%} of the cost of its prompts is saved" in block
 
@@ -149,7 +149,7 @@ def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> No
     assert "Profile   aggressive" in _try(tmp_path, capsys, str(written.path))[1]
 
 
-def test_what_is_no_transcript_is_said_to_be_none(tmp_path, capsys) -> None:
+def test_a_file_that_is_no_transcript_is_refused(tmp_path, capsys) -> None:
     path = tmp_path / "x.jsonl"
     code, shown, error = _try(tmp_path, capsys, str(path))
     assert (code, shown, "cannot be read: No such file or directory" in " ".join(error.split())) == (1, "", True)
@@ -182,8 +182,8 @@ def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> N
 
 def _reclaimable(capsys: pytest.CaptureFixture, environ: dict, *words: str) -> dict:
     assert main([*words, "--json"], environ) == 0
-    found = json.loads(capsys.readouterr().out)
-    return {row["label"]: row["state"] for row in found["results"]}
+    answer = json.loads(capsys.readouterr().out)
+    return {row["label"]: row["state"] for row in answer["results"]}
 
 
 @pytest.mark.parametrize("noted", [None, ["/p/shop/b.ts"], []], ids=["without hooks", "b.ts", "nothing of ours"])

@@ -122,7 +122,7 @@ def test_a_setting_that_says_try_by_hand_is_on_trial_and_one_that_does_not_any_m
     assert tried.shown()[0]["arms"]["with"]["sessions"] == 1
 
 
-def test_a_trial_that_was_stopped_or_read_can_be_started_anew(tried: Tried):
+def test_a_trial_that_was_stopped_or_read_can_be_started_again(tried: Tried):
     tried.run("start", "hints", "--yes")
     tried.run("stop", "hints", "--yes")
     tried.run("start", "hints", "--yes")
@@ -130,12 +130,12 @@ def test_a_trial_that_was_stopped_or_read_can_be_started_anew(tried: Tried):
     assert [trial["status"] for trial in tried.shown()] == ["running"]
 
 
-def test_a_file_that_is_spoilt_is_said_and_left_alone(tried: Tried):
+def test_a_corrupt_file_is_reported_and_left_alone(tried: Tried):
     tried.home.mkdir()
     (tried.home / trials.NAME).write_text("{")
     assert "Move it away" in tried.run(code=1)
-    found = trials.check(str(tried.home), "", {}, 0.0)
-    assert (found.level, "not as it was written" in found.text) == ("problem", True)
+    checked = trials.check(str(tried.home), "", {}, 0.0)
+    assert (checked.level, "not as it was written" in checked.text) == ("problem", True)
     assert (tried.home / trials.NAME).read_text() == "{"
 
 
@@ -151,15 +151,15 @@ def test_what_is_kept_of_trials_is_known_to_doctor_and_uninstall(tried: Tried):
 
 
 def test_while_a_trial_runs_its_sessions_say_nothing_but_that_they_are_over(tmp_path: Path):
-    said = []
+    outputs = []
     for effect in (0.5, 2.0):
         (tmp_path / str(effect)).mkdir()
         tried = Tried(tmp_path / str(effect))
         tried.has_run(2 * PER_ARM - 1, effect)
-        said.append((tried.run(), tried.run("--json")))
-    assert said[0] == said[1]
-    assert "20 of 20 sessions" in said[0][0]
-    assert "19 of 20 sessions" in said[0][0]
+        outputs.append((tried.run(), tried.run("--json")))
+    assert outputs[0] == outputs[1]
+    assert "20 of 20 sessions" in outputs[0][0]
+    assert "19 of 20 sessions" in outputs[0][0]
 
 
 def test_a_complete_trial_is_read_once_and_stays_as_it_was_read(tried: Tried):
@@ -179,7 +179,7 @@ def test_a_complete_trial_is_read_once_and_stays_as_it_was_read(tried: Tried):
     assert tried.shown() == [read]
 
 
-def test_where_both_arms_do_the_same_it_says_that_nothing_can_be_told(tried: Tried):
+def test_where_both_arms_do_the_same_it_says_that_nothing_can_be_concluded(tried: Tried):
     tried.has_run(2 * PER_ARM)
     shown = tried.run()
     assert shown.count("cannot be told apart from no effect") == 3
@@ -196,7 +196,7 @@ def test_a_session_in_which_nobody_asked_for_anything_is_no_session_without_a_tr
     assert [(arm["sessions"], arm["no_prompt"], arm["missing"]) for arm in read["result"]["arms"].values()] == [(20, 1, 0), (20, 0, 0)]
 
 
-def test_a_session_whose_bill_is_gone_or_partial_is_said_and_not_guessed(tried: Tried):
+def test_a_session_whose_bill_is_gone_or_partial_is_reported_and_not_guessed(tried: Tried):
     tried.has_run(2 * PER_ARM + 4)
     (tried.projects / "s0.jsonl").unlink()
     partial = Conversation()

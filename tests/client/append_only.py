@@ -41,9 +41,9 @@ def plain(value: Any) -> Any:
 def parts(body: Body, system: bool = True) -> list[str]:
     """What the provider compares of a request, in its order: tools, system, and each block of the messages with who said it. The first
     system block is the client's own header, which changes with each request."""
-    said = [["tools", body.get("tools", [])], *([["system", body.get("system", [])[1:]]] if system else [])]
-    said += [[message["role"], block] for message in body["messages"] for block in _standing(message)]
-    return [json.dumps(part, sort_keys=True, ensure_ascii=False) for part in plain(said)]
+    compared = [["tools", body.get("tools", [])], *([["system", body.get("system", [])[1:]]] if system else [])]
+    compared += [[message["role"], block] for message in body["messages"] for block in _standing(message)]
+    return [json.dumps(part, sort_keys=True, ensure_ascii=False) for part in plain(compared)]
 
 
 def _standing(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -104,6 +104,6 @@ def dangling(body: Body) -> list[str]:
                 calls[block["id"]] = block
             elif block["type"] == "tool_result":
                 text, call = text_of(block.get("content")), calls[block["tool_use_id"]]
-                missing += [said[0] for _, said in reading.references(text) if reader.follows(said).kind != "found"]
+                missing += [reference[0] for _, reference in reading.references(text) if reader.follows(reference).kind != "found"]
                 reader.sees(call["id"], call["name"], call["input"], text)
     return missing

@@ -137,12 +137,12 @@ def own_rows(request: Recorded) -> list[str]:
 
 def shape(request: Recorded) -> str:
     """Roles and sizes of a request, for people: `user 23, assistant call 76, …`."""
-    told = []
+    sizes = []
     for message in request.body["messages"]:
         for block in blocks_of(message):
             size = len(block.get("text") or text_of(block.get("content")) or json.dumps(block.get("input", "")))
-            told.append(f"{message['role']} {block['type']} {size}")
-    return f"{request.kind}, {len(request.text):,} characters: " + ", ".join(told)
+            sizes.append(f"{message['role']} {block['type']} {size}")
+    return f"{request.kind}, {len(request.text):,} characters: " + ", ".join(sizes)
 
 
 def tell(name: str, before: Recorded, after: Recorded) -> None:

@@ -42,9 +42,9 @@ def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin without code inside the client, as in those that know none: a clear changes the transcript, and /resume loads it."""
     copy = copied(tmp_path_factory.mktemp("hooks_alone"))
     hooks = copy / "hooks" / "hooks.json"
-    told = json.loads(hooks.read_text())
-    del told["modules"]
-    hooks.write_text(json.dumps(told))
+    config = json.loads(hooks.read_text())
+    del config["modules"]
+    hooks.write_text(json.dumps(config))
     return copy
 
 
@@ -64,6 +64,6 @@ def probe(tmp_path: Path) -> Probe:
 @pytest.fixture
 def home(tmp_path: Path, installed: installs.Installed, api: ScriptedApi, probe: Probe) -> ClientHome:
     """A fresh home and project; `{work}` in scripts is the project folder."""
-    made = ClientHome(tmp_path, installed, api.url, probe.env)
-    api.places["work"] = str(made.work)
-    return made
+    client_home = ClientHome(tmp_path, installed, api.url, probe.env)
+    api.places["work"] = str(client_home.work)
+    return client_home

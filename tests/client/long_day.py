@@ -302,8 +302,8 @@ def some_hours() -> Played:
 def _day(*names: str, agents: dict[str, tuple[str, str]] = AGENTS) -> Played:
     parts = {"outset": outset, "morning": morning, "detour": detour, "afternoon": afternoon}
     day = Script(project())
-    made = {name: parts[name](day) if name in parts else evening(day, name) for name in names}
-    return Played({**made, **{name: look(*files) for name, files in agents.items()}}, day.files)
+    scripts = {name: parts[name](day) if name in parts else evening(day, name) for name in names}
+    return Played({**scripts, **{name: look(*files) for name, files in agents.items()}}, day.files)
 
 
 def calls_of(steps: Iterable[Step]) -> list[Call]:

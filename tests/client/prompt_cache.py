@@ -48,8 +48,8 @@ def _prompt(body: dict[str, Any]) -> tuple[list[tuple[str, dict[str, Any]]], lis
     before = _tokens(shown)
     for number in goes:
         shown[number] = (shown[number][0], {**shown[number][1], "content": "[cleared]"})
-    said = {"type": _CLEARS, "cleared_tool_uses": len(goes), "cleared_input_tokens": before - _tokens(shown)}
-    return shown, [said] if goes else []
+    edit = {"type": _CLEARS, "cleared_tool_uses": len(goes), "cleared_input_tokens": before - _tokens(shown)}
+    return shown, [edit] if goes else []
 
 
 def _tokens(value: object) -> int:

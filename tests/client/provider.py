@@ -27,13 +27,13 @@ def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 def sealed(messages: Messages) -> str:
     """The seal of what is thought over these messages: of what was said and done in them. The host's reminders and its own messages are
     left out, as it moves them about; so is other thinking, which may be left out."""
-    said = [
+    contents = [
         [message["role"], {name: value for name, value in block.items() if name != "cache_control"}]
         for message in messages
         for block in blocks_of(message)
         if message["role"] != "system" and block["type"] not in SEALS and not block.get("text", "").startswith("<system-reminder>")
     ]
-    return (hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest() * 6)[:360]
+    return (hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest() * 6)[:360]
 
 
 def thoughts(messages: Messages) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -25,7 +25,7 @@ FENCED = re.compile(r"^```(python|ts)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 GUIDE = (ROOT / "docs" / "agents.md").read_text().split("## In the Agent SDK\n")[1].split("\n## ")[0]
 PROGRAMS = dict(FENCED.findall(GUIDE))
 FOLDER, PROMPTS = '"/path/of/popkit"', '["Make the tests pass.", "/compact", "Now write the release notes."]'
-SAID = ["go [[SCRIPT:work]]", "read [[SCRIPT:twice]]", "/popkit:context", "/compact", "look [[SCRIPT:look]]"]
+TYPED = ["go [[SCRIPT:work]]", "read [[SCRIPT:twice]]", "/popkit:context", "/compact", "look [[SCRIPT:look]]"]
 TWICE = [call(("Read", {"file_path": LIST, "limit": 200})), call(("Read", {"file_path": LIST, "offset": 100})), say("read twice")]
 
 
@@ -77,48 +77,48 @@ def agent(
         api.places["work"] = str(home.work)
         world = Compacted(home, api)
         api.scripts["twice"] = TWICE
-        command = request.param(SAID, home)
+        command = request.param(TYPED, home)
         done = subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True, timeout=HANG_S, check=False)
         assert done.returncode == 0, done.stderr
-        made = Agent(world, done.stdout)
+        played = Agent(world, done.stdout)
         for turn in api.turns():
-            made.requests[words(turn, "user")[-1]] = turn
-        yield made
+            played.requests[words(turn, "user")[-1]] = turn
+        yield played
 
 
 def test_what_the_context_shows_enters_once(agent: Agent):
-    assert referred(result(agent.requests[SAID[1]], "toolu_twice_0_0")), "an edit has changed one line since it was read whole"
-    assert referred(result(agent.requests[SAID[1]], "toolu_twice_1_0"))
+    assert referred(result(agent.requests[TYPED[1]], "toolu_twice_0_0")), "an edit has changed one line since it was read whole"
+    assert referred(result(agent.requests[TYPED[1]], "toolu_twice_1_0"))
 
 
 def test_every_request_before_the_compaction_begins_with_the_one_before(agent: Agent):
     turns = agent.world.api.turns()
-    turns = turns[: turns.index(agent.requests[SAID[1]]) + 1]
+    turns = turns[: turns.index(agent.requests[TYPED[1]]) + 1]
     assert len(turns) == 10
     for before, after in zip(turns, turns[1:]):
         assert sent(after)[: len(sent(before))] == sent(before)
 
 
-def test_the_compaction_asks_no_model_and_what_was_said_stands(agent: Agent):
+def test_the_compaction_asks_no_model_and_what_was_said_stays(agent: Agent):
     assert {request.kind for request in agent.world.api.requests} == {"turn"}
-    after = agent.requests[SAID[4]]
+    after = agent.requests[TYPED[4]]
     assert good(after) == []
-    said = [text for text in words(after, "user") if not text.startswith("[PopKit left out ")]
-    assert said == [SAID[0], SAID[1], SAID[4]]
+    prompts = [text for text in words(after, "user") if not text.startswith("[PopKit left out ")]
+    assert prompts == [TYPED[0], TYPED[1], TYPED[4]]
     assert "Compacted without a model: " in agent.printed
 
 
 def test_what_was_taken_out_can_be_restored(agent: Agent):
-    left = placeholders(agent.requests[SAID[4]].tool_results())
+    left = placeholders(agent.requests[TYPED[4]].tool_results())
     assert set(left) <= {RUN, READ}
     assert left
     for id, handle in left.items():
-        assert agent.world.popkit("restore", handle).stdout.strip() == result(agent.requests[SAID[0]], id).strip()
+        assert agent.world.popkit("restore", handle).stdout.strip() == result(agent.requests[TYPED[0]], id).strip()
 
 
 def test_the_panel_is_answered_without_a_request(agent: Agent):
     assert "Retention status" in agent.printed
-    assert SAID[2] not in agent.requests
+    assert TYPED[2] not in agent.requests
 
 
 def test_after_the_compaction_results_are_tracked_as_before(agent: Agent):

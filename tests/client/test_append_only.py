@@ -83,11 +83,11 @@ class Long:
 
 def play(installed: installs.Installed, folder: Path, api: ScriptedApi, plugin: Path | None, *, half: bool = False) -> Long:
     """The day in one process, and the night in another that resumes it."""
-    made = laid_out(installed, folder, api, long_day.half_a_day() if half else long_day.whole_day())
-    run = made.home.run_headless(HALF_A_DAY if half else DAY, plugin_dir=plugin)
+    session = laid_out(installed, folder, api, long_day.half_a_day() if half else long_day.whole_day())
+    run = session.home.run_headless(HALF_A_DAY if half else DAY, plugin_dir=plugin)
     assert run.returncode == 0, run.stderr
-    assert made.home.run_headless("go [[SCRIPT:night]]", plugin_dir=plugin, resume=run.session_id).returncode == 0
-    return made
+    assert session.home.run_headless("go [[SCRIPT:night]]", plugin_dir=plugin, resume=run.session_id).returncode == 0
+    return session
 
 
 def laid_out(installed: installs.Installed, folder: Path, api: ScriptedApi, day: long_day.Played, **settings: str) -> Long:
@@ -137,27 +137,27 @@ def terminal(
     the session is loaded again."""
     with ScriptedApi() as api:
         day = long_day.half_a_day() if is_slow else long_day.some_hours()
-        made = laid_out(clients[request.param], tmp_path_factory.mktemp("terminal"), api, day, profile="spec")
-        with ClientTerminal(made.home, plugin_dir=ROOT, columns=150) as screen:
+        session = laid_out(clients[request.param], tmp_path_factory.mktemp("terminal"), api, day, profile="spec")
+        with ClientTerminal(session.home, plugin_dir=ROOT, columns=150) as screen:
             screen.wait_ready()
             for script in ("morning" if is_slow else "outset", "detour"):
                 screen.send(f"go [[SCRIPT:{script}]]")
                 screen.wait(f"the {script} is done")
                 screen.wait_idle()
             screen.rewind()
-            screen.send("/popkit:context" if made.is_oldest else "/popkit")
-            screen.wait("Retention status" if made.is_oldest else "The pane is open.")
+            screen.send("/popkit:context" if session.is_oldest else "/popkit")
+            screen.wait("Retention status" if session.is_oldest else "The pane is open.")
             screen.send("instead [[SCRIPT:evening]]")
             screen.wait("the evening is done")
             screen.wait_idle()
             screen.send("/compact")
             screen.wait("ompacted")
             screen.wait_idle()
-            [transcript] = made.home.config.glob("projects/*/*.jsonl")
+            [transcript] = session.home.config.glob("projects/*/*.jsonl")
             screen.load(transcript.stem)
             screen.ask("go [[SCRIPT:night]]", lambda shown: "the night is done" in shown)
             screen.wait_idle()
-        yield made
+        yield session
 
 
 @pytest.fixture(params=OLDEST_IF_SLOW)
@@ -265,9 +265,11 @@ def test_all_thinking_is_bound_to_what_is_sent_before_it(headless: Long):
     assert [fault for body in bodies for fault in faults(body["messages"]) if "bound" in fault] == []
 
 
-def test_after_the_compaction_stands_what_the_client_keeps_without_popkit_too(newest: Long, without: Long):
+def test_after_the_compaction_there_is_what_the_client_keeps_without_popkit_too(newest: Long, without: Long):
     """But for the texts of PopKit that speak of the compaction."""
-    compacted, whole = ([AT_COMPACTION.sub("", part) for part in said(session, session.threads()[1][0])] for session in (newest, without))
+    compacted, whole = (
+        [AT_COMPACTION.sub("", part) for part in all_but_results(session, session.threads()[1][0])] for session in (newest, without)
+    )
     assert compacted == whole
     assert len(compacted) >= 10
 
@@ -281,7 +283,7 @@ def results(body: Body) -> dict[str, str]:
     return {block["tool_use_id"].rpartition("_")[0]: text_of(block.get("content")) for block in found}
 
 
-def said(session: Long, body: Body) -> list[str]:
+def all_but_results(session: Long, body: Body) -> list[str]:
     """All of a request but the results."""
     return [session.alike(part) for part in parts(body) if '"type": "tool_result"' not in part]
 
@@ -292,7 +294,7 @@ def test_but_for_results_the_requests_are_those_without_popkit(newest: Long, wit
     for bodies, expected in zip((before[:-1], *agents), (plainly[:-1], *others)):
         assert len(bodies) == len(expected)
         for body, other in zip(bodies, expected):
-            assert said(newest, body) == said(without, other)
+            assert all_but_results(newest, body) == all_but_results(without, other)
             compared += 1
     assert compared >= newest.of_day(45, 85)
 
@@ -337,16 +339,16 @@ def edits(body: Body) -> Iterator[tuple[str, str, str, bool]]:
             if block["type"] == "tool_use":
                 calls[block["id"]] = block
             elif block["type"] == "tool_result":
-                made = calls[block["tool_use_id"]]
-                path = made["input"].get("file_path", "")
-                if made["name"] == "Read":
+                called = calls[block["tool_use_id"]]
+                path = called["input"].get("file_path", "")
+                if called["name"] == "Read":
                     shown[path] = text_of(block["content"])
-                elif made["name"] == "Edit":
-                    yield path, made["input"]["old_string"], shown.get(path, ""), bool(block.get("is_error"))
+                elif called["name"] == "Edit":
+                    yield path, called["input"]["old_string"], shown.get(path, ""), bool(block.get("is_error"))
 
 
 def check_edits(session: Long) -> None:
-    scripted = [made for name, steps in session.day.scripts.items() if name not in long_day.AGENTS for made in calls_of(steps)]
+    scripted = [each for name, steps in session.day.scripts.items() if name not in long_day.AGENTS for each in calls_of(steps)]
     done = [edit for body in (session.last_prompt(), session.threads()[1][-1]) for edit in edits(body)]
     assert len(done) == sum(tool == "Edit" for tool, _ in scripted) >= session.of_day(5, 20)
     assert [path for path, _, _, has_failed in done if has_failed] == []

@@ -59,7 +59,7 @@ def program(folder: Path, name: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("python", "client", "said"),
+    ("python", "client", "reason"),
     [
         ("Python 3.11.7", "2.1.331 (Claude Code)", "ok"),
         ("Python 3.8.2", "2.1.331 (Claude Code)", "PopKit's hooks need python3 on PATH, version 3.9 or later"),
@@ -67,14 +67,14 @@ def program(folder: Path, name: str, says: str) -> None:
         ("Python 3.9.0", "", "Claude Code is not there: "),
     ],
 )
-def test_it_is_ready_where_the_plugin_would_do_its_work(arm, monkeypatch, tmp_path, python, client, said):
+def test_it_is_ready_where_the_plugin_would_do_its_work(arm, monkeypatch, tmp_path, python, client, reason):
     program(tmp_path, "python3", python)
     if client:
         program(tmp_path, "claude", client)
     monkeypatch.setenv("PATH", str(tmp_path))
     ready, why = arm.PopKitArm().ready()
-    assert ready is (said == "ok")
-    assert why.startswith(said)
+    assert ready is (reason == "ok")
+    assert why.startswith(reason)
 
 
 def test_a_folder_that_is_not_the_plugins_is_named(arm, monkeypatch, tmp_path):
@@ -89,11 +89,11 @@ def test_a_folder_that_is_not_the_plugins_is_named(arm, monkeypatch, tmp_path):
 
 def test_each_solve_has_a_folder_of_its_own_with_the_settings_of_its_arm(arm, monkeypatch):
     monkeypatch.setenv("POPKIT_HOME", "/of/the/users")
-    made = arm.StrongArm()
-    made.setup()
+    strong = arm.StrongArm()
+    strong.setup()
     home = Path(os.environ["POPKIT_HOME"])
     assert json.loads((home / "retention-config.json").read_text()) == {"retention": {"shape": "strong"}}
-    made.teardown()
+    strong.teardown()
     assert not home.exists()
     assert os.environ["POPKIT_HOME"] == "/of/the/users"
 
@@ -110,7 +110,7 @@ def test_the_plugin_is_attached_and_no_tool_is_taken_away(arm):
 class Solved:
     """What a solve told the runner, and its requests."""
 
-    told: dict[str, Any]
+    outcome: dict[str, Any]
     requests: list[Recorded]
 
 
@@ -135,13 +135,13 @@ def solved(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Temp
         begins = [number for number, request in enumerate(api.turns()) if not request.tool_results()]
         requests = [api.turns()[begin:end] for begin, end in zip(begins, [*begins[1:], None])]
         assert len(requests) == len(arms)
-        return {name: Solved(json.loads(told), its) for name, told, its in zip(arms, done.stdout.splitlines(), requests)}
+        return {name: Solved(json.loads(outcome), its) for name, outcome, its in zip(arms, done.stdout.splitlines(), requests)}
 
 
 def test_a_solve_ends_as_without_it_and_costs_less(solved):
     for one in solved.values():
-        assert (one.told["turns"], one.told["error"], len(one.requests)) == (5, False, 5)
-    usd = {name: one.told["usd"] for name, one in solved.items()}
+        assert (one.outcome["turns"], one.outcome["error"], len(one.requests)) == (5, False, 5)
+    usd = {name: one.outcome["usd"] for name, one in solved.items()}
     print("\nscripted solve, USD as the SDK reports it:", usd)
     assert usd["popkit_strong"] < usd["popkit"] < usd["baseline"]
 

@@ -100,12 +100,12 @@ class Session:
     def go(self, *prompts: Any, **how: Any) -> list[tuple[str, str]]:
         """Play prompts in one process. What is called instead of a prompt happens before the next one."""
         before = len(self.losses()) if self.id else 0
-        run = self.home.run_headless(self._said(prompts or [ON]), resume=self.id or None, **how)
+        run = self.home.run_headless(self._prompts(prompts or [ON]), resume=self.id or None, **how)
         assert run.returncode == 0, run.stderr
         self.id = run.session_id
         return self.losses()[before:]
 
-    def _said(self, prompts: Iterable[Any]) -> Iterator[Any]:
+    def _prompts(self, prompts: Iterable[Any]) -> Iterator[Any]:
         for prompt in prompts:
             if callable(prompt):
                 prompt()
@@ -217,9 +217,9 @@ def test_what_happened_between_two_requests_of_the_oldest_client_is_the_cause(ol
     oldest.moves_to("Etc/GMT+12")
     assert oldest.go() == [(DATE, "")], "the prompt begins with it"
     oldest.explains("system_changed")
-    nothing_said = partial(oldest.explains, "")
-    told = [ON, nothing_said, oldest.forget, "/context", ON, oldest.forget, ON]
-    assert oldest.go(*told, extra=("--append-system-prompt", "Be kind.")) == [(SYSTEM, ""), (COMMAND, "/context"), (UNKNOWN, "")]
+    no_cause = partial(oldest.explains, "")
+    prompts = [ON, no_cause, oldest.forget, "/context", ON, oldest.forget, ON]
+    assert oldest.go(*prompts, extra=("--append-system-prompt", "Be kind.")) == [(SYSTEM, ""), (COMMAND, "/context"), (UNKNOWN, "")]
 
 
 def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, installs.Installed], tmp_path: Path):
@@ -237,7 +237,7 @@ def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, in
         assert losses_of(transcript) == [(INTERRUPTION, "")]
 
 
-def test_a_subagent_is_told_by_what_its_own_file_notes(newest: Session):
+def test_a_subagent_is_recognised_by_what_its_own_file_notes(newest: Session):
     """Only the notes of its own requests tell that they are the same, so that the cache was gone before its time."""
     newest.api.forgets_at = "toolu_job_0"  # before its second request
     newest.go("go [[SCRIPT:asks]]")

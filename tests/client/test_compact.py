@@ -21,7 +21,7 @@ from .scripted_api import Recorded, ScriptedApi
 REMEMBERED = "# Project memory\n\n- tools/: count_the_lines.sh"
 # What the host says at the beginning of a conversation, and again behind a compaction of any kind.
 REMINDED = ("Always sing while working.", "# gitStatus", "Today's date is ", "Attribution for git commits", "# Environment", REMEMBERED)
-SAID = [
+PROMPTS = [
     "go [[SCRIPT:work]]", "see [[SCRIPT:see]]", "and [[SCRIPT:rest]]", "now [[SCRIPT:talk]]", "look [[SCRIPT:look]]",
     "once more [[SCRIPT:again]]", "then [[SCRIPT:talk]]",
 ]  # fmt: skip
@@ -59,19 +59,19 @@ def story(clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactor
         project = memory.project_of(str(world.popkit_home), str(home.work))
         project.turn_on(1.0)
         project.write_document(REMEMBERED)
-        told = Story(world, world.play(list(STAGES.values()), extra=["--plugin-dir", str(probe.plugin_dir)]), probe=probe)
+        played = Story(world, world.play(list(STAGES.values()), extra=["--plugin-dir", str(probe.plugin_dir)]), probe=probe)
         for stage, prompt in STAGES.items():
-            said = prompt if isinstance(prompt, str) else prompt[-1]["text"]
-            found = [turn for turn in api.turns() if (words(turn, "user") or [""])[-1] == said]
-            told.requests |= {stage: found[-1]} if found else {}
-        told.agrees["running"] = world.agrees(told.id)
-        told.lines = home.transcript(told.id)
-        for stage, resume, flag in (("continued", None, "--continue"), ("forked", told.id, "--fork-session")):
+            text = prompt if isinstance(prompt, str) else prompt[-1]["text"]
+            found = [turn for turn in api.turns() if (words(turn, "user") or [""])[-1] == text]
+            played.requests |= {stage: found[-1]} if found else {}
+        played.agrees["running"] = world.agrees(played.id)
+        played.lines = home.transcript(played.id)
+        for stage, resume, flag in (("continued", None, "--continue"), ("forked", played.id, "--fork-session")):
             done = world.play("on we go [[SCRIPT:talk]]", resume, extra=[flag])
-            told.requests[stage] = api.turns()[-1]
+            played.requests[stage] = api.turns()[-1]
             if stage != "forked":  # its journal begins anew
-                told.agrees[stage] = world.agrees(done.session_id)
-        yield told
+                played.agrees[stage] = world.agrees(done.session_id)
+        yield played
 
 
 AFTER = {"after 1": "rest", "after 2": "again", "continued": "after 2", "forked": "after 2"}
@@ -82,19 +82,19 @@ def test_no_model_is_asked_and_the_person_is_told_in_a_line(story: Story):
     assert [entry["trigger"] for entry in boundaries(story.run)] == ["manual"] * 2
     print("\nfrom the event to the answer, ms:", [entry["duration_ms"] for entry in boundaries(story.run)])
     assert len(toasts(story.run)) == 2
-    for told in toasts(story.run):
-        print(told)
-        assert told.startswith("Compacted without a model: ")
-        assert told.endswith(" taken out, and all can be restored.")
+    for toast in toasts(story.run):
+        print(toast)
+        assert toast.startswith("Compacted without a model: ")
+        assert toast.endswith(" taken out, and all can be restored.")
     assert story.world.errors() == ""
 
 
-def test_what_was_said_stands_word_for_word_in_every_request_behind_one(story: Story):
+def test_what_was_said_is_word_for_word_in_every_request_after_one(story: Story):
     for stage, before in AFTER.items():
         tell(f"{before} -> {stage}", story.requests[before], story.requests[stage])
-        said = [text.partition("\n")[0] for text in words(story.requests[stage], "user") if not text.startswith("[PopKit left out ")]
-        known = SAID[: len(said)]
-        assert said[: len(known)] == known, stage
+        prompts = [text.partition("\n")[0] for text in words(story.requests[stage], "user") if not text.startswith("[PopKit left out ")]
+        known = PROMPTS[: len(prompts)]
+        assert prompts[: len(known)] == known, stage
         answered = words(story.requests[stage], "assistant")
         assert answered[: len(ANSWERED)] == ANSWERED[: len(answered)], stage
 
@@ -105,9 +105,9 @@ def test_the_next_request_is_one_that_the_provider_takes(story: Story, stage: st
 
 
 @pytest.mark.parametrize("stage", AFTER)
-def test_no_reminder_stands_twice(story: Story, stage: str):
+def test_no_reminder_is_sent_twice(story: Story, stage: str):
     sent = story.requests[stage].text
-    assert {said: sent.count(json.dumps(said)[1:-1]) for said in REMINDED} == dict.fromkeys(REMINDED, 1)
+    assert {reminder: sent.count(json.dumps(reminder)[1:-1]) for reminder in REMINDED} == dict.fromkeys(REMINDED, 1)
 
 
 @pytest.mark.parametrize("stage", AFTER)
@@ -135,7 +135,7 @@ def test_pictures_that_cannot_be_carried_are_named(story: Story):
         assert story.requests[stage].text.count("An image was here.") == 1, stage
 
 
-def test_thinking_does_not_survive_and_never_stands_twice(story: Story):
+def test_thinking_does_not_survive_and_is_never_sent_twice(story: Story):
     assert len(thinks(story.requests["rest"])) == 4
     assert [thinks(story.requests[stage]) for stage in AFTER] == [[]] * len(AFTER)
 
@@ -158,5 +158,5 @@ def test_hooks_of_other_plugins_see_the_compaction_when_it_is_done(story: Story)
     assert [payload["source"] for payload in story.probe.payloads("SessionStart")][:3] == ["startup", "compact", "compact"]
 
 
-def test_no_index_is_told_where_the_placeholders_are_it(story: Story):
+def test_no_index_is_given_where_the_placeholders_are_it(story: Story):
     assert not [request for request in story.world.api.turns() if "from before the summary are archived" in request.text]

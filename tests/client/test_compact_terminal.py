@@ -18,11 +18,11 @@ from .terminal import ESCAPE, ClientTerminal
 from .test_plugin import ROOT
 
 CLEARED, BACK = "Compacted without a model: ", "Put back in place: "
-SAID = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]"]
+PROMPTS = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]"]
 
 
 @dataclass
-class Told:
+class Story:
     """One session in one window: its last request before all, that of each stage, and what the screen shows then."""
 
     world: Compacted
@@ -38,9 +38,9 @@ class Told:
 
     def talk(self, stage: str) -> None:
         """A turn, whose request shows what stands. Its answer is like no other: a compaction draws the whole conversation anew."""
-        script, said = stage.replace(" ", "-"), f"that was said {stage}"
-        self.world.api.scripts[script] = [say(said)]
-        self.terminal.turn(f"{stage} [[SCRIPT:{script}]]", said)
+        script, answer = stage.replace(" ", "-"), f"that was said {stage}"
+        self.world.api.scripts[script] = [say(answer)]
+        self.terminal.turn(f"{stage} [[SCRIPT:{script}]]", answer)
         self.requests[stage] = self.world.api.turns()[-1]
         self.agrees[stage] = self.world.agrees(self.world.session_id())
 
@@ -81,92 +81,92 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Told]:
+def story(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Story]:
     with kept(clients["newest"], work) as session:
         worked, world = session.played, session.played.world
         # The pane stands below.
         with ClientTerminal(world.home, plugin_dir=ROOT, resume=worked.session_id, columns=80, rows=120) as terminal:
-            made = Told(world, terminal, worked.last)
+            played = Story(world, terminal, worked.last)
             terminal.wait("rested")
             terminal.wait_idle()
-            made.shows("cleared", "/popkit clear --now", CLEARED)
-            made.shows("undone", "/popkit undo", BACK)
-            made.does("compacted", "/compact", CLEARED)
-            made.put_back_in_the_pane()
-            made.shows("cleared outside", "context clear --now", CLEARED)
-            made.handle = placeholders(made.requests["cleared outside"].tool_results())[RUN]
-            made.shows("restored", f"/popkit restore {made.handle} --in-place", BACK)
+            played.shows("cleared", "/popkit clear --now", CLEARED)
+            played.shows("undone", "/popkit undo", BACK)
+            played.does("compacted", "/compact", CLEARED)
+            played.put_back_in_the_pane()
+            played.shows("cleared outside", "context clear --now", CLEARED)
+            played.handle = placeholders(played.requests["cleared outside"].tool_results())[RUN]
+            played.shows("restored", f"/popkit restore {played.handle} --in-place", BACK)
             if request.config.getoption("--slow"):
                 terminal.rewind()
-                made.talk("rewound")
+                played.talk("rewound")
                 # Back over all that stands of the conversation as it was compacted last, and the row of that compaction.
-                terminal.rewind(len(words(made.requests["rewound"], "user")) + 2)
-                made.talk("before it")
-            made.lines = world.home.transcript(worked.session_id)
-            yield made
+                terminal.rewind(len(words(played.requests["rewound"], "user")) + 2)
+                played.talk("before it")
+            played.lines = world.home.transcript(worked.session_id)
+            yield played
 
 
-def test_a_clear_stands_at_once_in_the_same_session(told: Told):
-    tell("/popkit clear", told.before, told.requests["cleared"])
-    assert {RUN, READ} <= set(placeholders(told.requests["cleared"].tool_results()))
-    assert told.world.api.of_kind("summary") == []
+def test_a_clear_takes_effect_at_once_in_the_same_session(story: Story):
+    tell("/popkit clear", story.before, story.requests["cleared"])
+    assert {RUN, READ} <= set(placeholders(story.requests["cleared"].tool_results()))
+    assert story.world.api.of_kind("summary") == []
 
 
-def test_the_person_is_told_what_came_of_it_and_never_to_resume(told: Told):
+def test_the_person_is_told_what_came_of_it_and_never_to_resume(story: Story):
     for stage, says in {"cleared": CLEARED, "undone": BACK, "compacted": CLEARED, "restored": BACK}.items():
-        assert says in told.screens[stage]
-        assert "/resume " + told.world.session_id() not in unframed(told.screens[stage]), stage  # the client's own tips name the word
+        assert says in story.screens[stage]
+        assert "/resume " + story.world.session_id() not in unframed(story.screens[stage]), stage  # the client's own tips name the word
 
 
-def test_undo_gives_everything_back_in_place(told: Told):
-    before, after = told.before.tool_results(), told.requests["undone"].tool_results()
+def test_undo_gives_everything_back_in_place(story: Story):
+    before, after = story.before.tool_results(), story.requests["undone"].tool_results()
     assert after == before
 
 
-def test_one_result_is_put_back_in_its_place(told: Told):
-    before, after = told.requests["cleared outside"], told.requests["restored"]
+def test_one_result_is_put_back_in_its_place(story: Story):
+    before, after = story.requests["cleared outside"], story.requests["restored"]
     tell("restore --in-place", before, after)
     assert set(placeholders(before.tool_results())) - set(placeholders(after.tool_results())) == {RUN}
-    assert result(told.requests["restored"], RUN) == result(told.before, RUN)
+    assert result(story.requests["restored"], RUN) == result(story.before, RUN)
 
 
-def test_a_clear_in_a_shell_is_done_in_the_running_conversation(told: Told):
-    tell("popkit context clear", told.requests["undone"], told.requests["cleared outside"])
-    assert RUN in placeholders(told.requests["cleared outside"].tool_results())
+def test_a_clear_in_a_shell_is_done_in_the_running_conversation(story: Story):
+    tell("popkit context clear", story.requests["undone"], story.requests["cleared outside"])
+    assert RUN in placeholders(story.requests["cleared outside"].tool_results())
 
 
 @pytest.mark.slow
-def test_a_rewind_to_behind_a_compaction_has_what_was_answered(told: Told):
-    before, after = told.requests["restored"], told.requests["rewound"]
+def test_a_rewind_to_behind_a_compaction_has_what_was_answered(story: Story):
+    before, after = story.requests["restored"], story.requests["rewound"]
     assert after.tool_results() == before.tool_results()
     assert words(after, "user")[:-1] == words(before, "user")[:-1]
 
 
 @pytest.mark.slow
-def test_a_rewind_to_before_a_compaction_has_what_stood_then(told: Told):
-    then, sent = told.requests["cleared outside"], told.requests["before it"]
-    tell("rewound to before the restore", told.requests["rewound"], sent)
+def test_a_rewind_to_before_a_compaction_has_what_stood_then(story: Story):
+    then, sent = story.requests["cleared outside"], story.requests["before it"]
+    tell("rewound to before the restore", story.requests["rewound"], sent)
     assert sent.tool_results() == then.tool_results()
     assert words(sent, "user")[:-1] == words(then, "user")[:-1]
 
 
-def test_every_request_is_one_that_the_provider_takes_and_rows_of_commands_do_not_pile_up(told: Told):
-    assert {stage: good(request) for stage, request in told.requests.items()} == {stage: [] for stage in told.requests}
-    rows = {stage: own_rows(request) for stage, request in told.requests.items()}
+def test_every_request_is_one_that_the_provider_takes_and_rows_of_commands_do_not_pile_up(story: Story):
+    assert {stage: good(request) for stage, request in story.requests.items()} == {stage: [] for stage in story.requests}
+    rows = {stage: own_rows(request) for stage, request in story.requests.items()}
     assert {stage for stage, names in rows.items() if names not in ([], ["compact"])} == set()
 
 
-def test_what_was_said_stands_word_for_word(told: Told):
-    for stage, request in told.requests.items():
-        said = [text for text in words(request, "user") if not text.startswith("[PopKit left out ")]
-        assert said[:2] == SAID, stage
+def test_what_was_said_stays_word_for_word(story: Story):
+    for stage, request in story.requests.items():
+        prompts = [text for text in words(request, "user") if not text.startswith("[PopKit left out ")]
+        assert prompts[:2] == PROMPTS, stage
         assert words(request, "assistant")[:3] == ["Two files.", "the work is done", "rested"], stage
 
 
-def test_the_transcript_is_whole_and_the_state_is_that_of_a_rebuild_all_along(told: Told):
-    assert whole(told.lines)
-    assert told.agrees == dict.fromkeys(told.agrees, True)
-    assert told.world.errors() == ""
+def test_the_transcript_is_whole_and_the_state_is_that_of_a_rebuild_all_along(story: Story):
+    assert whole(story.lines)
+    assert story.agrees == dict.fromkeys(story.agrees, True)
+    assert story.world.errors() == ""
 
 
 def unframed(shown: str) -> str:
@@ -174,12 +174,12 @@ def unframed(shown: str) -> str:
     return " ".join(shown.replace("│", " ").split())
 
 
-def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back_without_a_request(told: Told):
-    shown = told.screens["receipt"]
+def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back_without_a_request(story: Story):
+    shown = story.screens["receipt"]
     joined = unframed(shown)
-    assert f"{len(told.receipt['calls'])} results left the context, and all can be restored." in joined
-    for call in told.receipt["calls"]:
+    assert f"{len(story.receipt['calls'])} results left the context, and all can be restored." in joined
+    for call in story.receipt["calls"]:
         assert re.search(rf"~\S+ +T{call['number']} ", shown), call
         why = call["left"][0][2]
         assert why[1:] in joined, call
-    assert told.asked_by_the_pane == 0
+    assert story.asked_by_the_pane == 0

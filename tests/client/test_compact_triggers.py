@@ -88,7 +88,7 @@ def test_a_full_window_in_mid_turn_is_compacted_to_the_target_and_the_turn_goes_
     assert world.errors() == ""
 
 
-def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_newer_stands_word_for_word(world: Compacted):
+def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_newer_stays_word_for_word(world: Compacted):
     world.home.extra_env |= WINDOW
     world.configure(compact_target=0.05)
     world.api.summary = "It was a long turn. [[SCRIPT:fill]]"
@@ -111,7 +111,7 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
 
 
 @pytest.mark.slow
-def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_missed(world: Compacted):
+def test_where_there_is_too_little_to_sum_up_ours_is_used_though_the_target_is_missed(world: Compacted):
     world.home.extra_env |= WINDOW
     world.configure(compact_target=0.05)
     prompt = f"{LONG.format('one')} [[SCRIPT:fill]]"
@@ -228,14 +228,14 @@ def test_a_subagent_that_fills_up_is_compacted_too(worked: Worked):
     tell("subagent", before, after)
     assert len(after.text) < len(before.text) / 2
     assert good(after) == []
-    stood, stands = worked.last.tool_results(), world.api.turns()[-1].tool_results()
-    assert {id: stands[id] for id in stood} == stood, "the main thread is as it was"
+    results_before, results_after = worked.last.tool_results(), world.api.turns()[-1].tool_results()
+    assert {id: results_after[id] for id in results_before} == results_before, "the main thread is as it was"
     ((agent_id, lines),) = world.home.subagent_transcripts(done.session_id).items()
     assert whole(lines)
     assert world.stored(done.session_id, agent_id) == world.rebuilt(done.session_id, agent_id)
-    said = world.asked("why", "--session", done.session_id)
-    assert said["receipts"] == [], "nothing left the main thread"
-    assert {(receipt["agent"], receipt["why"]) for receipt in said["agents"]} == {(agent_id, "auto")}
+    receipts = world.asked("why", "--session", done.session_id)
+    assert receipts["receipts"] == [], "nothing left the main thread"
+    assert {(receipt["agent"], receipt["why"]) for receipt in receipts["agents"]} == {(agent_id, "auto")}
     assert world.errors() == ""
 
 
@@ -309,8 +309,8 @@ def test_a_hook_of_another_plugin_that_forbids_a_summary_leaves_all_as_it_was(wo
     world, probe = worked.world, Probe.with_hooks(tmp_path / "other", {"PreCompact": probe_hook()})
     probe.answer(PreCompact={"decision": "block", "reason": "not now, says the other plugin"})
     world.home.extra_env |= probe.env
-    said = ["/compact keep the plan", "now [[SCRIPT:talk]]"]
-    done = world.play(said, worked.session_id, extra=["--plugin-dir", str(probe.plugin_dir)])
+    prompts = ["/compact keep the plan", "now [[SCRIPT:talk]]"]
+    done = world.play(prompts, worked.session_id, extra=["--plugin-dir", str(probe.plugin_dir)])
     assert len(probe.payloads("PreCompact")) == 1
     assert world.api.of_kind("summary") == []
     (after,) = world.api.turns()

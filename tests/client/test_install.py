@@ -70,10 +70,10 @@ def story(
         home = ClientHome(root, clients[end], api.url)
         api.places["work"] = str(home.work)
         home.extra_env["ENABLE_TOOL_SEARCH"] = "false"  # which would hide the tools' schemas until the model looks for them
-        yield told(home, api, way, source)
+        yield played(home, api, way, source)
 
 
-def told(home: ClientHome, api: ScriptedApi, way: str, source: str) -> Story:
+def played(home: ClientHome, api: ScriptedApi, way: str, source: str) -> Story:
     tracked = Tracked(home, api)
     claude(home, "plugin", "marketplace", "add", source)
     claude(home, "plugin", "install", "popkit@popkit")
@@ -119,8 +119,8 @@ def clear_from(home: ClientHome, content: str) -> str:
 
 def names_of_tools(request: Recorded) -> set[str]:
     """The tools of ours that a request told the model of: with their schemas, or by name where the client defers them."""
-    said = json.dumps(request.body)
-    return {name for name in TABLE if f"__{name}" in said}
+    body = json.dumps(request.body)
+    return {name for name in TABLE if f"__{name}" in body}
 
 
 def test_installed_from_a_marketplace_the_plugin_tracks(story: Story) -> None:

@@ -20,31 +20,31 @@ MOVED = 0.04
 
 def headers(now: int) -> dict[str, str]:
     """What the API says of the windows with each answer."""
-    told = {
+    sent = {
         "anthropic-ratelimit-unified-status": "allowed",
         "anthropic-ratelimit-unified-reset": str(now + RESETS_IN["5h"]),
         "anthropic-ratelimit-unified-representative-claim": "five_hour",
     }
     for name, seconds in RESETS_IN.items():
         prefix = f"anthropic-ratelimit-unified-{name}"
-        told |= {f"{prefix}-status": "allowed", f"{prefix}-reset": str(now + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
-    return told
+        sent |= {f"{prefix}-status": "allowed", f"{prefix}-reset": str(now + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
+    return sent
 
 
 def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: int) -> tuple[list[list[object]], str, int]:
     """(what is kept of sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
     began = int(time.time())
     with ScriptedApi() as api:
-        made = Session(ClientHome(home, client, api.url), api)
+        session = Session(ClientHome(home, client, api.url), api)
         api.headers.update(headers(began))
-        made.home.extra_env.update(env)
+        session.home.extra_env.update(env)
         for _ in range(sessions):
-            made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
+            session.runs.append(session.home.run_headless(["one", "two"], plugin_dir=ROOT))
             for name in RESETS_IN:  # the next session finds the windows fuller
                 api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
-        assert made.log() == ""
-        path = made.popkit / "limits.json"
-        return json.loads(path.read_text()) if path.exists() else [], made.popkit_says("limits"), began
+        assert session.log() == ""
+        path = session.popkit / "limits.json"
+        return json.loads(path.read_text()) if path.exists() else [], session.popkit_says("limits"), began
 
 
 def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Installed], tmp_path: Path):

@@ -35,15 +35,15 @@ def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str
         models = [json.loads(line)["message"]["model"] for line in transcript.read_text().splitlines() if '"type":"assistant"' in line]
         client_reports.keep_weights(str(session.popkit), [weights(0.2, models[-1])], time.time())
         terminal.send("/popkit")
-        now = said(terminal.wait("Limits    5 h 62 % · 7 d 31 %"))
+        now = joined(terminal.wait("Limits    5 h 62 % · 7 d 31 %"))
         assert re.search(r"Clear now: .*~\d+k tokens leave.*, about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over 14 requests", now)
         terminal.press_until("5", lambda shown: "Tokens: " in shown)
-        bill = said(terminal.wait("Tokens: "))
+        bill = joined(terminal.wait("Tokens: "))
         assert re.search(r"Limits of your plan ─+ 5 h 62 %, resets (at|[A-Z][a-z]{2}) \d+:\d\d Tokens: ", bill), "today, or after midnight"
         assert "Not enough history yet to tell what tokens are worth in it: 0 of 8 windows." in bill
         assert "7 d 31 %, resets " in bill
 
 
-def said(lines: Iterable[str]) -> str:
+def joined(lines: Iterable[str]) -> str:
     """What stands on a screen, without the frame of the pane and its breaks."""
     return " ".join(" ".join(lines).replace("│", " ").split())

@@ -92,9 +92,9 @@ class Shop:
         return log.read_text() if log.exists() else ""
 
 
-def times(said: str, request: Recorded) -> int:
+def times(text: str, request: Recorded) -> int:
     """How often a request holds a text."""
-    return request.text.count(json.dumps(said, ensure_ascii=False)[1:-1])
+    return request.text.count(json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 @dataclass
@@ -107,11 +107,11 @@ class Taught:
     is_on: list[bool]  # after each word
     requests_for_the_words: int
     status: str
-    told_at_first: int
-    said: str
+    given_at_first: int
+    lesson: str
     asked_before: dict[str, int]
     used: str  # the session
-    told: list[Recorded]  # its requests
+    requests: list[Recorded]  # its requests
 
 
 def taught(home: ClientHome, api: ScriptedApi) -> Taught:
@@ -131,10 +131,10 @@ def taught(home: ClientHome, api: ScriptedApi) -> Taught:
         yield "go [[SCRIPT:first]]"
 
     status = shop.say(prompts()).stdout
-    told_at_first, said, asked_before = times("tools/", shop.first()), shop.learnt(), shop.asked_for()
-    used, told = shop.run("second").session_id, api.turns()
+    given_at_first, lesson, asked_before = times("tools/", shop.first()), shop.learnt(), shop.asked_for()
+    used, requests_of_second = shop.run("second").session_id, api.turns()
     shop.learnt()
-    return Taught(shop, learnt_while_off, is_on, len(requests), status, told_at_first, said, asked_before, used, told)
+    return Taught(shop, learnt_while_off, is_on, len(requests), status, given_at_first, lesson, asked_before, used, requests_of_second)
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
@@ -152,12 +152,12 @@ def teaching(played: Kept) -> Taught:
 
 
 def test_a_second_session_begins_with_what_the_first_one_taught_and_uses_it(teaching: Taught):
-    shop, said, (first, *_, last) = teaching.shop, teaching.said, teaching.told
-    assert teaching.told_at_first == 0
-    assert COMMAND in said
-    assert Path(COUNTED).name in said
-    assert times(said, first) == 1
-    assert times(said, last) == 1
+    shop, lesson, (first, *_, last) = teaching.shop, teaching.lesson, teaching.requests
+    assert teaching.given_at_first == 0
+    assert COMMAND in lesson
+    assert Path(COUNTED).name in lesson
+    assert times(lesson, first) == 1
+    assert times(lesson, last) == 1
     assert COMMAND in last.text
     assert (teaching.asked_before[COMMAND], shop.asked_for()[COMMAND]) == (0, 1)
     status = shop.popkit("memory", "status")
@@ -173,13 +173,13 @@ def test_a_second_session_begins_with_what_the_first_one_taught_and_uses_it(teac
 
 
 def test_what_memory_holds_is_given_to_each_context_once(teaching: Taught):
-    shop, said = teaching.shop, teaching.said
-    assert [times(said, request) for request in teaching.told] == [1] * len(SCRIPTS["second"])
+    shop, lesson = teaching.shop, teaching.lesson
+    assert [times(lesson, request) for request in teaching.requests] == [1] * len(SCRIPTS["second"])
     # In one process: the oldest client writes down nothing that a hook says of a compaction in a run of its own.
     shop.say(["go [[SCRIPT:more]]", "/compact", "go [[SCRIPT:more]]"], resume=teaching.used)
-    assert times(said, shop.first()) == 1, "the conversation has it"
+    assert times(lesson, shop.first()) == 1, "the conversation has it"
     first, again = (entry["said"] for entry in shop.given(teaching.used))
-    assert first == said
+    assert first == lesson
     assert times(again, shop.api.turns()[-1]) == 1, "it is given again, as the summary is all that is left"
     assert shop.log() == ""
 
@@ -193,7 +193,7 @@ def test_the_words_are_answered_by_the_command_without_a_request_and_after_off_n
     assert not teaching.learnt_while_off
     shop.project.turn_off(2.0)
     session = shop.run("second").session_id
-    assert times(teaching.said, shop.first()) == 0
+    assert times(teaching.lesson, shop.first()) == 0
     assert shop.project.to_learn() == []
     assert shop.given(session) == []
     assert shop.log() == ""

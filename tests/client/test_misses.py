@@ -79,13 +79,13 @@ class Played:
 @pytest.fixture(scope="module")
 def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     with ScriptedApi() as api:
-        made = Played(ClientHome(tmp_path_factory.mktemp("misses"), clients["newest"], api.url), api)
-        api.places["work"] = str(made.home.work)
-        made.play()
-        yield made
+        session = Played(ClientHome(tmp_path_factory.mktemp("misses"), clients["newest"], api.url), api)
+        api.places["work"] = str(session.home.work)
+        session.play()
+        yield session
 
 
-def test_each_cause_is_told_from_the_transcript(played: Played):
+def test_each_cause_is_read_from_the_transcript(played: Played):
     causes = [(MODEL, f"claude-opus-5-5 to {OTHER}"), (EFFORT, "high to low"), (REWIND, ""), (COMPACTION, "")]
     assert losses_of(played.transcript) == causes
 

@@ -163,10 +163,10 @@ def plugin_says(home: ClientHome, *words: str) -> str:
 
 def work(home: ClientHome, api: ScriptedApi) -> Session:
     """A day on one file, with a subagent."""
-    made = Session(home, api)
-    made.play("go [[SCRIPT:day]]")
-    made.turns = api.turns()
-    return made
+    session = Session(home, api)
+    session.play("go [[SCRIPT:day]]")
+    session.turns = api.turns()
+    return session
 
 
 @pytest.fixture(scope="module")
@@ -211,12 +211,12 @@ def test_what_was_read_before_enters_as_a_reference(day: Session):
 
 
 def test_what_was_kept_out_is_in_the_figures(day: Session):
-    found = json.loads(day.popkit_says("context", "stats", "--json"))["session"]["figures"]
+    answer = json.loads(day.popkit_says("context", "stats", "--json"))["session"]["figures"]
     journals = (day.popkit / "sessions" / day.id).glob("*.journal.jsonl")
     entered = [line for path in journals for line in path.read_text().splitlines() if json.loads(line)["event"] == "entered"]
-    assert found["kept_out_results"] == len(entered) > len(day.entered()) >= 2, "those of its subagent are the session's, too"
-    assert found["kept_out_tokens"] > 0
-    assert 0 < found["saved_by_usd"]["kept_out"] == found["net_usd"], "nothing of it was fetched again"
+    assert answer["kept_out_results"] == len(entered) > len(day.entered()) >= 2, "those of its subagent are the session's, too"
+    assert answer["kept_out_tokens"] > 0
+    assert 0 < answer["saved_by_usd"]["kept_out"] == answer["net_usd"], "nothing of it was fetched again"
 
 
 def test_an_edit_of_what_is_only_referred_to_succeeds(day: Session):
@@ -267,23 +267,23 @@ def test_with_strong_a_long_output_enters_in_part_and_an_error_keeps_its_message
     assert newest.log() == ""
 
 
-def test_the_archive_has_the_whole_and_why_tells_what_entered(day: Session):
+def test_the_archive_has_the_whole_and_why_shows_what_entered(day: Session):
     entry = day.entered()[0]
     assert (
         day.popkit_says("restore", entry["handle"]).rstrip("\n") == "\n".join(f"{n}\t{LINES[n - 1]}" for n in range(100, 301)) + "\n301\t"
     )
-    told = day.popkit_says("context", "why", "T2")
-    assert "kept out: " in told
-    assert "it refers to T1" in told
-    assert f"popkit restore {entry['handle']}" in told
+    explanation = day.popkit_says("context", "why", "T2")
+    assert "kept out: " in explanation
+    assert "it refers to T1" in explanation
+    assert f"popkit restore {entry['handle']}" in explanation
 
 
 def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
     site = day.site()
     path = str(day.home.transcript_path(day.id))
-    made = rebuild(path, reconciling.journal_of(site, site.paths()), site.rules_for, day.id)
-    assert day.stored() == shared_facts(made.state)
-    tokens = {result.id: result.tokens for result in made.conversation.results()}
+    rebuilt = rebuild(path, reconciling.journal_of(site, site.paths()), site.rules_for, day.id)
+    assert day.stored() == shared_facts(rebuilt.state)
+    tokens = {result.id: result.tokens for result in rebuilt.conversation.results()}
     assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
 
 
@@ -383,9 +383,9 @@ def test_clients_with_and_without_modules_take_turns_in_one_session(day: Session
         assert referred(day.results()[-1]) == (end == "newest")
         entered = day.results()
     site = day.site()
-    made = rebuild(str(day.home.transcript_path(day.id)), reconciling.journal_of(site, site.paths()), site.rules_for, day.id)
-    assert day.stored() == shared_facts(made.state)
-    assert made.state.index == len(entered)
+    rebuilt = rebuild(str(day.home.transcript_path(day.id)), reconciling.journal_of(site, site.paths()), site.rules_for, day.id)
+    assert day.stored() == shared_facts(rebuilt.state)
+    assert rebuilt.state.index == len(entered)
 
 
 def test_two_sessions_at_once_each_refer_to_what_is_theirs(newest: Session):
@@ -417,12 +417,12 @@ def test_the_command_answers_without_a_request(day: Session):
 
 
 def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: Path):
-    said = plugin_says(newest.home, "test", str(copied(tmp_path / "popkit")))
-    assert " 0 fail" in said
+    output = plugin_says(newest.home, "test", str(copied(tmp_path / "popkit")))
+    assert " 0 fail" in output
     for surface in ("terminal", "desktop", "vscode", "mobile"):
-        assert f"(pass) the pane shows the panel and what a button came to: {surface}" in said
+        assert f"(pass) the pane shows the panel and what a button came to: {surface}" in output
 
 
 def test_the_directory_takes_the_plugin(newest: Session, tmp_path: Path):
-    said = plugin_says(newest.home, "validate", "--strict", "--profile", "directory", str(copied(tmp_path / "popkit")))
-    assert "Validation passed" in said
+    output = plugin_says(newest.home, "validate", "--strict", "--profile", "directory", str(copied(tmp_path / "popkit")))
+    assert "Validation passed" in output

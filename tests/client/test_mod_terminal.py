@@ -34,9 +34,9 @@ SCRIPTS = {
 
 @pytest.fixture
 def session(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi) -> Session:
-    made = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
+    played = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
     api.scripts.update(SCRIPTS)
-    return made
+    return played
 
 
 @dataclass
@@ -83,7 +83,7 @@ def test_the_pane_opens_without_a_request_and_is_live(window: Window):
     terminal.press_until(ESCAPE, lambda shown: "Reclaimable" not in shown)
 
 
-def test_an_answer_stands_there_as_it_is_although_claude_code_reads_it_as_markdown(window: Window):
+def test_an_answer_is_shown_as_it_is_although_claude_code_reads_it_as_markdown(window: Window):
     terminal = window.terminal
     terminal.send("/popkit:context memory add keep __init__.py and *all* of `src` as it is")
     terminal.wait("Remembered: 1 item")
@@ -152,7 +152,7 @@ def test_after_a_rewind_nothing_leans_on_what_was_taken_back(window: Window):
     assert not any(map(referred, window.api.turns()[-1].tool_results().values()))
 
 
-def test_how_much_was_kept_out_is_told_once_and_to_nobody_but_the_person(window: Window):
+def test_how_much_was_kept_out_is_shown_once_and_to_nobody_but_the_person(window: Window):
     terminal, read, other = window.terminal, call(("Read", {"file_path": LARGE})), call(("Bash", {"command": "true"}))
     # On a busy machine an answer may come too late, and that read enters whole: two that do not are enough.
     window.api.scripts["often"] = [read, other] * 5 + [read, say("read it often")]

@@ -58,6 +58,6 @@ def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
     noted = [id for entry in session.journal() if entry["event"] == "outside" for id in entry["ids"]]
     assert noted[0].startswith("toolu_long_0_")
     assert len(noted) == len(set(noted))
-    told = session.popkit_says("context", "why", "T1")
-    assert "left out of the request by the provider" in told
+    explanation = session.popkit_says("context", "why", "T1")
+    assert "left out of the request by the provider" in explanation
     assert session.log() == ""

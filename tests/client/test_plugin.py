@@ -154,9 +154,9 @@ def day(request: pytest.FixtureRequest, clients: dict[str, installs.Installed], 
         tracked = Tracked(home, api)
         tracked.popkit_home.mkdir()
         (tracked.popkit_home / "retention-config.json").write_text('{"compact": "off"}')  # of ours, see test_compact.py
-        made = Day(tracked)
-        made.play()
-        yield made
+        played = Day(tracked)
+        played.play()
+        yield played
 
 
 def test_hooks_alone_give_the_state_that_transcript_and_journal_give(day: Day):
@@ -201,9 +201,9 @@ def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_someb
     tracked = day.tracked
     if tracked.home.installed.version == installs.OLDEST_SUPPORTED:  # where the mod runs, its band may have asked already
         assert day.stored["rejected"]["index"] == day.stored["gone on"]["index"]
-    made = reconciling.reconcile(tracked.site(day.session_id), str(tracked.home.transcript_path(day.session_id)))
-    assert made.state.index == day.stored["gone on"]["index"] + 1
-    *_, rejected = made.state.live.values()
+    rebuilt = reconciling.reconcile(tracked.site(day.session_id), str(tracked.home.transcript_path(day.session_id)))
+    assert rebuilt.state.index == day.stored["gone on"]["index"] + 1
+    *_, rejected = rebuilt.state.live.values()
     assert (rejected.label, rejected.tier, rejected.error) == ("Edit src/app.js", "preserved", True)
     assert tracked.stored(day.session_id) == tracked.rebuilt(day.session_id)
 
@@ -235,13 +235,13 @@ def test_a_compaction_in_mid_turn_keeps_what_the_client_carries_over(tracked: Tr
     tracked.home.extra_env["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
     session_id = tracked.run(["fill it [[SCRIPT:fill]]", "go [[SCRIPT:more]]"]).session_id
     assert [request.kind for request in tracked.api.requests].count("summary") == 1
-    made = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    rebuilt = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
     in_context = tracked.api.turns()[-1].text
-    known = {result.label for result in [*made.state.live.values(), *made.state.expired.values()]}
+    known = {result.label for result in [*rebuilt.state.live.values(), *rebuilt.state.expired.values()]}
     assert ("Bash echo full" in known) == ("echo full" in in_context)
     assert "Bash echo filling" not in known
     assert "Bash echo after" in known
-    assert made.state.epoch == 1
+    assert rebuilt.state.epoch == 1
     assert tracked.stored(session_id) == tracked.rebuilt(session_id)
 
 

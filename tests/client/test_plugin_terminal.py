@@ -72,8 +72,8 @@ def begin_again(terminal: ClientTerminal) -> None:
 
 def labels(tracked: Tracked, session_id: str) -> list[str]:
     """What a person is told is live, after the tracker has followed the transcript."""
-    made = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
-    return [result.label for result in made.state.live.values()]
+    rebuilt = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    return [result.label for result in rebuilt.state.live.values()]
 
 
 def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(window: Window):
@@ -97,7 +97,7 @@ def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(window: Wi
     assert any(line.startswith("Session") and "npm test" in line for line in panel)
 
 
-def test_a_threshold_is_told_once_with_what_to_do(window: Window):
+def test_a_threshold_is_announced_once_with_what_to_do(window: Window):
     terminal = window.terminal
     terminal.turn("go [[SCRIPT:search]]", "searched it")
     terminal.send("go [[SCRIPT:full]]")
@@ -132,10 +132,10 @@ def test_a_rewound_branch_is_neither_live_nor_expired(window: Window):
     assert "Bash ls src" in labels(tracked, session_id)
     terminal.rewind()
     terminal.turn("instead [[SCRIPT:look]]", "looked at it")
-    made = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
-    known = [result.label for result in [*made.state.live.values(), *made.state.expired.values()]]
+    rebuilt = reconciling.reconcile(tracked.site(session_id), str(tracked.home.transcript_path(session_id)))
+    known = [result.label for result in [*rebuilt.state.live.values(), *rebuilt.state.expired.values()]]
     assert not any("grep" in label or "ls src" in label for label in known)
-    assert made.state.index == 4
+    assert rebuilt.state.index == 4
 
 
 LOOKED = ["Read src/app.js", "Bash npm test"]

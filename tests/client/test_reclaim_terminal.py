@@ -64,12 +64,12 @@ def story(
         api.places["work"] = str(home.work)
         world = Reclaimed(home, api)
         with ClientTerminal(home, plugin_dir=hooks_alone, extra=ASKING, rows=ROWS) as terminal:
-            told = Story(world, terminal)
+            played = Story(world, terminal)
             terminal.wait_ready()
-            clear_and_load(told, terminal)
-            come_back(told, terminal)
-            told.lines = home.transcript(told.session_id)
-            yield told
+            clear_and_load(played, terminal)
+            come_back(played, terminal)
+            played.lines = home.transcript(played.session_id)
+            yield played
 
 
 @pytest.fixture
@@ -84,43 +84,43 @@ def window(story: Story) -> Story:
     return story
 
 
-def clear_and_load(told: Story, terminal: ClientTerminal) -> None:
+def clear_and_load(played: Story, terminal: ClientTerminal) -> None:
     """Clear, which does not pay yet, then at any cost; a turn without it, and one after /resume."""
     terminal.turn("go [[SCRIPT:work]]", "the work is done")
-    told.session_id = told.world.session_id()
-    told.note("worked", terminal)
+    played.session_id = played.world.session_id()
+    played.note("worked", terminal)
     command(terminal, "clear", "Nothing was changed")
-    told.note("not paying", terminal)
+    played.note("not paying", terminal)
     command(terminal, "clear --now", "To put everything back")
-    told.note("cleared", terminal)
+    played.note("cleared", terminal)
     terminal.turn("go [[SCRIPT:talk]]", "just talking")
-    told.note("not loaded", terminal)
-    told.settle("not loaded")
-    terminal.load(told.session_id)
-    told.note("resumed", terminal)
+    played.note("not loaded", terminal)
+    played.settle("not loaded")
+    terminal.load(played.session_id)
+    played.note("resumed", terminal)
     terminal.turn("go [[SCRIPT:talk]]", "just talking")
-    told.note("loaded", terminal)
-    told.settle("loaded")
+    played.note("loaded", terminal)
+    played.settle("loaded")
 
 
-def come_back(told: Story, terminal: ClientTerminal) -> None:
+def come_back(played: Story, terminal: ClientTerminal) -> None:
     """The model restores and reads again, the user takes the clear back."""
-    handle = placeholders(told.contents["cleared"])[RUN]
-    told.world.api.scripts["back"] = [call(("Bash", {"command": f"popkit restore {handle}"})), say("it is back")]
-    told.world.api.scripts["more"] = [call(("Bash", {"command": f"popkit restore {handle}; touch made"})), say("not reached")]
+    handle = placeholders(played.contents["cleared"])[RUN]
+    played.world.api.scripts["back"] = [call(("Bash", {"command": f"popkit restore {handle}"})), say("it is back")]
+    played.world.api.scripts["more"] = [call(("Bash", {"command": f"popkit restore {handle}; touch made"})), say("not reached")]
     terminal.turn("go [[SCRIPT:back]]", "it is back")
-    told.note("restored", terminal)
+    played.note("restored", terminal)
     terminal.send("go [[SCRIPT:more]]")
     terminal.wait("Do you want to proceed?")
-    told.screens["asked"] = terminal.text()
+    played.screens["asked"] = terminal.text()
     terminal.interrupt()
     terminal.turn("go [[SCRIPT:look]]", "looked again")
-    told.note("read again", terminal)
+    played.note("read again", terminal)
     command(terminal, "undo", "The last clear was taken back")
-    told.note("undone", terminal)
-    terminal.load(told.session_id)
+    played.note("undone", terminal)
+    terminal.load(played.session_id)
     terminal.turn("go [[SCRIPT:talk]]", "just talking")
-    told.note("loaded again", terminal)
+    played.note("loaded again", terminal)
 
 
 def test_a_clear_that_does_not_pay_changes_nothing_and_names_the_command_that_would(story: Story):
@@ -229,8 +229,8 @@ def test_a_clear_typed_during_a_turn_runs_as_it_ends_and_loses_no_line(world: Re
         assert watched.lost() == []
         assert whole(lines)
         assert {"queue-operation:enqueue", "queue-operation:dequeue", "system:stop_hook_summary"} <= kinds(lines)
-        said = [line for line in lines if line["type"] == "assistant"][-1]
-        assert said["message"]["content"][0]["text"] == "the late work is done"
+        answer = [line for line in lines if line["type"] == "assistant"][-1]
+        assert answer["message"]["content"][0]["text"] == "the late work is done"
         terminal.load(session_id)
         terminal.turn("go [[SCRIPT:talk]]", "just talking")
     assert set(placeholders(world.api.turns()[-1].tool_results())) == {LATE_RUN}

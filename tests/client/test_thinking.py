@@ -43,9 +43,9 @@ RUN, READ = "toolu_deep_1_0", "toolu_deep_2_0"
 
 @pytest.fixture
 def world(home: ClientHome, api: ScriptedApi) -> Reclaimed:
-    made = Reclaimed(home, api)
+    reclaimed = Reclaimed(home, api)
     api.scripts.update(SCRIPTS)
-    return made
+    return reclaimed
 
 
 @dataclass

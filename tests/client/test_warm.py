@@ -71,9 +71,9 @@ def watch() -> None:
 
 @pytest.fixture
 def session(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi) -> Warm:
-    made = Warm(ClientHome(tmp_path, clients["newest"], api.url), api)
+    warm = Warm(ClientHome(tmp_path, clients["newest"], api.url), api)
     api.scripts.update(SCRIPTS)
-    return made
+    return warm
 
 
 def test_between_two_turns_the_last_request_goes_out_again_with_one_line_and_leaves_no_trace(session: Warm):
@@ -115,8 +115,8 @@ def test_the_word_begins_it_and_the_word_ends_it(session: Warm):
         *("/popkit warm on", session.until(1), "/popkit warm off", count, lambda: over(session), count),
         "more [[SCRIPT:second]]",
     )
-    unless_said, then, at_last = counts
-    assert unless_said == 0
+    by_default, then, at_last = counts
+    assert by_default == 0
     assert then >= 1
     assert at_last <= then + 1, "but for one that was under way"
 
@@ -180,9 +180,9 @@ def played(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Temp
         session = Warm(ClientHome(tmp_path_factory.mktemp("warm"), clients["newest"], api.url), api)
         api.scripts.update(SCRIPTS)
         session.begin(keep_warm="on")
-        made = Played(session)
-        made.play()
-        yield made
+        kept_warm = Played(session)
+        kept_warm.play()
+        yield kept_warm
 
 
 def test_where_the_cache_was_not_found_no_other_follows_until_the_next_turn(played: Played):

@@ -48,7 +48,7 @@ class Helper:
 
     def start(self) -> None:
         self.process = self._started(["serve", "--session", self.session, "--transcript", str(self.transcript), "--cwd", str(self.project)])
-        self.told = json.loads(self.process.stdout.readline())
+        self.announced = json.loads(self.process.stdout.readline())
 
     def _started(self, words: list[str]) -> subprocess.Popen | Running:
         if self.forks:
@@ -57,7 +57,7 @@ class Helper:
         return subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
     def ask(self, path: str, asked: object = None, raw: bytes | None = None) -> Any:
-        connection = _Unix(self.told["socket"])
+        connection = _Unix(self.announced["socket"])
         try:
             connection.request("POST", path, json.dumps(asked or {}).encode("utf-8", "surrogatepass") if raw is None else raw)
             return json.loads(connection.getresponse().read())
@@ -80,9 +80,9 @@ class Helper:
 
     def has_read(self, path: str, lines: list[str], id: str = "toolu_00") -> Transcript:
         """Its session's transcript, in which a file was read."""
-        made = Transcript(self.transcript, self.project)
-        made.called(id, "Read", {"file_path": str(self.project / path)}, numbered(lines))
-        return made
+        transcript = Transcript(self.transcript, self.project)
+        transcript.called(id, "Read", {"file_path": str(self.project / path)}, numbered(lines))
+        return transcript
 
     def run(self, *words: str) -> str:
         """`popkit WORDS` in the same home."""

@@ -29,20 +29,20 @@ def started(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
     """A helper in a folder of its own, whose short path is good for a socket."""
-    made = Helper(tmp_path_factory.mktemp("h"))
-    yield made
-    made.stop()
+    running = Helper(tmp_path_factory.mktemp("h"))
+    yield running
+    running.stop()
 
 
 @pytest.fixture
 def helper_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[dict[str, Any]], Helper]]:
     """A helper under a configuration."""
-    made: list[Helper] = []
+    helpers: list[Helper] = []
 
     def start(config: dict[str, Any]) -> Helper:
-        made.append(Helper(tmp_path_factory.mktemp("h"), config=config))
-        return made[-1]
+        helpers.append(Helper(tmp_path_factory.mktemp("h"), config=config))
+        return helpers[-1]
 
     yield start
-    for each in made:
+    for each in helpers:
         each.stop()

@@ -20,13 +20,15 @@ from .running import Running
 @pytest.fixture
 def busy(helper: Helper) -> Helper:
     """A session with a dead read, a live one, and work since."""
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     path = str(helper.project / "app.py")
-    made.called("toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated.")
-    made.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
+    transcript.called(
+        "toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated."
+    )
+    transcript.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
     for number in range(6):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-    made.answered(30_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    transcript.answered(30_000)
     return helper
 
 
@@ -34,7 +36,7 @@ def results(rows: list[dict]) -> dict[str, str]:
     return {each["tool_use_id"]: each["text"] for row in rows for each in row["toolResults"]}
 
 
-def said(rows: list[dict]) -> list[str]:
+def texts_of(rows: list[dict]) -> list[str]:
     return [row["text"] for row in rows if row["text"]]
 
 
@@ -44,8 +46,8 @@ def test_a_compaction_takes_out_what_is_dead_and_says_so_in_a_line(busy: Helper)
     answer = client.compacts()
     shown = results(answer["rows"])
     assert shown["toolu_00"].startswith("[PopKit cleared Read app.py (edited later).")
-    assert said(answer["rows"])[0] == "go"
-    assert [text for text in said(before) if text not in said(answer["rows"])] == []
+    assert texts_of(answer["rows"])[0] == "go"
+    assert [text for text in texts_of(before) if text not in texts_of(answer["rows"])] == []
     assert answer["notice"].startswith("Compacted without a model: 30k to ")
     assert answer["notice"].endswith(" taken out, and all can be restored.")
     assert busy.failures() == ""
@@ -69,16 +71,16 @@ def test_what_left_is_archived_and_restored_by_the_handle_in_its_place(busy: Hel
 
 def test_the_state_after_it_is_that_of_the_transcript(busy: Helper):
     Running(busy).compacts()
-    told = busy.run("context", "timeline", "--transcript", str(busy.transcript))
-    assert "Read app.py" in told
-    assert "cleared: restore" in told
-    assert "Read other.py" in told
+    timeline = busy.run("context", "timeline", "--transcript", str(busy.transcript))
+    assert "Read app.py" in timeline
+    assert "cleared: restore" in timeline
+    assert "Read other.py" in timeline
 
 
 def test_a_clear_by_word_waits_until_the_client_compacts_and_takes_only_what_was_asked_for(busy: Helper):
-    told = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
-    assert told["compact"] is True
-    assert "/resume" not in told["text"]
+    answer = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
+    assert answer["compact"] is True
+    assert "/resume" not in answer["text"]
     shown = results(Running(busy).compacts(own=True)["rows"])
     assert [id for id, text in shown.items() if text.startswith("[PopKit cleared ")] == ["toolu_02"]
 
@@ -133,9 +135,9 @@ def test_the_precomputed_summary_is_skipped_while_ours_will_answer(busy: Helper)
 ])  # fmt: skip
 def test_what_is_switched_off_is_the_clients(helper_with, config: dict, trigger: str):
     helper = helper_with(config)
-    made = helper.has_read("app.py", lines(400))
-    made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
-    made.answered(9_000)
+    transcript = helper.has_read("app.py", lines(400))
+    transcript.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
+    transcript.answered(9_000)
     assert Running(helper).compacts(trigger) == {}
 
 
@@ -153,14 +155,14 @@ def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client(b
 def with_runs(helper_with, runs: int) -> Helper:
     """A session with so many runs, of which the newest four always stand, and a target that nothing reaches."""
     helper = helper_with({"compact_target": 0.05})
-    made: Transcript = helper.has_read("app.py", lines(200))
+    transcript: Transcript = helper.has_read("app.py", lines(200))
     for number in range(runs):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(240, f"n{number}_")))
-    made.answered(36_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(240, f"n{number}_")))
+    transcript.answered(36_000)
     return helper
 
 
-def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stands(helper_with):
+def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stays(helper_with):
     answer = Running(with_runs(helper_with, 4)).compacts("auto")
     assert answer["hand_on"] is True
     assert answer["rows"]
@@ -168,7 +170,7 @@ def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the
     assert not answer["behind"][0]["toolResults"]
 
 
-def test_where_ours_makes_room_it_stands_though_its_target_is_not_reached(helper_with):
+def test_where_ours_makes_room_it_is_used_though_its_target_is_not_reached(helper_with):
     answer = Running(with_runs(helper_with, 16)).compacts("auto")
     assert "hand_on" not in answer
     assert answer["rows"]
@@ -209,8 +211,8 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
     asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows()}
     for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
         compactions.when_cold(0.4, least)
-        made = compactions.answer(site, str(busy.transcript), asked, time.time())
-        assert made == answer if answer else "rows" in made
+        own_answer = compactions.answer(site, str(busy.transcript), asked, time.time())
+        assert own_answer == answer if answer else "rows" in own_answer
     assert busy.journal() == [], "nothing is noted before it stands"
 
 
@@ -227,39 +229,41 @@ def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy
 
 
 def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_with):
-    for said, leaves in (("on", True), ("off", None)):
-        helper = helper_with({"compact_when_cold": said})
-        made = helper.has_read("app.py", lines(400))
-        made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
+    for setting, leaves in (("on", True), ("off", None)):
+        helper = helper_with({"compact_when_cold": setting})
+        transcript = helper.has_read("app.py", lines(400))
+        transcript.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
         for number in range(6):
-            made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-        made.answered(20_000)
+            transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+        transcript.answered(20_000)
         view = helper.ask("/view", {})
         assert view.get("compact") is leaves
         assert "cold on" not in operations_of(view)
-        assert f"compact_when_cold: {said}" in helper.run(
-            "context", "cold", "on" if said == "off" else "off", "--transcript", str(helper.transcript)
+        assert f"compact_when_cold: {setting}" in helper.run(
+            "context", "cold", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
         )
 
 
 def test_a_reference_whose_source_leaves_is_whole_again_in_the_answer_and_for_the_tracker(helper_with):
     helper = helper_with({"compact_target": 0.15})
     shown, other = lines(300), lines(40, "other")
-    made = helper.has_read("app.py", shown)
+    transcript = helper.has_read("app.py", shown)
     helper.stop()
     helper.start()  # it learns what stands
     again = {"file_path": str(helper.project / "copy.py")}
     id, entered = helper.read("copy.py", [*shown[:250], *other])
     assert "above: from" in entered
     for number in range(12):
-        made.called(f"toolu_1{number}", "Read", {"file_path": str(helper.project / f"{number}.py")}, numbered(lines(80, f"of_{number}")))
+        transcript.called(
+            f"toolu_1{number}", "Read", {"file_path": str(helper.project / f"{number}.py")}, numbered(lines(80, f"of_{number}"))
+        )
         if number == 10:
-            made.called(id, "Read", again, entered)
-    made.answered(60_000)
+            transcript.called(id, "Read", again, entered)
+    transcript.answered(60_000)
     helper.run("context", "--transcript", str(helper.transcript))
-    stands = results(Running(helper).compacts()["rows"])
-    assert stands.get("toolu_00") != numbered(shown)
-    assert stands[id] == numbered([*shown[:250], *other])
-    told = helper.run("context", "why", id, "--transcript", str(helper.transcript))
-    assert "whole again: what it referred to was taken out" in " ".join(told.split())
+    remaining = results(Running(helper).compacts()["rows"])
+    assert remaining.get("toolu_00") != numbered(shown)
+    assert remaining[id] == numbered([*shown[:250], *other])
+    explanation = helper.run("context", "why", id, "--transcript", str(helper.transcript))
+    assert "whole again: what it referred to was taken out" in " ".join(explanation.split())
     assert helper.failures() == ""

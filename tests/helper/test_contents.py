@@ -126,75 +126,75 @@ def same(one: Findings, other: Findings) -> bool:
     return (list(one.names), list(one.failures)) == (list(other.names), list(other.failures))
 
 
-def waited_for(made: Outlines, many: int) -> int:
+def waited_for(outlines: Outlines, many: int) -> int:
     until = time.monotonic() + HANG_S
-    while len(made.known) < many and time.monotonic() < until:
+    while len(outlines.known) < many and time.monotonic() < until:
         time.sleep(0.01)
-    return len(made.known)
+    return len(outlines.known)
 
 
 @given(st.sampled_from([RUNS, FILE, "short", ""]) | st.text(min_size=900, max_size=1_200), st.booleans())
 def test_the_first_and_every_later_answer_is_what_is_in_the_text(text: str, is_run: bool):
-    made = Outlines(failing)
+    outlines = Outlines(failing)
     for _ in range(2):
-        assert same(made.findings(text, is_run), findings(text, is_run))
+        assert same(outlines.findings(text, is_run), findings(text, is_run))
 
 
 def test_what_is_prepared_is_known_before_it_is_asked_for():
-    made = Outlines(failing)
-    made.prepare(FILE, "read")
-    made.prepare(RUNS, "run:test")
-    assert waited_for(made, 2) == 2
-    before = dict(made.known)
-    assert same(made.findings(FILE, False), findings(FILE, False))
-    assert same(made.findings(RUNS, True), findings(RUNS, True))
-    assert made.known == before
+    outlines = Outlines(failing)
+    outlines.prepare(FILE, "read")
+    outlines.prepare(RUNS, "run:test")
+    assert waited_for(outlines, 2) == 2
+    before = dict(outlines.known)
+    assert same(outlines.findings(FILE, False), findings(FILE, False))
+    assert same(outlines.findings(RUNS, True), findings(RUNS, True))
+    assert outlines.known == before
 
 
 def test_a_text_that_is_too_short_for_an_outline_is_not_prepared():
-    made = Outlines(failing)
-    made.prepare("short", "read")
-    made.prepare(FILE, "read")
-    assert waited_for(made, 1) == 1
+    outlines = Outlines(failing)
+    outlines.prepare("short", "read")
+    outlines.prepare(FILE, "read")
+    assert waited_for(outlines, 1) == 1
 
 
 def test_what_a_list_says_of_a_call_is_masked_before_it_is_asked_for():
-    made = Outlines(failing)
+    outlines = Outlines(failing)
     command = f"curl -H 'Authorization: Bearer {'k3y' * 9}' https://shop/{time.monotonic_ns()}"
-    made.prepare("short", "run:other", Use("toolu_1", TOOLS.of("Bash"), {"command": command}))
-    made.prepare(FILE, "read")
-    assert waited_for(made, 1) == 1
+    outlines.prepare("short", "run:other", Use("toolu_1", TOOLS.of("Bash"), {"command": command}))
+    outlines.prepare(FILE, "read")
+    assert waited_for(outlines, 1) == 1
     assert masking._known[command, False] == masking.mask(command) != command
 
 
 def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(compactions, "MOST_CHARS", 1_000)
-    made = Outlines(failing)
+    outlines = Outlines(failing)
     texts = [FILE.replace("total", f"sum_{number}") for number in range(5)]
     for text in texts:
-        made.findings(text, False)
-    assert 1 <= len(made.known) < 5
-    assert made.chars == sum(compactions._ENTRY_CHARS + len(packed) for packed in made.known.values()) <= 1_000
-    last = compactions._unpacked(made.known[next(reversed(made.known))])
+        outlines.findings(text, False)
+    assert 1 <= len(outlines.known) < 5
+    assert outlines.chars == sum(compactions._ENTRY_CHARS + len(packed) for packed in outlines.known.values()) <= 1_000
+    last = compactions._unpacked(outlines.known[next(reversed(outlines.known))])
     assert same(last, findings(texts[-1], False))
 
 
 def test_what_is_known_takes_at_most_twice_the_memory_that_it_is_counted_with():
-    made = Outlines(failing)
+    outlines = Outlines(failing)
     texts = [FILE.replace("total", f"sum_{number}") for number in range(200)]
-    made.findings(FILE, True)  # loads what it needs
+    outlines.findings(FILE, True)  # loads what it needs
     tracemalloc.start()
     try:
         for text in texts:
-            made.findings(text, False)
+            outlines.findings(text, False)
         taken = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert taken <= 2 * made.chars
+    assert taken <= 2 * outlines.chars
 
 
 def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPatch):
-    told = threading.Event()
+    failed = threading.Event()
     whole = findings
 
     def broken(text: str, is_run: bool) -> Findings:
@@ -203,11 +203,11 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
         return whole(text, is_run)
 
     monkeypatch.setattr("hooks.utils.helper.compactions.findings", broken)
-    made = Outlines(lambda error: told.set())
-    made.prepare(RUNS, "run:test")
-    made.prepare(FILE, "read")
-    assert waited_for(made, 1) == 1
-    assert told.wait(HANG_S)
+    outlines = Outlines(lambda error: failed.set())
+    outlines.prepare(RUNS, "run:test")
+    outlines.prepare(FILE, "read")
+    assert waited_for(outlines, 1) == 1
+    assert failed.wait(HANG_S)
 
 
 # --- bounds ---------------------------------------------------------------------------------------------------------------------------

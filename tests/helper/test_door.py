@@ -66,7 +66,7 @@ def test_what_a_script_got_from_a_call_is_left_alone_and_not_referred_to(helper:
 
 
 @pytest.mark.parametrize(
-    ("tool", "asked", "said"),
+    ("tool", "asked", "output"),
     [
         (
             "Bash",
@@ -80,10 +80,10 @@ def test_what_a_script_got_from_a_call_is_left_alone_and_not_referred_to(helper:
         ),
     ],
 )
-def test_what_the_client_has_shortened_itself_is_left_alone(tmp_path: Path, tool: str, asked: dict, said: str):
+def test_what_the_client_has_shortened_itself_is_left_alone(tmp_path: Path, tool: str, asked: dict, output: str):
     helper = Helper(tmp_path, config={"shape": "strong"})
     helper.read("app.py", lines(60))
-    assert [helper.result(tool, asked, said)[1] for _ in range(3)] == [{}, {}, {}]
+    assert [helper.result(tool, asked, output)[1] for _ in range(3)] == [{}, {}, {}]
     assert helper.journal() == []
     helper.stop()
 
@@ -189,8 +189,8 @@ def test_a_text_of_any_kind_enters_and_is_known(helper: Helper, content: str):
     path = {"file_path": str(helper.project / "odd.bin")}
     assert helper.result("Read", path, content)[1] == {}
     again = helper.result("Read", path, content + "\nmore")[1]
-    said = again["content"][0]["content"] if again else content + "\nmore"
-    assert said.endswith("more")
+    entered = again["content"][0]["content"] if again else content + "\nmore"
+    assert entered.endswith("more")
     assert helper.failures() == ""
 
 
@@ -251,7 +251,7 @@ EDIT = {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", 
 ASKED = json.dumps({"context_management": {"edits": [EDIT]}})
 
 
-SAID = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 900}]}
+CLEARED = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 1, "cleared_input_tokens": 900}]}
 
 
 def test_near_the_limit_nothing_leans_on_what_the_next_request_may_lack(tmp_path: Path):
@@ -268,16 +268,16 @@ def test_near_the_limit_nothing_leans_on_what_the_next_request_may_lack(tmp_path
     helper.stop()
 
 
-@pytest.mark.parametrize("told", ["said", "fallen"])
-def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_path: Path, told: str):
+@pytest.mark.parametrize("sign", ["said", "fallen"])
+def test_nothing_leans_on_what_requests_lack_and_the_journal_notes_it(tmp_path: Path, sign: str):
     transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
-    helper = Helper(tmp_path, transcript.path, **({"CLAUDE_CODE_EXTRA_BODY": ASKED} if told == "fallen" else {}))
+    helper = Helper(tmp_path, transcript.path, **({"CLAUDE_CODE_EXTRA_BODY": ASKED} if sign == "fallen" else {}))
     for number, name in enumerate(("app", "other"), 1):
         id, entered = helper.read(f"{name}.py", lines(200, name))
         transcript.called(id, "Read", {"file_path": str(helper.project / f"{name}.py")}, entered, 20_000 + 4_000 * number)
-    if told == "said":
+    if sign == "said":
         assert "as in your " in helper.read("app.py", [*lines(200, "app"), "more"])[1]
-    transcript.answered(19_000, SAID if told == "said" else None)
+    transcript.answered(19_000, CLEARED if sign == "said" else None)
     assert helper.read("app.py", [*lines(200, "app"), "most"])[1] == numbered([*lines(200, "app"), "most"])
     helper.ask("/view", {"columns": 70})
     [entry] = [entry for entry in helper.journal() if entry["event"] == "outside"]
@@ -289,7 +289,7 @@ def test_nothing_leans_on_what_requests_lack_and_the_journal_tells_of_it(tmp_pat
 def test_a_resumed_session_leans_on_nothing_that_requests_lack(tmp_path: Path):
     transcript = Transcript(tmp_path / "past.jsonl", tmp_path / "shop")
     transcript.called("t1", "Read", {"file_path": str(tmp_path / "shop" / "app.py")}, numbered(lines(40)))
-    transcript.answered(20_000, SAID)
+    transcript.answered(20_000, CLEARED)
     helper = Helper(tmp_path, transcript.path)
     assert helper.read("app.py", [*lines(40), "more"])[1] == numbered([*lines(40), "more"])
     helper.stop()

@@ -38,9 +38,9 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
 
 
 def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
-    found = json.loads(guest.run("context", "--json"))
-    assert [(row["tool"], row["state"]) for row in found["results"]][:2] == [("read", "expired"), ("bash", "expired")]
-    assert (found["session"], found["calls"]) == (SESSION, 4)
+    answer = json.loads(guest.run("context", "--json"))
+    assert [(row["tool"], row["state"]) for row in answer["results"]][:2] == [("read", "expired"), ("bash", "expired")]
+    assert (answer["session"], answer["calls"]) == (SESSION, 4)
     assert guest.ask("/view", {"columns": 100, "rows": 40})["line"].startswith("1 live, 3 expired")
 
 
@@ -54,7 +54,7 @@ def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
         ("", "Nothing to do: OpenCode keeps this session itself, so only /compact removes anything"),
     ],
 )
-def test_what_cannot_be_is_said(guest: Guest, words: str, says: str) -> None:
+def test_what_cannot_be_done_is_explained(guest: Guest, words: str, says: str) -> None:
     answer = " ".join(guest.ask("/command", {"words": words, "columns": 100})["text"].split())
     assert says in answer
     assert "popkit:context" not in answer, "commands are named as they are typed there"
@@ -78,12 +78,12 @@ def test_the_pane_offers_nothing_that_cannot_be(guest: Guest) -> None:
 
 
 def test_whoever_draws_for_the_session_is_told_where_its_helper_listens(guest: Guest, capsys: pytest.CaptureFixture) -> None:
-    for session, told in ((SESSION, {"socket": guest.told["socket"], "protocol": 1}), ("ses_7f3amadeup0002", {})):
+    for session, announced in ((SESSION, {"socket": guest.announced["socket"], "protocol": 1}), ("ses_7f3amadeup0002", {})):
         assert main(["serve", "--session", session, "--join"], guest.env) == 0
-        assert json.loads(capsys.readouterr().out) == told
+        assert json.loads(capsys.readouterr().out) == announced
 
 
-def test_at_its_end_the_session_has_ended_and_what_was_told_is_kept(tmp_path: Path) -> None:
+def test_at_its_end_the_session_has_ended_and_its_recording_is_kept(tmp_path: Path) -> None:
     helper = Guest(tmp_path)
     helper.tell(worked().messages)
     helper.ask("/end")

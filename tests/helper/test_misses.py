@@ -53,12 +53,12 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Watched:
-    made = Watched(tmp_path / "session.jsonl")
-    assert made.notice() == ""
-    return made
+    session = Watched(tmp_path / "session.jsonl")
+    assert session.notice() == ""
+    return session
 
 
-def test_a_loss_is_said_once_in_tokens_dollars_and_why(watched: Watched):
+def test_a_loss_is_reported_once_in_tokens_and_dollars_with_its_cause(watched: Watched):
     watched.comes_back()
     assert watched.notice() == "Cache miss: ~180k tokens written again, $1.71 (you were away 66 min)"
     assert watched.notice() == ""
@@ -77,17 +77,17 @@ def test_losses_of_one_turn_are_one_line(watched: Watched):
     watched.conversation.request(reads=0)
     watched.conversation.attach(type="deferred_tools_delta", addedNames=["mcp__linear__list"])
     watched.conversation.request(reads=BASE)
-    said = "(the model changed: claude-opus-4-6 to claude-opus-4-5; tools or servers came or went: linear)"
-    assert watched.notice() == f"2 cache misses: ~382k tokens written again, $3.63 {said}"
+    causes = "(the model changed: claude-opus-4-6 to claude-opus-4-5; tools or servers came or went: linear)"
+    assert watched.notice() == f"2 cache misses: ~382k tokens written again, $3.63 {causes}"
 
 
-def test_what_cost_little_is_not_said(watched: Watched):
+def test_a_loss_that_cost_little_is_not_reported(watched: Watched):
     watched.conversation.request(reads=200_000 - 9_000)
     assert len(watched.conversation.losses(watched.path.parent)) == 1
     assert watched.notice() == ""
 
 
-def test_what_a_model_without_a_price_lost_is_not_said(watched: Watched):
+def test_a_loss_of_a_model_without_a_price_is_not_reported(watched: Watched):
     watched.conversation.model = "claude-nobody-1"
     watched.conversation.request(reads=0)
     assert watched.notice() == ""
@@ -123,7 +123,7 @@ def test_a_line_that_is_being_written_is_read_once_it_is_whole(watched: Watched)
     assert watched.misses.notice(MODELS).endswith("(a slash command: /context)")
 
 
-def test_a_request_that_is_noted_after_its_answer_is_said_once_its_cause_is_known(watched: Watched):
+def test_a_request_that_is_noted_after_its_answer_is_reported_once_its_cause_is_known(watched: Watched):
     conversation = watched.conversation
     conversation.request(requestRef=conversation.sent(messages=("begin",)))
     assert watched.notice() == ""
@@ -154,7 +154,7 @@ def subagent_of(watched: Watched, name: str = "agent-a1") -> Watched:
     return Watched(folder / f"{name}.jsonl")
 
 
-def test_what_a_subagent_loses_is_said_once_and_named_as_its_own(watched: Watched):
+def test_a_loss_of_a_subagent_is_reported_once_and_named_as_its_own(watched: Watched):
     subagent = subagent_of(watched)
     subagent.conversation.wait(4_000)
     subagent.conversation.prompt("go on")
@@ -173,9 +173,9 @@ def test_neither_thread_hides_what_another_lost_before(watched: Watched):
     subagent.conversation.request(reads=0)
     subagent.write()
     watched.asks_for_context()
-    said = watched.notice()
-    assert said.startswith("2 cache misses: ")
-    assert said.endswith("(a slash command: /context; in a subagent, the model changed: claude-opus-4-6 to claude-opus-4-5)")
+    notice = watched.notice()
+    assert notice.startswith("2 cache misses: ")
+    assert notice.endswith("(a slash command: /context; in a subagent, the model changed: claude-opus-4-6 to claude-opus-4-5)")
 
 
 def test_a_subagent_that_ended_before_the_session_was_taken_up_is_not_read(watched: Watched):
@@ -193,9 +193,9 @@ def test_a_session_without_a_transcript_says_nothing(tmp_path: Path):
 @pytest.fixture
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
     """A helper whose session begins with the conversations of these tests."""
-    made = Helper(tmp_path_factory.mktemp("h"), POPKIT_CLOCK=str(BEGAN))
-    yield made
-    made.stop()
+    started = Helper(tmp_path_factory.mktemp("h"), POPKIT_CLOCK=str(BEGAN))
+    yield started
+    started.stop()
 
 
 def test_the_helper_hands_it_to_the_client_as_a_toast(helper: Helper):

@@ -30,8 +30,8 @@ from .running import Running
 
 def test_the_answers_are_those_of_the_command(helper: Helper):
     helper.has_read("app.py", lines(400))
-    told = helper.ask("/command", {"words": "timeline", "columns": 70})["text"]
-    assert "Read app.py" in told
+    timeline = helper.ask("/command", {"words": "timeline", "columns": 70})["text"]
+    assert "Read app.py" in timeline
     view = helper.ask("/view", {"columns": 70})
     assert view["band"] is None
     assert view["pane"]["head"] == ["Nothing to do: everything in the context is worth keeping"]
@@ -62,7 +62,7 @@ def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_
     assert "What the bill was made of" in shown
 
 
-def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):
+def test_a_chosen_result_says_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):
     helper.has_read("app.py", lines(400))
     shown = helper.ask("/view", {"page": "results"})["pane"]
     assert "Tool call timeline" in shown["lines"][0]
@@ -89,8 +89,8 @@ def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_a
     shown = helper.ask("/view", {"page": "results", "chosen": id})["pane"]
     show = next(operation for operation in shown["operations"] if operation["label"] == "Show all of it")
     before = helper.journal()
-    told = helper.ask("/press", {"id": show["id"]})["text"].split("\n")
-    assert told[1:] == numbered(lines(400)).split("\n")
+    rows = helper.ask("/press", {"id": show["id"]})["text"].split("\n")
+    assert rows[1:] == numbered(lines(400)).split("\n")
     assert helper.journal() == before
 
 
@@ -131,14 +131,14 @@ def test_what_the_client_says_wrongly_is_passed_over(helper: Helper, usage: obje
     assert not any("Claude Code counts" in line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"])
 
 
-def test_a_page_tells_what_was_saved(helper: Helper):
+def test_a_page_shows_what_was_saved(helper: Helper):
     assert "Net: PopKit has saved and cost nothing yet" in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
     first, _ = helper.read("app.py", lines(400))
     id, entered = helper.read("app.py", lines(400))
     transcript = helper.has_read("app.py", lines(400), first)
     transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
-    told = " ".join(" ".join(helper.ask("/view", {"page": "saved"})["pane"]["lines"]).split())
-    assert "This session: kept out ~" in told
+    page = " ".join(" ".join(helper.ask("/view", {"page": "saved"})["pane"]["lines"]).split())
+    assert "This session: kept out ~" in page
 
 
 @pytest.mark.parametrize("words", ["show", "show T99", "show nothing of the kind"])
@@ -163,9 +163,9 @@ def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(hel
     shown = helper.ask("/view", {"page": "settings"})["pane"]
     assert "Off in this project" in "\n".join(shown["lines"])
     assert [operation["id"] for operation in shown["operations"]] == ["warm on", "native on --dry-run"]
-    told = _pressed(helper, "native on --dry-run --trigger 90000")
-    assert "clear_tool_uses_20250919" in told
-    assert told.endswith("Nothing has been changed yet.")
+    answer = _pressed(helper, "native on --dry-run --trigger 90000")
+    assert "clear_tool_uses_20250919" in answer
+    assert answer.endswith("Nothing has been changed yet.")
     assert not settings.exists()
     _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
     assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
@@ -192,16 +192,16 @@ def _pressed(helper: Helper, id: str) -> str:
 def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(helper: Helper):
     texts = [lines(250, f"name{number}") for number in range(4)]
     transcript = Transcript(helper.transcript, helper.project)
-    told = []
+    toasts = []
     for number, shown in enumerate(texts):
         for _ in range(2):
             id, entered = helper.read(f"file{number}.py", shown)
             transcript.called(id, "Read", {"file_path": str(helper.project / f"file{number}.py")}, entered)
         assert helper.ask("/view", {})["toast"] == "", "a turn is at work"
-        told.append(helper.ask("/view", {"turn_ended": True})["toast"])
-    assert told[0] == "", "a little is not worth a word"
-    (said,) = filter(None, told)
-    assert re.fullmatch(r"kept \d+k tokens out of this session", said)
+        toasts.append(helper.ask("/view", {"turn_ended": True})["toast"])
+    assert toasts[0] == "", "a little is not worth a word"
+    (toast,) = filter(None, toasts)
+    assert re.fullmatch(r"kept \d+k tokens out of this session", toast)
     figures = json.loads(helper.run("context", "--json", "--transcript", str(helper.transcript)))["figures"]
     assert figures["kept_out_tokens"] >= 10_000
 
@@ -245,8 +245,8 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
 
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "", full: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
-    found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-    return pane.page(name, found, chosen, text.width_of(columns), rows, full=full)
+    data = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
+    return pane.page(name, data, chosen, text.width_of(columns), rows, full=full)
 
 
 @pytest.fixture
@@ -290,10 +290,10 @@ def test_no_row_is_wider_than_the_pane_and_nothing_is_cut(tmp_path: Path, column
     drawn = _drawn(shown)
     assert max(map(text.width, [*shown["head"], *shown["lines"]])) <= columns, "what an operation comes to is wrapped beside its button"
     assert not any(line.endswith(text.ELLIPSIS) for line in drawn if not line.startswith(" "))
-    told = " ".join(" ".join(drawn).split())
+    joined = " ".join(" ".join(drawn).split())
     wide = " ".join(" ".join(_drawn(_page("now", asking, 110, 40))).split())
     for reason in ("edited or committed", "at the next call", "is what leaves, placeholders subtracted"):
-        assert (reason in told) == (reason in wide)
+        assert (reason in joined) == (reason in wide)
 
 
 def test_what_matters_most_is_in_the_first_rows_however_few_there_are(asking: Asking) -> None:
@@ -330,18 +330,18 @@ def _band(band_asking: Asking, window: int) -> tuple[str, str]:
     return outlook.look(site, str(written.path), written.now).verdict["kind"], band["text"] if band else ""
 
 
-def test_what_can_only_be_waited_for_is_not_said(band_asking: Asking) -> None:
+def test_where_one_can_only_wait_nothing_is_said(band_asking: Asking) -> None:
     assert _band(band_asking, 200_000) == ("wait", "")
 
 
 def test_near_the_limit_nobody_is_asked_to_wait(band_asking: Asking) -> None:
-    kind, said = _band(band_asking, 54_000)
+    kind, band = _band(band_asking, 54_000)
     assert kind == "wait"
-    assert said.startswith("Full: /compact (what is dead goes first); in ")
-    assert said.endswith(" a clear takes ~9.7k")
+    assert band.startswith("Full: /compact (what is dead goes first); in ")
+    assert band.endswith(" a clear takes ~9.7k")
 
 
-def test_a_clear_of_a_tenth_of_the_window_is_said_once_it_pays(band_asking: Asking) -> None:
+def test_a_clear_of_a_tenth_of_the_window_is_suggested_once_it_pays(band_asking: Asking) -> None:
     band_asking.written.now += COLD_S
     assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~9.7k tokens leave at no cost")
     assert _band(band_asking, 200_000) == ("clear", "")

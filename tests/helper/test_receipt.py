@@ -19,13 +19,15 @@ ROOM = "to make room: it was the least likely to be needed"
 @pytest.fixture
 def busy(helper: Helper) -> Helper:
     """A session with a dead read, a live one, and more work since than a compaction keeps."""
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     path = str(helper.project / "app.py")
-    made.called("toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated.")
-    made.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
+    transcript.called(
+        "toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated."
+    )
+    transcript.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
     for number in range(20):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"of_{number}_")))
-    made.answered(60_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(60, f"of_{number}_")))
+    transcript.answered(60_000)
     return helper
 
 
@@ -33,7 +35,7 @@ def pane(helper: Helper, columns: int = 76, rows: int = 40) -> dict[str, Any]:
     return helper.ask("/view", {"page": "saved", "columns": columns, "rows": rows})["pane"]
 
 
-def told(helper: Helper, *words: str) -> str:
+def answer_of(helper: Helper, *words: str) -> str:
     """An answer of `popkit context` in one line."""
     return " ".join(helper.run("context", *words, "--transcript", str(helper.transcript)).split())
 
@@ -46,7 +48,7 @@ def test_before_anything_has_left_the_page_has_no_receipt(busy: Helper):
     shown = pane(busy)
     assert (shown["head"], shown["operations"]) == ([], [])
     assert shown["lines"][:2] == ["", "Saved"]
-    assert "No clear or compaction of PopKit has taken anything out" in told(busy, "why")
+    assert "No clear or compaction of PopKit has taken anything out" in answer_of(busy, "why")
     assert receipts(busy) == []
 
 
@@ -75,10 +77,10 @@ def test_pane_words_and_data_say_the_same_and_what_was_noted(busy: Helper):
     assert shown["lines"][at + 1] == " ~5.3k  T1 Read app.py"
     assert shown["lines"].index(" ~3.9k  T3 Read other.py") > shown["lines"].index("T" + ROOM[1:])
     assert "Saved" in shown["lines"], "what was saved stands below"
-    assert head in told(busy, "why")
+    assert head in answer_of(busy, "why")
 
     [why] = [f"Because {reasons['toolu_00']} Left Just now, because the context was nearly full Back popkit restore "]
-    assert why in told(busy, "why", "T1")
+    assert why in answer_of(busy, "why", "T1")
     assert busy.failures() == ""
 
 
@@ -106,7 +108,7 @@ def test_what_was_put_back_says_so_on_the_receipt(busy: Helper):
     assert pane(busy)["operations"] == [], "there is nothing left to undo"
 
 
-def test_a_result_that_was_asked_for_says_that_and_an_earlier_receipt_stands_below(busy: Helper):
+def test_a_result_that_was_asked_for_says_so_and_an_earlier_receipt_is_shown_below(busy: Helper):
     client = Running(busy)
     busy.ask("/command", {"words": "clear --id T3 --now"})
     client.compacts(own=True)
@@ -119,7 +121,7 @@ def test_a_result_that_was_asked_for_says_that_and_an_earlier_receipt_stands_bel
     assert [receipt["why"] for receipt in receipts(busy)] == ["manual", "asked"]
 
 
-def test_what_went_to_the_summariser_is_told_once_it_has(busy: Helper):
+def test_what_went_to_the_summariser_is_shown_once_it_has(busy: Helper):
     client = Running(busy)
     assert client.compacts(instructions="keep the plan")["hand_on"] is True
     assert receipts(busy) == [], "the summary may fail"
@@ -128,31 +130,31 @@ def test_what_went_to_the_summariser_is_told_once_it_has(busy: Helper):
     assert "Claude Code then summarised what was left." in " ".join(pane(busy)["head"])
 
 
-@pytest.mark.parametrize(("spoil", "state", "said"), [
+@pytest.mark.parametrize(("spoil", "state", "ending"), [
     (Path.unlink, "gone", "and all are gone for good."),
     (lambda path: path.write_bytes(b"no database at all" * 100), "unknown", "and all may be restorable."),
 ], ids=["lost", "unreadable"])  # fmt: skip
 def test_what_the_archive_has_lost_is_gone_for_good_and_while_it_cannot_be_read_nothing_is_claimed(
-    busy: Helper, spoil: Callable[[Path], object], state: str, said: str
+    busy: Helper, spoil: Callable[[Path], object], state: str, ending: str
 ):
     Running(busy).compacts()
     busy.run("archive", "stats")
     spoil(busy.home / "archive.sqlite")
     assert {call["state"] for call in receipts(busy)[0]["calls"]} == {state}
-    assert " ".join(pane(busy)["head"]).endswith(said)
+    assert " ".join(pane(busy)["head"]).endswith(ending)
 
 
-def test_calls_of_which_nothing_stands_tell_why_they_left_and_come_back(helper: Helper):
-    made = helper.has_read("app.py", lines(3))
+def test_calls_that_left_whole_say_why_they_left_and_come_back(helper: Helper):
+    transcript = helper.has_read("app.py", lines(3))
     for number in range(260):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number} of many, to be looked at"}, f"said {number}\n" * 9)
-    made.answered(40_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number} of many, to be looked at"}, f"said {number}\n" * 9)
+    transcript.answered(40_000)
     client = Running(helper)
     before = {row["tool_use_id"]: row["text"] for each in client.rows() for row in each["toolResults"]}
     client.compacts("auto")
-    stands = {row["tool_use_id"] for each in client.rows() for row in each["toolResults"]}
-    assert "toolu_110" not in stands
-    assert f"Because the whole call was taken out {ROOM}" in told(helper, "why", "T12")
+    remaining = {row["tool_use_id"] for each in client.rows() for row in each["toolResults"]}
+    assert "toolu_110" not in remaining
+    assert f"Because the whole call was taken out {ROOM}" in answer_of(helper, "why", "T12")
     printed = helper.run("context", "restore", "T12", "--transcript", str(helper.transcript))
     assert 'Bash {"command": "echo 10 of many, to be looked at"}\n' + before["toolu_110"] + "\n" in printed
     assert helper.ask("/command", {"words": "restore T12 --in-place"})["compact"] is True
@@ -187,5 +189,5 @@ def test_why_lists_what_left_the_contexts_of_subagents_apart(busy: Helper):
     data = json.loads(busy.run("context", "why", "--json", "--transcript", str(busy.transcript)))
     assert [receipt["agent"] for receipt in data["agents"]] == ["a1b2c3"]
     assert data["agents"][0]["calls"] == data["receipts"][0]["calls"]
-    words = told(busy, "why")
+    words = answer_of(busy, "why")
     assert words.index("What left the contexts of subagents") < words.index("in agent a1b2c3, because the context was nearly full: ")

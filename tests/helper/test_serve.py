@@ -40,8 +40,8 @@ def test_a_failure_is_counted_like_a_hooks(helper: Helper):
 
 
 def test_the_socket_is_the_users_alone(helper: Helper):
-    path = Path(helper.told["socket"])
-    assert helper.told["protocol"] == 1
+    path = Path(helper.announced["socket"])
+    assert helper.announced["protocol"] == 1
     assert len(os.fsencode(path)) <= 100
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
 
@@ -50,7 +50,7 @@ def test_a_home_with_a_long_name_has_its_socket_elsewhere(tmp_path: Path):
     deep = tmp_path / ("d" * 90)
     deep.mkdir()
     helper = Helper(deep)
-    path = Path(helper.told["socket"])
+    path = Path(helper.announced["socket"])
     assert not path.is_relative_to(deep)
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     helper.ask("/end")
@@ -64,7 +64,7 @@ def test_a_home_with_a_long_name_leaves_nothing_elsewhere_after_a_kill(tmp_path:
     deep = tmp_path / ("d" * 90)
     deep.mkdir()
     helper = Helper(deep)
-    first = Path(helper.told["socket"])
+    first = Path(helper.announced["socket"])
     assert sockets.of_session(str(helper.home), SESSION) == [str(first)], "who asks for it finds it"
     helper.stop()
     helper.start()
@@ -77,7 +77,7 @@ def test_a_home_with_a_long_name_leaves_nothing_elsewhere_after_a_kill(tmp_path:
 def test_it_ends_when_it_is_told_and_takes_its_socket_along(helper: Helper):
     assert helper.ask("/end") == {}
     assert helper.process.wait(HANG_S) == 0
-    assert not Path(helper.told["socket"]).parent.exists()
+    assert not Path(helper.announced["socket"]).parent.exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -85,16 +85,16 @@ def test_it_takes_its_socket_along_however_it_is_ended(helper: Helper, how: sign
     helper.ask("/health")
     helper.process.send_signal(how)
     helper.process.wait(HANG_S)
-    assert not Path(helper.told["socket"]).parent.exists()
+    assert not Path(helper.announced["socket"]).parent.exists()
 
 
 def test_the_end_of_a_session_takes_along_the_socket_of_a_helper_that_was_killed(helper: Helper):
     helper.stop()
-    assert Path(helper.told["socket"]).exists()
+    assert Path(helper.announced["socket"]).exists()
     payload = {"hook_event_name": "SessionEnd", "reason": "other", "session_id": SESSION, "cwd": str(helper.project)}
     command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / "session-end.py")]
     subprocess.run(command, input=json.dumps({**payload, "transcript_path": ""}).encode(), env=helper.env, check=True)
-    assert not Path(helper.told["socket"]).parent.exists()
+    assert not Path(helper.announced["socket"]).parent.exists()
     assert helper.failures() == ""
 
 
@@ -128,7 +128,7 @@ def test_it_ends_when_nobody_reads_it_any_more(helper: Helper):
 
 
 def test_after_a_kill_the_next_one_knows_what_was_there_and_the_socket_is_swept(helper: Helper):
-    first = helper.told["socket"]
+    first = helper.announced["socket"]
     helper.has_read("app.py", lines(40))
     os.kill(helper.process.pid, signal.SIGKILL)
     helper.process.wait(HANG_S)
@@ -151,24 +151,24 @@ def test_many_at_once_are_each_answered(helper: Helper):
     assert helper.ask("/health")["rewritten"] == 22
 
 
-def test_its_health_tells_what_it_has_done(helper: Helper):
+def test_its_health_says_what_it_has_done(helper: Helper):
     helper.read("app.py", lines(40))
     helper.read("app.py", lines(40))
-    found = helper.ask("/health")
-    assert (found["rows"], found["rewritten"]) == (2, 1)
-    assert found["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+    health = helper.ask("/health")
+    assert (health["rows"], health["rewritten"]) == (2, 1)
+    assert health["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
 
 
-def test_a_compaction_is_told_once_by_the_helper_or_by_the_hook(helper: Helper):
+def test_a_compaction_is_advised_once_by_the_helper_or_by_the_hook(helper: Helper):
     transcript = Transcript(helper.transcript, helper.project)
     transcript.called("t1", "Bash", {"command": "npm test"}, "Exit code 1\nit broke, and this is how: " + "x" * 600)
     transcript.called("t2", "Edit", {"file_path": "/a", "old_string": "a", "new_string": "b"}, "done")
     transcript.called("t3", "Bash", {"command": "npm test"}, "all passed " + "y" * 600)
     payload = {"session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project), "trigger": "manual"}
-    said = helper.ask("/compacting")["text"]
-    assert said.startswith("PopKit tracked the tool results")
+    advice = helper.ask("/compacting")["text"]
+    assert advice.startswith("PopKit tracked the tool results")
     assert session_events.before_compaction(payload, helper.env) is None
-    assert session_events.before_compaction(payload, helper.env) == said  # of another compaction, which no helper has told of
+    assert session_events.before_compaction(payload, helper.env) == advice  # of another compaction, which no helper has told of
     assert helper.failures() == ""
 
 
@@ -191,9 +191,9 @@ def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal
         list(pool.map(ask, range(30)))
     helper.ask("/view", {"columns": 70})
     site = live.Site(helper.env, SESSION, str(helper.project))
-    made = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
-    assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
-    assert made.state.pins
+    rebuilt = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
+    assert shared_facts(store.load(site.paths()).state) == shared_facts(rebuilt.state)
+    assert rebuilt.state.pins
     assert helper.failures() == ""
 
 

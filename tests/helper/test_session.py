@@ -75,12 +75,12 @@ def test_noise_stays_outside_only_where_the_coin_said_so(tmp_path: Path, treated
 @pytest.mark.parametrize("treated", [True, False])
 def test_a_compaction_is_answered_only_where_the_coin_said_so_before_the_first_request(tmp_path: Path, treated: bool):
     helper = begun(tmp_path, "compact", treated)
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     edit = {"file_path": str(helper.project / "app.py"), "old_string": "a" * 900, "new_string": "b" * 900}
-    made.called("toolu_01", "Edit", edit, "The file has been updated.")
+    transcript.called("toolu_01", "Edit", edit, "The file has been updated.")
     for number in range(6):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-    made.answered(30_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    transcript.answered(30_000)
     assert ("rows" in Running(helper).compacts()) is treated
     assert drawn(helper) == [(SESSION, treated)]
     helper.stop()
@@ -96,8 +96,8 @@ def test_a_session_that_has_sent_requests_before_its_helper_came_is_in_no_trial(
 
 def test_popkit_try_out_answers_inside_the_client(tmp_path: Path):
     helper = begun(tmp_path, "say_once", True)
-    said = helper.ask("/command", {"words": "try-out", "columns": 80})["text"]
-    assert "say_once any: 0 of 20 sessions" in said
+    answer = helper.ask("/command", {"words": "try-out", "columns": 80})["text"]
+    assert "say_once any: 0 of 20 sessions" in answer
     helper.stop()
 
 
@@ -138,10 +138,10 @@ def test_what_a_session_teaches_is_learnt_and_the_job_runs_while_it_goes_on(help
     for name in ("cart_total.ts", "later_on.ts"):
         (helper.project / "src").mkdir(exist_ok=True)
         (helper.project / "src" / name).write_text("x\n")
-    said: Transcript = helper.has_read("src/cart_total.ts", ["x"])
+    transcript: Transcript = helper.has_read("src/cart_total.ts", ["x"])
     until(lambda: "src/cart_total.ts" in texts(helper), "the session is learnt")
     until(lambda: asked_of_store(helper, last_run), "the job has run")
-    said.called("toolu_01", "Read", {"file_path": str(helper.project / "src/later_on.ts")}, "1\ty")
+    transcript.called("toolu_01", "Read", {"file_path": str(helper.project / "src/later_on.ts")}, "1\ty")
     until(lambda: "src/later_on.ts" in texts(helper), "it is learnt again")
     assert asked_of_store(helper, lambda store: [item.sessions for item in store.scan()]) == [1, 1]
     assert helper.failures() == ""
@@ -224,10 +224,10 @@ def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_p
 
 @pytest.fixture
 def busy(helper: Helper) -> Helper:
-    made = helper.has_read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400))
     for number in range(6):
-        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-    made.answered(30_000)
+        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    transcript.answered(30_000)
     return helper
 
 
@@ -242,10 +242,10 @@ def placeholders(client: Running) -> list[str]:
 
 def test_the_mod_hears_of_a_clear_in_a_shell_and_the_transcript_is_left_to_the_client(busy: Helper):
     before = busy.transcript.read_bytes()
-    told = shell(busy, "clear", "--id", "T1", "--now")
+    output = shell(busy, "clear", "--id", "T1", "--now")
     assert busy.process.stdout.readline() == b"compact\n"
     assert busy.transcript.read_bytes() == before
-    assert "/resume" not in told
+    assert "/resume" not in output
     client = Running(busy)
     client.compacts(own=True)
     assert placeholders(client) == ["toolu_00"]
@@ -274,8 +274,8 @@ def test_a_dry_run_asks_nobody(busy: Helper):
 def test_a_session_that_runs_no_more_is_cleared_in_its_transcript(busy: Helper):
     busy.ask("/end")
     busy.process.wait()
-    told = json.loads(shell(busy, "clear", "--id", "T1", "--now", "--json"))
-    assert (told["cleared"], told["in_place"]) == (True, False)
+    answer = json.loads(shell(busy, "clear", "--id", "T1", "--now", "--json"))
+    assert (answer["cleared"], answer["in_place"]) == (True, False)
     assert "[PopKit cleared " in busy.transcript.read_text()
 
 
@@ -304,8 +304,8 @@ WORDS = {
 
 def test_popkit_context_answers(stopped: Helper):
     with ThreadPoolExecutor(len(WORDS)) as at_once:
-        told = at_once.map(lambda words: stopped.run(*words.split(), "--transcript", str(stopped.transcript)), WORDS)
-        assert {words: expected for (words, expected), said in zip(WORDS.items(), told) if expected not in said} == {}
+        answers = at_once.map(lambda words: stopped.run(*words.split(), "--transcript", str(stopped.transcript)), WORDS)
+        assert {words: expected for (words, expected), answer in zip(WORDS.items(), answers) if expected not in answer} == {}
 
 
 def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):

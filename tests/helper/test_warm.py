@@ -58,13 +58,13 @@ class Asked(Helper):
 
 @pytest.fixture
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    made = Asked(tmp_path_factory.mktemp("h"))
-    yield made
-    made.stop()
+    running = Asked(tmp_path_factory.mktemp("h"))
+    yield running
+    running.stop()
 
 
 @pytest.fixture
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def helper_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     started: list[Asked] = []
 
     def start(**how: Any) -> Asked:
@@ -76,22 +76,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         one.stop()
 
 
-def test_off_is_how_it_comes(made: Any):
-    helper = made(keep_warm="off")
+def test_off_is_how_it_comes(helper_of: Any):
+    helper = helper_of(keep_warm="off")
     assert helper.ask("/warm", ANSWERED) == {}
     assert helper.warm() == {}
 
 
-def test_after_a_turn_it_says_when_shortly_before_the_cache_expires(made: Any):
-    helper = made(seconds_ago=100, every_s="")
+def test_after_a_turn_it_says_when_shortly_before_the_cache_expires(helper_of: Any):
+    helper = helper_of(seconds_ago=100, every_s="")
     wait = helper.ask("/warm", ANSWERED)["in_ms"]
     assert 0 < wait < LIFETIME_MS - 100_000
     assert helper.show()["next_s"] is not None
 
 
-def test_when_the_time_has_come_it_says_what_and_not_before(made: Any):
-    assert made().warm() == {"prompt": LINE}
-    assert "in_ms" in made(every_s="").warm()
+def test_when_the_time_has_come_it_says_what_and_not_before(helper_of: Any):
+    assert helper_of().warm() == {"prompt": LINE}
+    assert "in_ms" in helper_of(every_s="").warm()
 
 
 def test_a_turn_that_was_broken_off_begins_nothing(helper: Asked):
@@ -121,8 +121,8 @@ def test_what_was_sent_is_booked_and_the_next_follows_until_the_row_has_cost_a_f
     assert helper.failures() == ""
 
 
-def test_for_a_cache_that_lasts_an_hour_nothing_is_sent(made: Any):
-    helper = made()
+def test_for_a_cache_that_lasts_an_hour_nothing_is_sent(helper_of: Any):
+    helper = helper_of()
     helper.written.for_an_hour = True
     helper.turn(50)
     assert helper.ask("/warm", ANSWERED) == {}
@@ -147,13 +147,13 @@ def test_the_next_turn_begins_a_new_row(helper: Asked):
     assert helper.show()["sent"] == {**helper.show()["sent"], "requests": 1, "in_a_row": 0}
 
 
-def test_limits_in_number_and_money_hold(made: Any):
-    assert made(keep_warm_usd=0).warm() == {}
-    helper = made(keep_warm_usd=0.02)  # one costs about $0.01
+def test_limits_in_number_and_money_hold(helper_of: Any):
+    assert helper_of(keep_warm_usd=0).warm() == {}
+    helper = helper_of(keep_warm_usd=0.02)  # one costs about $0.01
     assert helper.warm() == {"prompt": LINE}
     assert helper.warmed() == {}
     assert helper.show()["ended"] == "dollars"
-    helper = made(keep_warm_requests=1)
+    helper = helper_of(keep_warm_requests=1)
     assert helper.warm() == {"prompt": LINE}
     assert helper.warmed() == {}
     assert helper.show()["ended"] == "in a row"
@@ -181,8 +181,8 @@ def test_an_answer_without_words_is_an_answer(helper: Asked):
     assert "in_ms" in helper.warmed(answered=False, reason="empty-reply")
 
 
-def test_a_cold_cache_is_left_alone(made: Any):
-    helper = made(seconds_ago=400)
+def test_a_cold_cache_is_left_alone(helper_of: Any):
+    helper = helper_of(seconds_ago=400)
     assert helper.warm() == {}
     assert helper.show()["ended"] == "cold"
 
@@ -209,8 +209,8 @@ def test_what_comes_back_after_another_turn_is_booked_and_ends_nothing_of_it(hel
     assert "in_ms" in helper.ask("/warm", ANSWERED)
 
 
-def test_a_model_without_a_price_is_not_kept(made: Any):
-    helper = made()
+def test_a_model_without_a_price_is_not_kept(helper_of: Any):
+    helper = helper_of()
     helper.written.model = "claude-unheard-of-1"
     helper.turn(-50)
     assert helper.ask("/warm", ANSWERED) == {}

@@ -45,12 +45,12 @@ class Clocks:
 class Window(Helper):
     """A window of a session with a helper of its own. The timer of its mod is `due`."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        super().__init__(desk.folder, transcript=desk.written.path, config={"keep_warm": "on", **desk.config})
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        super().__init__(machine.folder, transcript=machine.written.path, config={"keep_warm": "on", **machine.config})
 
     def _started(self, words: list[str]) -> Running:
-        return self.forks.start(Function("tests.helper.clocked:popkit", [str(self.desk.clocks.path), words]), self.env)
+        return self.forks.start(Function("tests.helper.clocked:popkit", [str(self.machine.clocks.path), words]), self.env)
 
     def turn_ends(self) -> dict[str, Any]:
         return self.ask("/warm", {"reason": "answer", "turn_ms": 60_000, "model": MODEL, "limits": []})
@@ -60,8 +60,8 @@ class Window(Helper):
 
     def warmed(self, read: int = 20_500, prompt: int = 20_600, **more: Any) -> dict[str, Any]:
         usage = {"input_tokens": 0, "cache_read_input_tokens": read, "cache_creation_input_tokens": prompt - read, "output_tokens": 4}
-        told = {"model": MODEL, "limits": [], "answered": True, "reason": "", "error": "", "usage": usage}
-        return self.ask("/warmed", {**told, **more})
+        defaults = {"model": MODEL, "limits": [], "answered": True, "reason": "", "error": "", "usage": usage}
+        return self.ask("/warmed", {**defaults, **more})
 
     def show(self) -> dict[str, Any]:
         return json.loads(self.ask("/command", {"words": "warm show --json", "columns": 70})["text"])
@@ -71,7 +71,7 @@ class Window(Helper):
         self.process.wait()
 
 
-class Desk:
+class Machine:
     """A session, the windows that hold it, and the clocks of its machine."""
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
@@ -99,15 +99,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Desk]]:
-    made: list[Desk] = []
+def machine_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Machine]]:
+    machines: list[Machine] = []
 
-    def start(**config: Any) -> Desk:
-        made.append(Desk(tmp_path_factory.mktemp("h"), config))
-        return made[-1]
+    def start(**config: Any) -> Machine:
+        machines.append(Machine(tmp_path_factory.mktemp("h"), config))
+        return machines[-1]
 
     yield start
-    for one in made:
+    for one in machines:
         for window in one.windows:
             window.process.send_signal(signal.SIGCONT)
             assert window.failures() == ""
@@ -115,90 +115,90 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Des
 
 
 @pytest.fixture
-def it(desk: Callable[..., Desk]) -> Desk:
-    return desk()
+def machine(machine_with: Callable[..., Machine]) -> Machine:
+    return machine_with()
 
 
-def waits(desk: Desk, answer: dict[str, Any]) -> dict[str, Any]:
+def waits(machine: Machine, answer: dict[str, Any]) -> dict[str, Any]:
     """The timer's time goes by; it was set for less than the cache lives."""
     assert 0 < answer["in_ms"] < 300_000
-    desk.clocks.pass_by(answer["in_ms"] / 1000)
+    machine.clocks.pass_by(answer["in_ms"] / 1000)
     return answer
 
 
 # --- clocks ------------------------------------------------------------------------------------------------------------------------
 
 
-def test_where_nothing_happens_a_row_is_sent_one_shortly_before_each_expiry(it: Desk):
-    window = it.window()
-    answer = waits(it, window.turn_ends())
+def test_where_nothing_happens_a_row_is_sent_one_shortly_before_each_expiry(machine: Machine):
+    window = machine.window()
+    answer = waits(machine, window.turn_ends())
     for number in range(1, IN_A_ROW + 1):
         assert window.due() == {"prompt": LINE}
-        it.clocks.pass_by(3)
+        machine.clocks.pass_by(3)
         answer = window.warmed()
         assert ("in_ms" in answer) == (number < IN_A_ROW)
         if "in_ms" in answer:
-            waits(it, answer)
-    assert it.sent() == IN_A_ROW
+            waits(machine, answer)
+    assert machine.sent() == IN_A_ROW
     assert window.show()["ended"] == "too dear"
 
 
 @pytest.mark.parametrize("asleep_s", [60, 3_600, 90_000])
-def test_a_machine_that_slept_past_the_caches_life_sends_nothing(it: Desk, asleep_s: int):
-    window = it.window()
-    waits(it, window.turn_ends())
-    it.clocks.pass_by(asleep_s)
+def test_a_machine_that_slept_past_the_caches_life_sends_nothing(machine: Machine, asleep_s: int):
+    window = machine.window()
+    waits(machine, window.turn_ends())
+    machine.clocks.pass_by(asleep_s)
     assert window.due() == {}
-    assert (it.sent(), window.show()["ended"]) == (0, "cold")
+    assert (machine.sent(), window.show()["ended"]) == (0, "cold")
 
 
-def test_a_machine_that_slept_for_a_moment_goes_on(it: Desk):
-    window = it.window()
+def test_a_machine_that_slept_for_a_moment_goes_on(machine: Machine):
+    window = machine.window()
     answer = window.turn_ends()
-    it.clocks.pass_by(60)
+    machine.clocks.pass_by(60)
     assert window.due()["in_ms"] == pytest.approx(answer["in_ms"] - 60_000, abs=2)
-    it.clocks.pass_by(answer["in_ms"] / 1000 - 60)
+    machine.clocks.pass_by(answer["in_ms"] / 1000 - 60)
     assert window.due() == {"prompt": LINE}
 
 
 @pytest.mark.parametrize("by_s", [-86_400, -7_200, -200, 100, 250, 7_200, 86_400])
 @pytest.mark.parametrize("when", ["before the first", "between two"])
-def test_a_clock_that_was_set_sends_nothing_until_the_next_turn(it: Desk, by_s: int, when: str):
-    window = it.window()
-    waits(it, window.turn_ends())
+def test_a_clock_that_was_set_sends_nothing_until_the_next_turn(machine: Machine, by_s: int, when: str):
+    window = machine.window()
+    waits(machine, window.turn_ends())
     if when == "between two":
         assert window.due() == {"prompt": LINE}
-        waits(it, window.warmed())
-    before = it.sent()
-    it.clocks.set_by(by_s)
+        waits(machine, window.warmed())
+    before = machine.sent()
+    machine.clocks.set_by(by_s)
     for _ in range(10):
         window.due()
-        it.clocks.pass_by(60)
-    assert it.sent() == before
-    it.turn()
+        machine.clocks.pass_by(60)
+    assert machine.sent() == before
+    machine.turn()
     is_behind = by_s < -600  # the transcript still has times that are to come
     assert ("in_ms" in window.turn_ends()) == (not is_behind)
     assert window.show()["ended"] == ("clock" if is_behind else "")
 
 
-def test_a_clock_that_is_set_back_again_and_again_lengthens_no_row(it: Desk):
-    window = it.window()
+def test_a_clock_that_is_set_back_again_and_again_lengthens_no_row(machine: Machine):
+    window = machine.window()
     window.turn_ends()
     for _ in range(60):
-        it.clocks.pass_by(45)
-        it.clocks.set_by(-40)
+        machine.clocks.pass_by(45)
+        machine.clocks.set_by(-40)
         if window.due() == {"prompt": LINE}:
             window.warmed()
-    assert it.sent() <= IN_A_ROW
+    assert machine.sent() <= IN_A_ROW
 
 
 # --- windows -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_two_windows_of_one_session_send_one_row_between_them(it: Desk):
-    windows = it.window(), it.window()
-    told = [window.turn_ends() for window in windows]
-    it.clocks.pass_by(told[0]["in_ms"] / 1000)
+def test_two_windows_of_one_session_send_one_row_between_them(machine: Machine):
+    windows = machine.window(), machine.window()
+    first_answers = [window.turn_ends() for window in windows]
+    machine.clocks.pass_by(first_answers[0]["in_ms"] / 1000)
     for number in range(1, 6):
         with ThreadPoolExecutor() as at_once:
             answers = list(at_once.map(Window.due, windows))
@@ -206,99 +206,99 @@ def test_two_windows_of_one_session_send_one_row_between_them(it: Desk):
         assert len(handed) == (1 if number <= IN_A_ROW else 0)
         for window in handed:
             window.warmed()
-        it.clocks.pass_by(280)
-    assert it.sent() == IN_A_ROW
+        machine.clocks.pass_by(280)
+    assert machine.sent() == IN_A_ROW
 
 
-def test_a_window_whose_session_goes_on_in_another_one_sends_nothing(it: Desk):
-    old, new = it.window(), it.window()
-    waits(it, old.turn_ends())
-    it.turn()
+def test_a_window_whose_session_goes_on_in_another_one_sends_nothing(machine: Machine):
+    old, new = machine.window(), machine.window()
+    waits(machine, old.turn_ends())
+    machine.turn()
     answer = new.turn_ends()
     assert old.due() == {}, "it would ask over a prompt that is over"
-    waits(it, answer)
+    waits(machine, answer)
     assert old.due() == {}
     assert new.due() == {"prompt": LINE}
 
 
-def test_while_one_is_under_way_no_window_sends_another(it: Desk):
-    one, other = it.window(), it.window()
+def test_while_one_is_under_way_no_window_sends_another(machine: Machine):
+    one, other = machine.window(), machine.window()
     one.turn_ends()
-    waits(it, other.turn_ends())
+    waits(machine, other.turn_ends())
     assert one.due() == {"prompt": LINE}
     for _ in range(7):
-        it.clocks.pass_by(9)
+        machine.clocks.pass_by(9)
         assert "prompt" not in other.due()
         assert "prompt" not in one.due()
-    assert it.sent() == 1
+    assert machine.sent() == 1
 
 
 # --- helpers -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_helper_that_is_killed_between_decision_and_answer_costs_one_request_at_most(it: Desk):
-    waits(it, it.window().turn_ends())
+def test_a_helper_that_is_killed_between_decision_and_answer_costs_one_request_at_most(machine: Machine):
+    waits(machine, machine.window().turn_ends())
     for _ in range(8):
-        window = it.windows[-1]
+        window = machine.windows[-1]
         window.due()
         window.kill()
-        it.clocks.pass_by(10)
-        it.window()
-    assert it.sent() == 1
-    it.clocks.pass_by(100)
-    assert it.windows[-1].due() == {}
-    assert it.windows[-1].show()["ended"] == "lost"
+        machine.clocks.pass_by(10)
+        machine.window()
+    assert machine.sent() == 1
+    machine.clocks.pass_by(100)
+    assert machine.windows[-1].due() == {}
+    assert machine.windows[-1].show()["ended"] == "lost"
 
 
-def test_a_helper_that_is_stopped_holds_up_none_and_sends_no_second_one(it: Desk):
-    held, other = it.window(), it.window()
+def test_a_helper_that_is_stopped_holds_up_none_and_sends_no_second_one(machine: Machine):
+    held, other = machine.window(), machine.window()
     held.turn_ends()
-    waits(it, other.turn_ends())
+    waits(machine, other.turn_ends())
     held.process.send_signal(signal.SIGSTOP)
     assert other.due() == {"prompt": LINE}
     held.process.send_signal(signal.SIGCONT)
     assert "prompt" not in held.due()
-    assert it.sent() == 1
+    assert machine.sent() == 1
 
 
-def test_what_a_helper_before_has_handed_out_is_booked_by_the_next(it: Desk):
-    first = it.window()
-    waits(it, first.turn_ends())
+def test_what_a_helper_before_has_handed_out_is_booked_by_the_next(machine: Machine):
+    first = machine.window()
+    waits(machine, first.turn_ends())
     assert first.due() == {"prompt": LINE}
     first.kill()
-    second = it.window()
+    second = machine.window()
     assert "in_ms" in second.warmed(), "the row goes on"
     shown = second.show()["sent"]
     assert (shown["requests"], shown["in_a_row"]) == (1, 1)
     assert shown["usd"] == pytest.approx(CENT, abs=0.002)
 
 
-def test_a_row_that_was_sent_stays_sent_however_often_helpers_are_started_anew(it: Desk):
-    waits(it, it.window().turn_ends())
+def test_a_row_that_was_sent_stays_sent_however_often_helpers_are_restarted(machine: Machine):
+    waits(machine, machine.window().turn_ends())
     for _ in range(6):
-        window = it.windows[-1]
+        window = machine.windows[-1]
         if window.due() == {"prompt": LINE}:
             window.warmed()
         window.kill()
-        it.clocks.pass_by(280)
-        it.window()
-    assert it.sent() == IN_A_ROW
+        machine.clocks.pass_by(280)
+        machine.window()
+    assert machine.sent() == IN_A_ROW
 
 
 # --- money -------------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what_comes", ["answered", "lost", "failed", "killed"])
-def test_a_session_costs_no_more_than_its_limit_over_all_turns_windows_and_restarts(desk: Any, what_comes: str):
-    it = desk(keep_warm_usd=5 * CENT)
-    it.window()
+def test_a_session_costs_no_more_than_its_limit_over_all_turns_windows_and_restarts(machine_with: Any, what_comes: str):
+    machine = machine_with(keep_warm_usd=5 * CENT)
+    machine.window()
     for turn in range(12):
-        window = it.windows[-1] if turn % 3 else it.window()
-        it.turn()
+        window = machine.windows[-1] if turn % 3 else machine.window()
+        machine.turn()
         answer = window.turn_ends()
         if "in_ms" not in answer:
             continue
-        waits(it, answer)
+        waits(machine, answer)
         if window.due() == {"prompt": LINE}:
             if what_comes == "answered":
                 window.warmed()
@@ -306,68 +306,68 @@ def test_a_session_costs_no_more_than_its_limit_over_all_turns_windows_and_resta
                 window.warmed(answered=False, reason="api-error", error="overloaded", usage={})
             elif what_comes == "killed":
                 window.kill()
-                it.window()
-        it.clocks.pass_by(120)
-    assert 1 <= it.sent() <= 5
-    assert it.windows[-1].show()["sent"]["usd"] <= 5 * CENT + 1e-9
-    assert it.windows[-1].show()["ended"] == "dollars"
+                machine.window()
+        machine.clocks.pass_by(120)
+    assert 1 <= machine.sent() <= 5
+    assert machine.windows[-1].show()["sent"]["usd"] <= 5 * CENT + 1e-9
+    assert machine.windows[-1].show()["ended"] == "dollars"
 
 
-def test_caches_that_are_never_found_cost_one_writing_beyond_the_limit_at_most(desk: Any):
-    it = desk(keep_warm_usd=0.2)
-    window = it.window()
+def test_caches_that_are_never_found_cost_one_writing_beyond_the_limit_at_most(machine_with: Any):
+    machine = machine_with(keep_warm_usd=0.2)
+    window = machine.window()
     for _ in range(12):
-        it.turn()
+        machine.turn()
         answer = window.turn_ends()
         if "in_ms" in answer:
-            waits(it, answer)
+            waits(machine, answer)
             if window.due() == {"prompt": LINE}:
                 assert window.warmed(read=0) == {}
     writing = 20_600 * 1.25 * 5e-6
-    assert it.windows[-1].show()["sent"]["usd"] <= 0.2 + writing + 0.001
+    assert machine.windows[-1].show()["sent"]["usd"] <= 0.2 + writing + 0.001
 
 
-def test_a_cheaper_model_or_another_price_makes_nothing_that_was_spent_cheaper(desk: Any):
-    it = desk(keep_warm_usd=2.5 * CENT)
-    window = it.window()
+def test_a_cheaper_model_or_another_price_makes_nothing_that_was_spent_cheaper(machine_with: Any):
+    machine = machine_with(keep_warm_usd=2.5 * CENT)
+    window = machine.window()
     for _ in range(2):
-        waits(it, window.turn_ends())
+        waits(machine, window.turn_ends())
         assert window.due() == {"prompt": LINE}
         window.warmed()
-        it.turn()
+        machine.turn()
     spent = window.show()["sent"]["usd"]
     models = {"claude-opus": {"input": 0.05, "output": 0.25}, "claude-haiku": {"input": 0.01, "output": 0.05}}
-    config = {"keep_warm": "on", **it.config, "models": models}
+    config = {"keep_warm": "on", **machine.config, "models": models}
     (window.home / "retention-config.json").write_text(json.dumps({"retention": config}))
-    it.written.model = "claude-haiku-5-5"
-    it.turn()
+    machine.written.model = "claude-haiku-5-5"
+    machine.turn()
     assert window.show()["sent"]["usd"] == spent
 
 
-def test_another_model_ends_a_row_in_every_window(it: Desk):
-    one, other = it.window(), it.window()
+def test_another_model_ends_a_row_in_every_window(machine: Machine):
+    one, other = machine.window(), machine.window()
     one.turn_ends()
-    waits(it, other.turn_ends())
+    waits(machine, other.turn_ends())
     assert one.due(model="claude-haiku-5-5") == {}
     assert other.due() == {}
-    assert (it.sent(), other.show()["ended"]) == (0, "model")
+    assert (machine.sent(), other.show()["ended"]) == (0, "model")
 
 
-def test_where_it_cannot_be_written_down_nothing_is_sent(it: Desk):
-    window = it.window()
-    waits(it, window.turn_ends())
+def test_where_it_cannot_be_written_down_nothing_is_sent(machine: Machine):
+    window = machine.window()
+    waits(machine, window.turn_ends())
     journal = window.home / "sessions" / SESSION / "main.journal.jsonl"
     journal.mkdir()
     answer = window.due()
     assert "prompt" not in answer
     journal.rmdir()
     (window.home / "hooks.log").unlink()
-    assert it.sent() == 0
+    assert machine.sent() == 0
 
 
-def test_the_word_off_in_one_window_holds_in_all(it: Desk):
-    one, other = it.window(), it.window()
-    waits(it, one.turn_ends())
+def test_the_word_off_in_one_window_holds_in_all(machine: Machine):
+    one, other = machine.window(), machine.window()
+    waits(machine, one.turn_ends())
     other.ask("/command", {"words": "warm off", "columns": 70})
     assert one.due() == {}
-    assert it.sent() == 0
+    assert machine.sent() == 0

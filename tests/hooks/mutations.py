@@ -109,12 +109,12 @@ def broken(data: bytes, random_: random.Random) -> bytes:
 def payloads(originals: list[dict], count: int, seed: int) -> list[bytes]:
     """So many mutated payloads; three of four are still JSON objects."""
     random_ = random.Random(seed)
-    made = []
+    sent = []
     for _ in range(count):
         original = random_.choice(originals)
         data = json.dumps(mutated(original, random_) if random_.random() < 0.9 else original).encode()
-        made.append(broken(data, random_) if random_.random() < 0.25 else data)
-    return made
+        sent.append(broken(data, random_) if random_.random() < 0.25 else data)
+    return sent
 
 
 def is_object(data: bytes) -> bool:

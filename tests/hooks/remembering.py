@@ -14,7 +14,7 @@ from tests.hooks import payloads
 from tests.hooks.processes import HOOKS, Home, copy_hooks, feed, finish, run_event, start_argv
 from tests.patience import until
 
-SAID = "# Memory of shop\n\n- `src/app.js`, `test.js`\n- `npm test`"
+MEMORY = "# Memory of shop\n\n- `src/app.js`, `test.js`\n- `npm test`"
 
 
 class Remembering:
@@ -29,9 +29,9 @@ class Remembering:
         self.transcript.write_text("")
         self.project = memory.project_of(str(self.home.path), str(self.work))
 
-    def remember(self, said: str = SAID) -> None:
+    def remember(self, document: str = MEMORY) -> None:
         self.project.turn_on(1.0)
-        self.project.write_document(said)
+        self.project.write_document(document)
 
     def tell(self, maker, *words, hooks: Path = HOOKS, **more):
         """Runs the hook of an event."""
@@ -46,24 +46,24 @@ class Remembering:
     def begin(self, source: str = "startup", **more) -> str:
         """What the model is told at a session's start."""
         ran = self.tell(payloads.session_start, source, **more)
-        return told(ran.stdout)
+        return context_of(ran.stdout)
 
     def booked(self) -> list[dict]:
         return [entry for entry in store.read_lines(self.home.paths(payloads.SESSION).journal) if entry["event"] == "memory"]
 
 
-def told(stdout: bytes) -> str:
+def context_of(stdout: bytes) -> str:
     return json.loads(stdout)["hookSpecificOutput"]["additionalContext"] if stdout else ""
 
 
 BLOCKS = """
 import os, sys
-told = os.environ["TOLD"]
-with open(told + ".tmp", "w") as file:
+report = os.environ["REPORT"]
+with open(report + ".tmp", "w") as file:
     print(os.getpid(), os.getpgid(0), os.getsid(0), *sys.argv[1:], sep="\\n", file=file)
-os.rename(told + ".tmp", told)
+os.rename(report + ".tmp", report)
 open(os.environ["FIFO"]).read()
-with open(told + ".done", "w") as file:
+with open(report + ".done", "w") as file:
     file.write(os.environ["POPKIT_HOME"])
 """
 
@@ -83,10 +83,10 @@ class Blocking:
     def __init__(self, shop: Remembering, folder: Path, hooks: Path):
         """`hooks`: those beside such a `popkit`."""
         self.hooks = hooks
-        self.told, self.fifo = folder / "told", folder / "fifo"
+        self.report, self.fifo = folder / "report", folder / "fifo"
         os.mkfifo(self.fifo)
         self.shop = shop
-        self.env = {**shop.env(), "TOLD": str(self.told), "FIFO": str(self.fifo)}
+        self.env = {**shop.env(), "REPORT": str(self.report), "FIFO": str(self.fifo)}
 
     def run(self, script: str, payload: dict):
         """Runs a hook to its end, its output read to the end too."""
@@ -96,9 +96,9 @@ class Blocking:
 
     def child(self) -> list[str]:
         """What the child has told of itself."""
-        until(self.told.exists, "a child was started")
-        return self.told.read_text().splitlines()
+        until(self.report.exists, "a child was started")
+        return self.report.read_text().splitlines()
 
     def let_go(self) -> None:
         self.fifo.open("w").close()
-        until(self.told.with_name("told.done").exists, "the child goes on")
+        until(self.report.with_name("report.done").exists, "the child goes on")

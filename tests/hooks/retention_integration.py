@@ -48,9 +48,9 @@ def simulate(environ: dict) -> tuple[list, list]:
         context = HookContext(
             "simulated", tool, tool_input, f"T{number}", "/project", prompt_id="turn", error=fails, timestamp=1_700_000_000.0 + 10 * number
         )  # fmt: skip
-        told = process_retention(context, text, environ)
-        metas.append(told["meta"])
-        ended.append(told["expired_ids"])
+        result = process_retention(context, text, environ)
+        metas.append(result["meta"])
+        ended.append(result["expired_ids"])
     return metas, ended
 
 

@@ -252,15 +252,15 @@ def _numbered(lines: list[str], first: int) -> str:
 
 def day(folder: Path, random_: random.Random, calls: int, **how) -> Day:
     """A session of at least so many calls with a compaction, an end and a resume in it, stopped at the end of a turn."""
-    made = Day(folder, random_, **how)
-    made.begin()
-    events = [lambda: made.compact(keeps=False), made.end_and_resume, lambda: made.compact(keeps=True)]
-    while made.calls < calls:
-        if events and made.calls > calls * (4 - len(events)) // 5:
+    played = Day(folder, random_, **how)
+    played.begin()
+    events = [lambda: played.compact(keeps=False), played.end_and_resume, lambda: played.compact(keeps=True)]
+    while played.calls < calls:
+        if events and played.calls > calls * (4 - len(events)) // 5:
             events.pop(0)()
-        made.something()
-    made.stop()
-    return made
+        played.something()
+    played.stop()
+    return played
 
 
 def play(steps: list[Step], run: Callable[[dict, float], dict | None], late: random.Random | None = None) -> None:

@@ -156,7 +156,7 @@ def test_without_home_in_the_environment_the_systems_own_record_is_asked(tmp_pat
     assert (tmp_path / "dev" / ".claude" / "popkit" / "sessions" / SESSION / "main.state.json").exists()
 
 
-def test_the_hosts_configuration_folder_is_ours_where_nothing_else_is_said(tmp_path: Path):
+def test_the_hosts_configuration_folder_is_ours_where_nothing_else_is_configured(tmp_path: Path):
     environ = {"PATH": os.environ["PATH"], "CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "HOME": str(tmp_path / "home")}
     assert processes.run("post-tool-use", payloads.bash("mkdir a"), environ).silent
     assert (tmp_path / "config" / "popkit" / "sessions" / SESSION).is_dir()

@@ -146,10 +146,10 @@ def _assert_all_failed_open(home: processes.Home, given: list[bytes], ran: list[
     bad = [(data[:2000], one) for data, one in zip(given, ran) if not one.failed_open]
     assert bad == []
     wrong = sum(not mutations.is_object(data) for data in given)
-    told = home.failures()
-    unexpected = [line for line in told if line.split()[2] not in ("ValueError", "JSONDecodeError")]
+    failures = home.failures()
+    unexpected = [line for line in failures if line.split()[2] not in ("ValueError", "JSONDecodeError")]
     assert unexpected == [], _lines_of_log(home)[-3000:]
-    assert len(told) == wrong, "what is no object is counted, and nothing else fails"
+    assert len(failures) == wrong, "what is no object is counted, and nothing else fails"
 
 
 @pytest.mark.parametrize("half", [0, 1])

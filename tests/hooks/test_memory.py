@@ -15,7 +15,7 @@ from hooks.utils.state.memory_checks import Fact
 from hooks.utils.state.memory_text import Entry, render
 from tests.hooks import payloads
 from tests.hooks.processes import listing, run
-from tests.hooks.remembering import SAID, Blocking, Remembering, told
+from tests.hooks.remembering import MEMORY, Blocking, Remembering, context_of
 from tests.kit.forks import Forks, Hook
 
 OTHER = "3ffaa4db-e088-49ec-9796-000000000002"
@@ -37,7 +37,7 @@ def remembered(shop: Remembering) -> Remembering:
 
 
 def test_memory_is_off_until_somebody_switches_it_on(shop: Remembering):
-    shop.project.write_document(SAID)
+    shop.project.write_document(MEMORY)
     assert not shop.project.is_on()
     assert shop.begin() == ""
     assert shop.project.turn_on(5.0) is True
@@ -45,11 +45,11 @@ def test_memory_is_off_until_somebody_switches_it_on(shop: Remembering):
     assert shop.project.turn_on(6.0) is False
     assert shop.project.turn_off(7.0) is True
     assert not shop.project.is_on()
-    assert shop.project.document() == SAID
+    assert shop.project.document() == MEMORY
 
 
 def test_every_folder_of_a_repository_has_one_memory(remembered: Remembering):
-    assert remembered.begin(cwd=str(remembered.work / "src")) == SAID
+    assert remembered.begin(cwd=str(remembered.work / "src")) == MEMORY
 
 
 def rendered(shop: Remembering) -> str:
@@ -66,10 +66,10 @@ def rendered(shop: Remembering) -> str:
 
 def test_a_session_is_not_told_of_files_that_are_gone(shop: Remembering):
     assert "{cart,gone}.ts" in rendered(shop)
-    said = shop.begin()
-    assert "src/: cart.ts" in said
-    assert "gone.ts" not in said
-    assert shop.booked()[0]["said"] == said
+    context = shop.begin()
+    assert "src/: cart.ts" in context
+    assert "gone.ts" not in context
+    assert shop.booked()[0]["said"] == context
 
 
 def test_a_text_that_somebody_has_edited_is_given_as_it_is(shop: Remembering):
@@ -81,9 +81,9 @@ def test_a_text_that_an_earlier_version_rendered_otherwise_is_checked_too(shop: 
     rendered(shop)
     entries = memory_checks.from_json(shop.project.entries_of(shop.project.document())[0])
     shop.project.write_document("# Memory\n\nsrc/cart.ts\nsrc/gone.ts\n", entries)
-    said = shop.begin()
-    assert "src/: cart.ts" in said
-    assert "gone.ts" not in said
+    context = shop.begin()
+    assert "src/: cart.ts" in context
+    assert "gone.ts" not in context
 
 
 def test_what_a_file_was_when_the_text_was_written_says_nothing_of_what_it_is(shop: Remembering):
@@ -97,20 +97,20 @@ def test_what_a_file_was_when_the_text_was_written_says_nothing_of_what_it_is(sh
     shop.project.write_document(render(entries), entries)
     assert shop.begin() == render(entries).strip()
     cart.write_text("export const price = 1\n")
-    said = shop.begin(session_id=OTHER)
-    assert "cart.ts*" in said
-    assert "total" not in said
+    context = shop.begin(session_id=OTHER)
+    assert "cart.ts*" in context
+    assert "total" not in context
 
 
-def test_what_claude_codes_own_memory_says_is_not_said_again_and_nothing_is_written_there(shop: Remembering):
+def test_what_claude_codes_own_memory_says_is_not_repeated_and_nothing_is_written_there(shop: Remembering):
     rendered(shop)
     theirs = shop.home.parent / "claude" / "projects" / folder_name(str(shop.work)) / "memory"
     theirs.mkdir(parents=True)
     (theirs / "MEMORY.md").write_text("- always use pnpm\n")
     before = listing(theirs)
-    said = shop.begin()
-    assert "## Notes" not in said
-    assert "pnpm test" in said
+    context = shop.begin()
+    assert "## Notes" not in context
+    assert "pnpm test" in context
     assert listing(theirs) == before
 
 
@@ -138,11 +138,11 @@ def test_what_memory_keeps_is_private(remembered: Remembering):
 
 
 def test_a_context_is_given_memory_once(remembered: Remembering):
-    assert remembered.begin() == SAID
+    assert remembered.begin() == MEMORY
     assert remembered.begin() == ""
     assert remembered.begin("resume") == ""
-    assert remembered.begin(session_id=OTHER) == SAID
-    assert [entry["said"] for entry in remembered.booked()] == [SAID]
+    assert remembered.begin(session_id=OTHER) == MEMORY
+    assert [entry["said"] for entry in remembered.booked()] == [MEMORY]
 
 
 def test_a_resumed_session_is_given_nothing(remembered: Remembering):
@@ -153,24 +153,24 @@ def test_a_resumed_session_is_given_nothing(remembered: Remembering):
 def test_hooks_that_are_registered_twice_deliver_once(forks: Forks, remembered: Remembering):
     payload = payloads.session_start(cwd=str(remembered.work), transcript_path=str(remembered.transcript))
     ran = forks.run_together([Hook("session-start", payload)] * 4, remembered.env())
-    assert sorted(told(each.stdout) for each in ran) == ["", "", "", SAID]
+    assert sorted(context_of(each.stdout) for each in ran) == ["", "", "", MEMORY]
     assert len(remembered.booked()) == 1
 
 
 def test_a_compaction_empties_the_context_so_memory_is_given_again(remembered: Remembering):
-    assert remembered.begin() == SAID
+    assert remembered.begin() == MEMORY
     for _ in range(2):
         remembered.tell(payloads.pre_compact)
-        assert remembered.begin("compact") == SAID
+        assert remembered.begin("compact") == MEMORY
         assert remembered.begin("compact") == ""
     assert len(remembered.booked()) == 3
 
 
 def test_after_a_clear_memory_is_given_again_whatever_the_session_is_called_then(remembered: Remembering):
-    assert remembered.begin() == SAID
+    assert remembered.begin() == MEMORY
     remembered.tell(payloads.session_end, "clear")
-    assert remembered.begin("clear") == SAID
-    assert remembered.begin("clear", session_id=OTHER) == SAID
+    assert remembered.begin("clear") == MEMORY
+    assert remembered.begin("clear", session_id=OTHER) == MEMORY
 
 
 def test_what_is_switched_off_is_not_given(remembered: Remembering):
@@ -187,7 +187,7 @@ def test_a_memory_that_the_host_would_cut_is_not_given(shop: Remembering, name: 
 
 @pytest.mark.parametrize("place", ["document", "settings"])
 @pytest.mark.parametrize("what", ["fifo", "folder", "link", "nonsense"])
-def test_what_stands_in_the_place_of_a_file_of_ours_fails_no_hook(remembered: Remembering, tmp_path: Path, place: str, what: str):
+def test_anything_in_the_place_of_a_file_of_ours_fails_no_hook(remembered: Remembering, tmp_path: Path, place: str, what: str):
     path = Path(remembered.project.document_path if place == "document" else remembered.project.folder + "/" + memory.SETTINGS)
     path.unlink()
     elsewhere = tmp_path / "elsewhere"
@@ -219,7 +219,7 @@ def test_a_memory_folder_that_is_no_folder_fails_no_hook(shop: Remembering):
 @pytest.fixture
 def blocking(shop: Remembering, tmp_path: Path, blocking_hooks: Path) -> Blocking:
     shop.remember()
-    assert shop.begin() == SAID
+    assert shop.begin() == MEMORY
     return Blocking(shop, tmp_path, blocking_hooks)
 
 
@@ -231,7 +231,7 @@ def test_a_child_learns_and_nobody_waits_for_it(blocking: Blocking, script: str,
     assert group == session == pid != str(os.getpgid(0))
     assert words == ["memory", "learn", str(blocking.shop.transcript), "--if-on", "--quiet"]
     blocking.let_go()
-    assert blocking.told.with_name("told.done").read_text() == str(blocking.shop.home.path)
+    assert blocking.report.with_name("report.done").read_text() == str(blocking.shop.home.path)
 
 
 def test_no_child_is_started_where_memory_is_off(blocking: Blocking):
@@ -242,7 +242,7 @@ def test_no_child_is_started_where_memory_is_off(blocking: Blocking):
     blocking.run("session-end", payloads.session_end())
     blocking.child()
     blocking.let_go()
-    assert not blocking.told.with_name("told.tmp").exists()
+    assert not blocking.report.with_name("report.tmp").exists()
 
 
 def test_a_session_without_a_transcript_has_nothing_to_teach(blocking: Blocking):

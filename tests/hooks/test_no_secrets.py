@@ -16,7 +16,7 @@ def _calls_with(command: str) -> list[dict]:
     ]
 
 
-def _all_told(home: processes.Home, given: list[dict]) -> None:
+def _handle_all(home: processes.Home, given: list[dict]) -> None:
     """Tell the hooks' handlers of all payloads, one after the other."""
     for payload in given:
         assert processes.HANDLERS[processes.SCRIPTS[payload["hook_event_name"]]](payload, home.env()) is None
@@ -24,7 +24,7 @@ def _all_told(home: processes.Home, given: list[dict]) -> None:
 
 def test_no_secret_of_a_command_line_is_kept(home: processes.Home):
     given = [call for command in COMMANDS + BY_LOOK for call in _calls_with(command.format(SECRET))]
-    _all_told(home, given)
+    _handle_all(home, given)
     assert home.failures() == []
     assert home.state(payloads.SESSION).index == len(given)
     assert home.holding(SECRET) == {}
@@ -42,7 +42,7 @@ def test_no_token_of_a_known_form_is_kept(home: processes.Home):
     given = [payloads.bash(place.format(token)) for token in KNOWN for place in places]
     given += [payloads.grep(token, "found") for token in KNOWN]
     given += [payloads.failed_bash("npm test", f"1 failed: bad token {token}") for token in KNOWN]
-    _all_told(home, given)
+    _handle_all(home, given)
     assert [token for token in KNOWN if home.holding(token)] == []
 
 
@@ -77,7 +77,7 @@ OTHERS = [
 
 
 def test_no_secret_of_another_input_or_verdict_is_kept(home: processes.Home):
-    _all_told(home, OTHERS)
+    _handle_all(home, OTHERS)
     assert home.failures() == []
     assert home.state(payloads.SESSION).index == len(OTHERS) - 1, "all but the prompt"
     assert home.holding(SECRET) == {}
@@ -89,5 +89,5 @@ def test_a_secret_across_the_place_where_a_text_is_cut_is_not_kept_in_part(home:
         given.append(payloads.bash("echo " + "x" * pad + f" TOKEN={SECRET} y"))
         given.append(payloads.bash("echo " + "x" * (pad + 290) + f" --password {SECRET} y"))
         given.append(payloads.failed_bash("npm test", f"1 failed {'x' * (pad - 30)} https://bob:{SECRET}@example.invalid/x"))
-    _all_told(home, given)
+    _handle_all(home, given)
     assert home.holding(SECRET[:9]) == {}

@@ -83,7 +83,7 @@ def _assert_recovers(plugin: Plugin, path: Path, bad: bytes) -> None:
     assert plugin.home.failures() == []
 
 
-def test_a_pack_that_is_none_is_made_anew(plugin: Plugin):
+def test_a_file_that_is_no_pack_is_replaced_by_one(plugin: Plugin):
     (path,) = plugin.packs
     good = path.read_bytes()
     for name, spoil in HARMLESS.items():

@@ -101,8 +101,8 @@ def test_eight_processes_that_process_results_at_once_lose_none(forks: Forks, tm
 
 def test_the_reclaimable_tokens_are_those_of_what_expired(session):
     first = session.call("Read", READ, "1\t" + "x" * 3200)
-    told = session.call("Edit", READ)
-    assert told["tokens_reclaimable"] == first["meta"].token_estimate
+    metadata = session.call("Edit", READ)
+    assert metadata["tokens_reclaimable"] == first["meta"].token_estimate
     tracker = session.load()
     assert tracker.get_tokens("T1") == first["meta"].token_estimate
     assert tracker.get_reclaimable_tokens() == first["meta"].token_estimate
@@ -196,7 +196,7 @@ def test_check_expirations(session, index, events, expired):
 
 
 @pytest.mark.parametrize(
-    ("told", "ended"),
+    ("event", "ended"),
     [
         ("edit:/p/src/auth.ts", {"T1": "edited"}),
         ("commit:/p/src/auth.ts", {"T1": "committed"}),
@@ -205,19 +205,19 @@ def test_check_expirations(session, index, events, expired):
         ("supersede:search:other", {}),
     ],
 )
-def test_what_a_driver_tells_of_apart_from_any_call_ends_with_its_trigger_and_counts_as_no_call(session, told, ended):
+def test_an_event_that_a_driver_reports_apart_from_any_call_ends_results_and_counts_as_no_call(session, event, ended):
     session.call("Read", READ)
     session.call("Grep", {"pattern": "login"})
     session.call("Read", {"file_path": "src/config.ts"})
     session.call("Read", {"file_path": "gone.ts"}, "File does not exist.", error=True)
     tracker = session.load()
     key = tracker.state.live["T2"].parts[0][0]
-    assert tracker.check_expirations(4, [told.format(key=key)]) == list(ended)
+    assert tracker.check_expirations(4, [event.format(key=key)]) == list(ended)
     assert {id: result.ended[0] for id, result in tracker.state.expired.items()} == ended
     assert tracker.current_index == 4
 
 
-def test_a_newer_run_that_a_driver_tells_of_is_the_reason(session):
+def test_a_newer_run_that_a_driver_reports_is_the_reason(session):
     session.call("Grep", {"pattern": "login"})
     tracker = session.load()
     key = tracker.state.live["T1"].parts[0][0]
@@ -225,14 +225,14 @@ def test_a_newer_run_that_a_driver_tells_of_is_the_reason(session):
     assert tracker.state.expired["T1"].ended[4] == ["superseded: " + key]
 
 
-@pytest.mark.parametrize("told", ["edit:/p/src/auth.ts", "commit", "commit:/p/src/auth.ts", "session_end", "supersede:{key}"])
-def test_a_driver_ends_nothing_that_is_pinned(session, told):
+@pytest.mark.parametrize("event", ["edit:/p/src/auth.ts", "commit", "commit:/p/src/auth.ts", "session_end", "supersede:{key}"])
+def test_a_driver_ends_nothing_that_is_pinned(session, event):
     session.call("Read", READ)
     session.call("Grep", {"pattern": "login"})
     tracker = session.load()
     for id in ("T1", "T2"):
         tracker.observe(Pinned(id))
-    assert tracker.check_expirations(9, [told.format(key=tracker.state.live["T2"].parts[0][0])]) == []
+    assert tracker.check_expirations(9, [event.format(key=tracker.state.live["T2"].parts[0][0])]) == []
 
 
 def test_calls_of_which_nothing_is_known_count_too(session):
@@ -246,15 +246,15 @@ def test_calls_of_which_nothing_is_known_count_too(session):
 
 
 _KINDS = st.sampled_from(["edit", "edit_file", "commit", "session_end", "supersede"])
-_TOLD = st.sampled_from(["edit:/p/a.py", "commit", "commit:/p/src/b.py", "session_end", "supersede:call:tasks", "supersede:edit:/p/a.py"])
+_EVENTS = st.sampled_from(["edit:/p/a.py", "commit", "commit:/p/src/b.py", "session_end", "supersede:call:tasks", "supersede:edit:/p/a.py"])
 
 
-@given(histories(profiles=False, longest=20), st.lists(st.tuples(st.integers(0, 3), _TOLD), min_size=1, max_size=4))
-def test_what_a_driver_tells_of_keeps_the_laws(history, told):
+@given(histories(profiles=False, longest=20), st.lists(st.tuples(st.integers(0, 3), _EVENTS), min_size=1, max_size=4))
+def test_events_that_a_driver_reports_keep_the_laws(history, events):
     tracker = RetentionTracker()
     for event in history:
         tracker.observe(event)
-    for calls, name in told:
+    for calls, name in events:
         live, expired = dict(tracker.state.live), set(tracker.state.expired)
         marked = tracker.check_expirations(tracker.current_index + calls, [name])
         assert set(marked) == set(live) - set(tracker.state.live) == set(tracker.state.expired) - expired
@@ -268,13 +268,13 @@ def test_what_a_driver_tells_of_keeps_the_laws(history, told):
 
 @given(
     st.lists(HOSTILE, max_size=6),
-    st.lists(st.tuples(st.integers(-(10**40), 500), _TOLD | st.builds("{}:{}".format, _KINDS, st.text())), max_size=6),
+    st.lists(st.tuples(st.integers(-(10**40), 500), _EVENTS | st.builds("{}:{}".format, _KINDS, st.text())), max_size=6),
 )
-def test_nothing_that_a_driver_tells_makes_the_tracker_raise_or_its_state_unsavable(history, told):
+def test_no_event_of_a_driver_makes_the_tracker_raise_or_its_state_unsavable(history, events):
     tracker = RetentionTracker()
     for event in history:
         tracker.observe(event)
-    for index, name in told:
+    for index, name in events:
         tracker.check_expirations(index, [name])
         assert state_of(loads(dumps(tracker.state.to_json()))).to_json() == tracker.state.to_json()
         assert set(tracker.state.live) & set(tracker.state.expired) == set()
@@ -311,7 +311,7 @@ def test_mark_superseded(session, pattern, marked):
 
 
 @pytest.mark.parametrize(
-    ("tool", "tool_input", "error", "told"),
+    ("tool", "tool_input", "error", "events"),
     [
         ("Edit", READ, False, ["edit:/p/src/auth.ts"]),
         ("Write", READ, False, ["edit:/p/src/auth.ts"]),
@@ -325,8 +325,8 @@ def test_mark_superseded(session, pattern, marked):
         ("Bash", {"command": "mkdir x"}, False, []),
     ],
 )
-def test_detect_events(tool, tool_input, error, told):
-    assert detect_events(HookContext("session", tool, tool_input, cwd="/p", error=error)) == told
+def test_detect_events(tool, tool_input, error, events):
+    assert detect_events(HookContext("session", tool, tool_input, cwd="/p", error=error)) == events
 
 
 @pytest.mark.parametrize(
@@ -344,5 +344,5 @@ def test_detect_events(tool, tool_input, error, told):
 )
 def test_the_events_of_a_run_or_a_search_end_what_it_makes_obsolete_and_no_more(session, earlier, later, ends):
     session.bash(earlier)
-    told = detect_events(session.context("Bash", {"command": later}))
-    assert session.load().check_expirations(1, told) == (["T1"] if ends else [])
+    events = detect_events(session.context("Bash", {"command": later}))
+    assert session.load().check_expirations(1, events) == (["T1"] if ends else [])

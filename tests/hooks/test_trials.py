@@ -13,7 +13,7 @@ from hooks.utils.policy.ledger import Advice
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import journal, store, trials
 from tests.hooks import payloads
-from tests.hooks.remembering import SAID, Remembering
+from tests.hooks.remembering import MEMORY, Remembering
 from tests.kit.crowds import held
 from tests.kit.forks import Forks, Hook
 from tests.state.coins import configure, fix, run_of
@@ -28,8 +28,8 @@ def booked(shop: Remembering) -> list[object]:
 
 def rows(shop: Remembering) -> list[tuple[str, bool, bool, bool]]:
     """(session, whether it has it, whether it has ended, whether it has a transcript) of each session of the first trial."""
-    found = trials.load(str(shop.home.path)).runs
-    return [(row.session, row.treated, row.ended is not None, row.spoke) for row in found[0].rows] if found else []
+    runs = trials.load(str(shop.home.path)).runs
+    return [(row.session, row.treated, row.ended is not None, row.spoke) for row in runs[0].rows] if runs else []
 
 
 # --- the hint --------------------------------------------------------------------------------------------------------------------------
@@ -57,10 +57,10 @@ def test_a_context_is_given_the_hint_once_and_again_behind_a_compaction(shop: Re
     assert shop.begin("clear") == HINT
 
 
-def test_it_stands_beside_what_memory_says(shop: Remembering):
+def test_it_is_given_beside_what_memory_says(shop: Remembering):
     configure(shop.home.path, hints="on")
     shop.remember()
-    assert shop.begin() == f"{HINT}\n\n{SAID}"
+    assert shop.begin() == f"{HINT}\n\n{MEMORY}"
 
 
 def test_what_the_hint_costs_is_booked_as_our_own_text(shop: Remembering):
@@ -92,18 +92,18 @@ def test_every_second_session_is_given_what_is_tried(shop: Remembering):
 
 @pytest.mark.parametrize("treated", [True, False])
 def test_what_the_coin_says_stays_for_the_life_of_a_session(shop: Remembering, treated: bool):
-    said = HINT if treated else ""
+    context = HINT if treated else ""
     configure(shop.home.path, hints="try")
     fix(shop.home.path, "hints", [treated])
-    assert shop.begin() == said
+    assert shop.begin() == context
     shop.tell(payloads.pre_compact)
-    assert shop.begin("compact") == said
+    assert shop.begin("compact") == context
     shop.tell(payloads.session_end)
     assert rows(shop) == [(payloads.SESSION, treated, True, True)]
     assert shop.begin("resume") == ""
     assert rows(shop) == [(payloads.SESSION, treated, False, True)]
     shop.tell(payloads.pre_compact)
-    assert shop.begin("compact") == said
+    assert shop.begin("compact") == context
     assert len(rows(shop)) == 1
 
 
@@ -152,8 +152,8 @@ def test_memory_is_tried_where_there_is_some_to_give_and_taught_by_all(shop: Rem
     assert rows(shop) == []
     shop.remember()
     shop.tell(payloads.pre_compact, session_id="before")
-    assert shop.begin("compact", session_id="before") == SAID  # as usual: it has sent requests, so no coin is thrown
-    assert [shop.begin(session_id=session) for session in ("without", "with")] == ["", SAID]
+    assert shop.begin("compact", session_id="before") == MEMORY  # as usual: it has sent requests, so no coin is thrown
+    assert [shop.begin(session_id=session) for session in ("without", "with")] == ["", MEMORY]
     assert [session for session, *_ in rows(shop)] == ["without", "with"]
     shop.tell(payloads.session_end, session_id="without")
     assert (Path(shop.project.folder) / "ended-without.json").exists()
@@ -163,8 +163,8 @@ def test_the_user_is_told_once_that_enough_sessions_are_over(shop: Remembering):
     configure(shop.home.path, hints="try")
     with trials.Changing(str(shop.home.path)) as known:
         known.runs = [run_of(2 * PER_ARM)]
-    told = [json.loads(shop.tell(payloads.session_start, session_id=id).stdout or "{}").get("systemMessage") for id in ("a", "b")]
-    assert told == [f"PopKit: {PER_ARM} sessions with and {PER_ARM} without hints are over. popkit try-out shows the result.", None]
+    messages = [json.loads(shop.tell(payloads.session_start, session_id=id).stdout or "{}").get("systemMessage") for id in ("a", "b")]
+    assert messages == [f"PopKit: {PER_ARM} sessions with and {PER_ARM} without hints are over. popkit try-out shows the result.", None]
 
 
 def test_while_somebody_else_holds_the_trials_a_session_has_what_is_usual(shop: Remembering):

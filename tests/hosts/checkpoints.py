@@ -10,14 +10,14 @@ from pathlib import Path
 from tests.patience import HANG_S
 
 SESSION = "7c1e52f0-1111-4222-8333-444455556666"
-MADE = "2026-09-21T10:00:00.5Z"
+CREATED = "2026-09-21T10:00:00.5Z"
 BRANCH = "refs/heads/entire/checkpoints/v1"
 _WHO = {"GIT_AUTHOR_NAME": "d", "GIT_AUTHOR_EMAIL": "d@example.org", "GIT_COMMITTER_NAME": "d", "GIT_COMMITTER_EMAIL": "d@example.org"}
 
 
-def metadata(session: str = SESSION, made: str = MADE, agent: str = "Codex") -> bytes:
+def metadata(session: str = SESSION, created_at: str = CREATED, agent: str = "Codex") -> bytes:
     """What Entire knows of one session in a checkpoint."""
-    return json.dumps({"session_id": session, "created_at": made, "agent": agent, "checkpoints_count": 1}).encode()
+    return json.dumps({"session_id": session, "created_at": created_at, "agent": agent, "checkpoints_count": 1}).encode()
 
 
 def files(data: bytes, folder: str = "", **known: str) -> dict[str, bytes]:
@@ -47,12 +47,12 @@ class Repository:
         for path, data in held.items():
             blob = self.git("hash-object", "-w", "--stdin", data=data)
             self.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", **index)
-        made = self.git("commit-tree", self.git("write-tree", **index), "-m", "Checkpoint", GIT_COMMITTER_DATE=at)
-        self.git("update-ref", ref, made)
-        return made
+        commit_id = self.git("commit-tree", self.git("write-tree", **index), "-m", "Checkpoint", GIT_COMMITTER_DATE=at)
+        self.git("update-ref", ref, commit_id)
+        return commit_id
 
-    def checkpoint(self, data: bytes, id: str = "ab12cd34ef56", at: str = MADE, **known: str) -> str:
+    def checkpoint(self, data: bytes, id: str = "ab12cd34ef56", at: str = CREATED, **known: str) -> str:
         """Keep a checkpoint of one session in a ref of its own; the id of its commit."""
         root = json.dumps({"checkpoint_id": id, "sessions": [{"metadata": "0/metadata.json"}]}).encode()
-        held = {"metadata.json": root, **files(data, "0/", made=at, **known)}
+        held = {"metadata.json": root, **files(data, "0/", created_at=at, **known)}
         return self.commit(f"refs/entire/checkpoints/{id[-2:]}/{id}", held, at)

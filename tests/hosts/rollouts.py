@@ -68,14 +68,14 @@ class Rollout:
         """One request with one call, and its result; `given` a text for a tool that takes one."""
         if think:
             self.think()
-        id = self.made(name, given)
+        id = self.begin_call(name, given)
         self.used(late=self.form == "counts")
         self.returned(id, given, output)
         if self.form == "counts":
             self._count()
         return id
 
-    def made(self, name: str, given: object) -> str:
+    def begin_call(self, name: str, given: object) -> str:
         self.calls += 1
         id = f"call_{self.calls}"
         if isinstance(given, str):
@@ -92,8 +92,8 @@ class Rollout:
     def run(self, line: str, output: str, code: int = 0, **more: object) -> str:
         """A command line, in the tool of its time."""
         if self.form == "records":
-            said = f"Chunk ID: ab{self.calls:04x}\nWall time: 0.05 seconds\nProcess exited with code {code}\nOriginal token count: 9\n"
-            return self.call("exec_command", {"cmd": line, **more}, f"{said}Output:\n{output}")
+            header = f"Chunk ID: ab{self.calls:04x}\nWall time: 0.05 seconds\nProcess exited with code {code}\nOriginal token count: 9\n"
+            return self.call("exec_command", {"cmd": line, **more}, f"{header}Output:\n{output}")
         given = {"command": ["bash", "-lc", line], **more}
         if self.form == "counts":
             return self.call("shell", given, f"Exit code: {code}\nWall time: 0.1 seconds\nOutput:\n{output}")
@@ -138,23 +138,23 @@ def patch_of(*files: str, verb: str = "Update") -> str:
 
 def worked(form: str = "records", project: str = PROJECT) -> Rollout:
     """A session that looks around, edits, runs tests, and looks again."""
-    made = Rollout(form, project)
-    made.say("Fix the rounding of prices. Always run the tests before you commit.")
-    made.call("update_plan", {"plan": [{"step": "look", "status": "in_progress"}, {"step": "fix", "status": "pending"}]}, "Plan updated")
-    made.run("rg -n price_of src", "\n".join(f"src/part_{n}.py:{n}: def price_of_{n}(item):" for n in range(60)))
+    rollout = Rollout(form, project)
+    rollout.say("Fix the rounding of prices. Always run the tests before you commit.")
+    rollout.call("update_plan", {"plan": [{"step": "look", "status": "in_progress"}, {"step": "fix", "status": "pending"}]}, "Plan updated")
+    rollout.run("rg -n price_of src", "\n".join(f"src/part_{n}.py:{n}: def price_of_{n}(item):" for n in range(60)))
     source = "\n".join(f"def price_of_{n}(item):\n    return round(item.price * {n}, 2)" for n in range(150))
-    made.run("cat src/prices.py", source)
-    made.run("sed -n 1,80p src/bills.py", source[:3_000])
-    made.run("pytest -q", "F\n1 failed, 11 passed in 0.12s", 1)
+    rollout.run("cat src/prices.py", source)
+    rollout.run("sed -n 1,80p src/bills.py", source[:3_000])
+    rollout.run("pytest -q", "F\n1 failed, 11 passed in 0.12s", 1)
     if form == "items":
-        made.call(
+        rollout.call(
             "shell", {"command": ["apply_patch", patch_of("src/prices.py", "src/bills.py")]}, '{"output":"Done","metadata":{"exit_code":0}}'
         )
     else:
-        made.call("apply_patch", patch_of("src/prices.py", "src/bills.py"), "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.")
-    made.run("pytest -q", "12 passed in 0.10s")
-    made.answer("Prices are rounded once now, and all tests pass.")
-    made.say("Commit it.")
-    made.run("git commit -am 'Round prices once'", "[main 0123abc] Round prices once\n 2 files changed")
-    made.answer("Committed.")
-    return made
+        rollout.call("apply_patch", patch_of("src/prices.py", "src/bills.py"), "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.")
+    rollout.run("pytest -q", "12 passed in 0.10s")
+    rollout.answer("Prices are rounded once now, and all tests pass.")
+    rollout.say("Commit it.")
+    rollout.run("git commit -am 'Round prices once'", "[main 0123abc] Round prices once\n 2 files changed")
+    rollout.answer("Committed.")
+    return rollout

@@ -44,11 +44,14 @@ def store(db: sqlite3.Connection, export: Export, parent: str | None = None) -> 
     row = (info["id"], "p1", None, parent, "slug", info["directory"], info["title"], "1.18.33", None, BEGAN, export.at, None)
     db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     for message in export.messages:
-        told, at = message["info"], message["info"]["time"]["created"]
-        db.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (told["id"], info["id"], at, at, _without(told, "id", "sessionID")))
+        message_info, at = message["info"], message["info"]["time"]["created"]
+        db.execute(
+            "INSERT INTO message VALUES (?, ?, ?, ?, ?)",
+            (message_info["id"], info["id"], at, at, _without(message_info, "id", "sessionID")),
+        )
         for part in message["parts"]:
             data = _without(part, "id", "messageID", "sessionID")
-            db.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", (part["id"], told["id"], info["id"], at, at, data))
+            db.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", (part["id"], message_info["id"], info["id"], at, at, data))
 
 
 def files(folder: Path, *exports: Export) -> Path:
@@ -58,10 +61,10 @@ def files(folder: Path, *exports: Export) -> Path:
         info = export.data()["info"]
         _write(root / "session" / "p1" / f"{info['id']}.json", {**info, "time": {"created": BEGAN, "updated": export.at}})
         for message in export.messages:
-            told = message["info"]
-            _write(root / "message" / info["id"] / f"{told['id']}.json", told)
+            message_info = message["info"]
+            _write(root / "message" / info["id"] / f"{message_info['id']}.json", message_info)
             for part in message["parts"]:
-                _write(root / "part" / told["id"] / f"{part['id']}.json", part)
+                _write(root / "part" / message_info["id"] / f"{part['id']}.json", part)
     return root
 
 

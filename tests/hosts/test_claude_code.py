@@ -100,9 +100,9 @@ TASK = {
         ("WebFetch", {"bytes": 9, "code": 200, "codeText": "OK", "result": "# Title", "url": "https://a.example"}, "# Title"),
     ],
 )  # fmt: skip
-def test_what_a_structure_stands_for_is_as_large_as_the_text_that_the_model_got(tool: str, structure: dict, text: str) -> None:
-    made, told = calls.outcome_of(TOOLS.of(tool), {}, structure), calls.outcome_of_text(TOOLS.of(tool), {}, text)
-    assert (made.chars, made.content_hash) == (told.chars, told.content_hash)
+def test_a_structure_is_as_large_as_the_text_that_the_model_got(tool: str, structure: dict, text: str) -> None:
+    of_structure, of_text = calls.outcome_of(TOOLS.of(tool), {}, structure), calls.outcome_of_text(TOOLS.of(tool), {}, text)
+    assert (of_structure.chars, of_structure.content_hash) == (of_text.chars, of_text.content_hash)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_what_a_structure_stands_for_is_as_large_as_the_text_that_the_model_got(
         ("Bash", {"stdout": "x" * 29_000, "persistedOutputPath": "/p/a", "persistedOutputSize": 90_000}, 2_000, 2_500),
     ],
 )
-def test_what_the_host_shortens_or_only_confirms_counts_as_it_stands(tool: str, structure: dict, least: int, most: int) -> None:
+def test_what_the_host_shortens_or_only_confirms_counts_as_it_is(tool: str, structure: dict, least: int, most: int) -> None:
     assert least <= calls.outcome_of(TOOLS.of(tool), {}, structure).chars <= most
 
 
 def test_what_a_tool_of_an_mcp_server_answers_is_taken_as_it_is() -> None:
-    made = calls.outcome_of(TOOLS.of("mcp__asana__list"), {}, {"tasks": [{"gid": "1", "notes": "x" * 9_000}]})
-    assert made.chars > 9_000
+    outcome = calls.outcome_of(TOOLS.of("mcp__asana__list"), {}, {"tasks": [{"gid": "1", "notes": "x" * 9_000}]})
+    assert outcome.chars > 9_000
 
 
 def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:
@@ -204,9 +204,9 @@ ROOT = "/home/dev/my.shop"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "projects" / "-home-dev-my-shop" / "memory"
-    made.mkdir(parents=True)
-    return made
+    memory_folder = tmp_path / "projects" / "-home-dev-my-shop" / "memory"
+    memory_folder.mkdir(parents=True)
+    return memory_folder
 
 
 def read(tmp_path: Path) -> OwnMemory:
@@ -270,8 +270,8 @@ def facts(outcome):
     ],
 )  # fmt: skip
 def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, text):
-    made, told = calls.outcome_of(TOOLS.of(tool), tool_input, structure), calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
-    assert facts(made) == facts(told)
+    of_structure, of_text = calls.outcome_of(TOOLS.of(tool), tool_input, structure), calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+    assert facts(of_structure) == facts(of_text)
 
 
 @given(st.lists(st.text("ab \t→1é", max_size=9), min_size=1).filter(lambda lines: lines[-1] != ""), st.integers(1, 3_000))
@@ -279,13 +279,13 @@ def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, t
 def test_a_read_has_all_its_lines_however_they_are_numbered_and_indented(form: str, lines: list[str], first: int):
     text = "\n".join(form.format(number, line) for number, line in enumerate(lines, first))
     file = {"content": "\n".join(lines), "numLines": len(lines), "startLine": first, "totalLines": 9_000}
-    for made in (
+    for outcome in (
         calls.outcome_of(TOOLS.of("Read"), {"offset": first}, {"type": "text", "file": file}),
         calls.outcome_of_text(TOOLS.of("Read"), {"offset": first}, text),
     ):
         # Numbers count as wide as the last, and a tab.
-        assert made.chars == len(file["content"]) + len(lines) * (len(str(first + len(lines))) + 1)
-        assert made.content_hash == hashlib.sha256(file["content"].encode()).hexdigest()[:32]
+        assert outcome.chars == len(file["content"]) + len(lines) * (len(str(first + len(lines))) + 1)
+        assert outcome.content_hash == hashlib.sha256(file["content"].encode()).hexdigest()[:32]
 
 
 def test_a_whole_read_and_a_partial_one_have_their_intervals():
@@ -362,21 +362,21 @@ def texts() -> list[tuple[str, int, str]]:
 
 
 @pytest.fixture(scope="module")
-def outside() -> list[tuple[str, int, str]]:
+def texts_elsewhere() -> list[tuple[str, int, str]]:
     return texts()
 
 
 @pytest.mark.parametrize("host", protocol.ALL, ids=lambda host: host.NAME)
-def test_no_tool_is_known_by_its_name_outside_of_its_host(host: protocol.Host, outside: list[tuple[str, int, str]]) -> None:
+def test_no_tool_is_known_by_its_name_outside_of_its_host(host: protocol.Host, texts_elsewhere: list[tuple[str, int, str]]) -> None:
     words = {"read", "edit", "write", "list", "grep", "glob", "bash", "task", "patch", "question", "skill"}  # and much else besides
-    named = [(*where, text) for *where, text in outside if text.strip(" :(") in host.TOOLS and text.strip(" :(") not in words]
+    named = [(*where, text) for *where, text in texts_elsewhere if text.strip(" :(") in host.TOOLS and text.strip(" :(") not in words]
     assert [each for each in named if each[0] not in NAMING and (each[0], each[2]) not in KEYS] == []
 
 
-def test_what_may_name_tools_does(outside: list[tuple[str, int, str]]) -> None:
-    naming = {module for module, _, text in outside if text in protocol.of("").TOOLS}
+def test_what_may_name_tools_does(texts_elsewhere: list[tuple[str, int, str]]) -> None:
+    naming = {module for module, _, text in texts_elsewhere if text in protocol.of("").TOOLS}
     assert naming == set(NAMING), "a module that names none any more leaves the list"
 
 
-def test_no_line_of_a_transcript_is_read_outside_of_its_host(outside: list[tuple[str, int, str]]) -> None:
-    assert [each for each in outside if each[2] in FIELDS] == []
+def test_no_line_of_a_transcript_is_read_outside_of_its_host(texts_elsewhere: list[tuple[str, int, str]]) -> None:
+    assert [each for each in texts_elsewhere if each[2] in FIELDS] == []

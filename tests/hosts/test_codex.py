@@ -33,7 +33,7 @@ def read(path: Path) -> list[dict]:
     return list(entries.read(str(path), path.stat().st_size))
 
 
-def made_calls(path: Path) -> list[Call]:
+def calls_in(path: Path) -> list[Call]:
     return [event for event in transcript.events_of(str(path)) if isinstance(event, Call)]
 
 
@@ -42,18 +42,18 @@ def made_calls(path: Path) -> list[Call]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_calls_of_every_form_are_the_same(tmp_path, form: str) -> None:
-    found = made_calls(worked(form).write(tmp_path))
-    assert [call.operation for call in found] == ["tasks", "shell", "shell", "shell", "shell", "edit", "shell", "shell"]
-    lines = [call.command for call in found if call.command]
+    found_calls = calls_in(worked(form).write(tmp_path))
+    assert [call.operation for call in found_calls] == ["tasks", "shell", "shell", "shell", "shell", "edit", "shell", "shell"]
+    lines = [call.command for call in found_calls if call.command]
     assert lines[:2] == ["rg -n price_of src", "cat src/prices.py"]
-    assert [call.outcome.exit_code for call in found if call.outcome.error] == [1]
-    assert {call.cwd for call in found} == {PROJECT}
+    assert [call.outcome.exit_code for call in found_calls if call.outcome.error] == [1]
+    assert {call.cwd for call in found_calls} == {PROJECT}
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_patch_ends_what_was_read_of_each_file_that_it_names(tmp_path, form: str) -> None:
-    made = rebuild(str(worked(form).write(tmp_path)), [], lambda _: shipped.rules())
-    ended = {result.label.split(" ", 1)[1]: result.ended[0] for result in made.state.expired.values()}
+    rebuilt = rebuild(str(worked(form).write(tmp_path)), [], lambda _: shipped.rules())
+    ended = {result.label.split(" ", 1)[1]: result.ended[0] for result in rebuilt.state.expired.values()}
     assert ended["cat src/prices.py"] == ended["sed -n 1,80p src/bills.py"] == "edited"
     assert ended["pytest -q"] == "superseded"
 
@@ -92,8 +92,8 @@ def test_newer_rollouts_say_whose_words_a_message_holds(tmp_path) -> None:
     about = {"content_item_kinds": ["skills.selected_skill_instructions", "user.text"]}
     texts = [{"type": "input_text", "text": "a skill"}, {"type": "input_text", "text": "<b>bold</b> is wrong"}]
     rollout.item({"type": "message", "role": "user", "content": texts, "internal_chat_message_metadata_passthrough": about})
-    said = [entry for entry in read(rollout.write(tmp_path)) if entry["type"] == "user"]
-    assert [entries.blocks_of(entry) for entry in said] == [[{"type": "text", "text": "<b>bold</b> is wrong"}]]
+    prompts = [entry for entry in read(rollout.write(tmp_path)) if entry["type"] == "user"]
+    assert [entries.blocks_of(entry) for entry in prompts] == [[{"type": "text", "text": "<b>bold</b> is wrong"}]]
 
 
 def test_what_codex_says_of_a_command_is_no_part_of_its_output(tmp_path) -> None:
@@ -124,7 +124,7 @@ def test_turns_that_were_taken_back_are_no_part_of_the_branch(tmp_path) -> None:
     rollout.line("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
     rollout.say("three")
     rollout.run("ls c", "c")
-    assert [call.command for call in made_calls(rollout.write(tmp_path))] == ["ls a", "ls c"]
+    assert [call.command for call in calls_in(rollout.write(tmp_path))] == ["ls a", "ls c"]
 
 
 def test_a_call_is_made_in_the_folder_that_it_names(tmp_path) -> None:
@@ -132,7 +132,7 @@ def test_a_call_is_made_in_the_folder_that_it_names(tmp_path) -> None:
     rollout.say("go")
     rollout.run("cat a.py", "1", workdir="/srv/app")
     rollout.run("cat b.py", "2", workdir="tests")
-    assert [call.cwd for call in made_calls(rollout.write(tmp_path))] == ["/srv/app", f"{PROJECT}/tests"]
+    assert [call.cwd for call in calls_in(rollout.write(tmp_path))] == ["/srv/app", f"{PROJECT}/tests"]
 
 
 def test_a_checkpoint_may_begin_in_the_middle(tmp_path) -> None:
@@ -143,7 +143,7 @@ def test_a_checkpoint_may_begin_in_the_middle(tmp_path) -> None:
         assert recordings.host_of(str(path)) == "Codex"
         index = transcript.index(str(path))
         assert index.bad == 0
-        assert len(made_calls(path)) <= 8
+        assert len(calls_in(path)) <= 8
 
 
 # --- calls in all their forms ------------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_the_models_that_answer_in_codex_are_priced_without_a_surcharge_for_writ
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_spoilt_values_end_nothing(tmp_path, form: str, count) -> None:
+def test_corrupt_values_end_nothing(tmp_path, form: str, count) -> None:
     lines = worked(form).lines
     for seed in range(count(25, 1_000)):
         chance = random.Random(seed)
@@ -293,7 +293,7 @@ def test_spoilt_values_end_nothing(tmp_path, form: str, count) -> None:
         path = tmp_path / f"{seed}.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in [lines[0], *(spoilt(line, chance, share) for line in lines[1:])]))
         index = transcript.index(str(path))
-        assert len(made_calls(path)) <= index.size
+        assert len(calls_in(path)) <= index.size
         sent_requests.read(str(path))
         sent.read(str(path), path.stat().st_size)
         list(conversation(str(path)))
@@ -308,7 +308,7 @@ def test_cut_anywhere_the_rest_is_read(tmp_path, form: str, count) -> None:
         path = tmp_path / "cut.jsonl"
         path.write_bytes(data[begin:end] if seed % 2 else data[:end])
         transcript.index(str(path))
-        made_calls(path)
+        calls_in(path)
         sent_requests.read(str(path))
 
 
@@ -319,7 +319,7 @@ def test_deep_values_cost_their_line_at_most(tmp_path, depth: int) -> None:
     rollout.line("compacted", {"replacement_history": "@"})
     path = rollout.write(tmp_path)
     path.write_text(path.read_text().replace('"@"', "[" * depth + "]" * depth) + '{"type":"response_item","payload":{"a":' + "[" * depth)
-    assert len(made_calls(path)) == 8
+    assert len(calls_in(path)) == 8
     sent_requests.read(str(path))
 
 
@@ -329,10 +329,10 @@ def test_lone_surrogates_and_bytes_that_are_no_text_stay_where_they_are(tmp_path
     rollout.run("cat \udfff.py", "\ud83d")
     path = rollout.write(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"half", b"ha\xff\xfelf"))
-    assert len(made_calls(path)) == 1
+    assert len(calls_in(path)) == 1
 
 
-def test_a_rollout_in_which_nothing_was_said_is_told_from_no_rollout(tmp_path) -> None:
+def test_an_empty_rollout_is_distinguished_from_no_rollout(tmp_path) -> None:
     path = Rollout().write(tmp_path)
     assert check(str(path)) == PROJECT
     path.write_text(
@@ -353,8 +353,8 @@ def test_no_other_file_is_taken_for_a_rollout(tmp_path) -> None:
 
 def window_of(path: Path) -> tuple[int, str]:
     """The window of a rollout's newest request, and where it is known from."""
-    made = rebuild(str(path), [], lambda _: shipped.rules())
-    return usage.window_of(made.conversation.rules, {}, made.conversation.last)
+    rebuilt = rebuild(str(path), [], lambda _: shipped.rules())
+    return usage.window_of(rebuilt.conversation.rules, {}, rebuilt.conversation.last)
 
 
 @pytest.mark.parametrize("form", ["records", "counts"])
@@ -370,10 +370,10 @@ def test_a_turn_says_its_window_before_its_first_answer(tmp_path: Path):
     assert window_of(rollout.write(tmp_path)) == (400_000, "client")
 
 
-@pytest.mark.parametrize("said", [None, 0, -1, True, "many", 10**30, 5_000], ids=str)
-def test_a_window_that_cannot_be_is_not_believed(tmp_path: Path, said: object):
+@pytest.mark.parametrize("window", [None, 0, -1, True, "many", 10**30, 5_000], ids=str)
+def test_a_window_that_cannot_be_is_not_believed(tmp_path: Path, window: object):
     rollout = Rollout("records")
-    rollout.line("event_msg", {"type": "task_started", "model_context_window": said})
+    rollout.line("event_msg", {"type": "task_started", "model_context_window": window})
     rollout.line("token_usage_record", {"usage": None})
     rollout.form = "without counts"
     rollout.say("go")

@@ -18,7 +18,7 @@ READ, BASH = "result Read", "result Bash"
 FILE, LOG = "x = 1\n" * 800, "passed 1\n" * 300
 
 
-def made_of(it: Conversation, folder: Path, tight: bool = False) -> dict[str, int]:
+def sizes_of(it: Conversation, folder: Path, tight: bool = False) -> dict[str, int]:
     """kind -> tokens in the newest request."""
     path = folder / "one.jsonl"
     path.write_text("".join(json.dumps(entry, separators=(",", ":") if tight else None) + "\n" for entry in it.entries))
@@ -39,20 +39,20 @@ def worked(grows: int = 4_000) -> Conversation:
 
 @pytest.mark.parametrize("tight", [False, True], ids=["blanks", "as the client writes it"])
 def test_results_are_of_their_tools_and_grow_as_the_prompt_did(tight: bool, tmp_path: Path):
-    found = made_of(worked(), tmp_path, tight)
-    assert set(found) == {SAID, WROTE, CALLED, READ, BASH}
-    assert sum(found.values()) == pytest.approx(4_000 + found[SAID], abs=3)
-    assert found[READ] / found[BASH] == pytest.approx((800 * 6 / 3.2) / (300 * 9 / 1.7), rel=0.05)
+    sizes = sizes_of(worked(), tmp_path, tight)
+    assert set(sizes) == {SAID, WROTE, CALLED, READ, BASH}
+    assert sum(sizes.values()) == pytest.approx(4_000 + sizes[SAID], abs=3)
+    assert sizes[READ] / sizes[BASH] == pytest.approx((800 * 6 / 3.2) / (300 * 9 / 1.7), rel=0.05)
 
 
 def test_a_result_whose_call_is_not_there_is_of_no_tool(tmp_path: Path):
     it = Conversation()
     it.result("gone", LOG)
     it.request()
-    assert "result " in made_of(it, tmp_path, tight=True)
+    assert "result " in sizes_of(it, tmp_path, tight=True)
 
 
-def test_what_was_thought_said_pasted_and_added_is_told_apart(tmp_path: Path):
+def test_what_was_thought_said_pasted_and_added_is_distinguished(tmp_path: Path):
     it = Conversation()
     it.request(thinks=True)
     it.add("user", message={"role": "user", "content": [{"type": "image", "source": {}}, {"type": "text", "text": "this one"}]})
@@ -60,18 +60,18 @@ def test_what_was_thought_said_pasted_and_added_is_told_apart(tmp_path: Path):
     it.attach(type="edited_text_file", snippet="y = 2\n" * 100)
     it.attach(type="hook_system_message", content="for you alone " * 500)
     it.request(total=it.cached + 2_200)
-    found = made_of(it, tmp_path)
-    assert set(found) == {SAID, WROTE, THOUGHT, ADDED, OTHER}
-    assert found[SAID] == pytest.approx(IMAGE_TOKENS, rel=0.2)
+    sizes = sizes_of(it, tmp_path)
+    assert set(sizes) == {SAID, WROTE, THOUGHT, ADDED, OTHER}
+    assert sizes[SAID] == pytest.approx(IMAGE_TOKENS, rel=0.2)
 
 
 def test_lines_that_are_written_down_twice_count_once(tmp_path: Path):
     it = worked()
-    once = made_of(it, tmp_path, tight=True)
+    once = sizes_of(it, tmp_path, tight=True)
     calls = it.entries[2:6]
     it.entries += [*calls, *({**entry, "uuid": entry["uuid"] + "x"} for entry in calls if entry["type"] == "user")]
     it.request(total=it.cached)
-    assert made_of(it, tmp_path, tight=True)[READ] == pytest.approx(once[READ], rel=0.01)
+    assert sizes_of(it, tmp_path, tight=True)[READ] == pytest.approx(once[READ], rel=0.01)
 
 
 def test_what_a_script_called_and_what_a_subagent_did_is_in_no_prompt_of_the_main_thread(tmp_path: Path):
@@ -83,7 +83,7 @@ def test_what_a_script_called_and_what_a_subagent_did_is_in_no_prompt_of_the_mai
     it.add("progress", data={"message": {"type": "user", "message": {"content": [block]}}})
     it.request()
     for tight in (False, True):
-        assert READ not in made_of(it, tmp_path, tight)
+        assert READ not in sizes_of(it, tmp_path, tight)
 
 
 def test_a_compaction_leaves_its_summary_and_what_the_client_names(tmp_path: Path):
@@ -92,15 +92,15 @@ def test_a_compaction_leaves_its_summary_and_what_the_client_names(tmp_path: Pat
     it.compact(kept=[kept])
     it.entries[-1]["message"]["content"] = "what was done " * 100
     it.request(reads=0, total=it.cached - 2_000)
-    found = made_of(it, tmp_path, tight=True)
-    assert {SUMMARY, BASH} <= set(found) <= {SUMMARY, BASH, WROTE, OTHER}
+    sizes = sizes_of(it, tmp_path, tight=True)
+    assert {SUMMARY, BASH} <= set(sizes) <= {SUMMARY, BASH, WROTE, OTHER}
 
 
 def test_a_rewind_takes_what_came_behind_it(tmp_path: Path):
     it = worked()
     it.prompt("another way", parent=it.entries[0]["uuid"])
     it.request(reads=0, total=20_100)
-    assert set(made_of(it, tmp_path, tight=True)) <= {SAID, OTHER}
+    assert set(sizes_of(it, tmp_path, tight=True)) <= {SAID, OTHER}
 
 
 def test_thinking_leaves_with_the_turn_where_a_model_drops_it(tmp_path: Path):
@@ -109,7 +109,7 @@ def test_thinking_leaves_with_the_turn_where_a_model_drops_it(tmp_path: Path):
         it.request(thinks=True)
         it.prompt("and now?")
         it.request()
-        assert (THOUGHT in made_of(it, tmp_path)) == stays
+        assert (THOUGHT in sizes_of(it, tmp_path)) == stays
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_thinking_leaves_with_the_turn_where_a_model_drops_it(tmp_path: Path):
     ],
     ids=["Codex", "Codex, earlier", "OpenCode"],
 )
-def test_recordings_of_other_hosts_are_told_apart_by_their_own_tools(recording, tools: set[str], tmp_path: Path):
+def test_recordings_of_other_hosts_are_distinguished_by_their_own_tools(recording, tools: set[str], tmp_path: Path):
     path = recording().write(tmp_path)
     (used,) = digest_of(str(path), path.stat().st_size)["used"]
     assert {kind.removeprefix("result ") for kind in used["kinds"] if kind.startswith("result ")} == tools

@@ -21,12 +21,12 @@ from tests.hosts.test_opencode import worked as opencode
 from tests.views.written import Written
 
 
-def checkpoint(folder: Path, data: bytes, session: str = "s1", made: str = "2026-09-21T10:00:00Z") -> Path:
+def checkpoint(folder: Path, data: bytes, session: str = "s1", created_at: str = "2026-09-21T10:00:00Z") -> Path:
     """A checkpoint as Entire lays it down."""
     folder.mkdir(parents=True)
     (folder / "full.jsonl").write_bytes(data)
     (folder / "transcript.jsonl").write_text('{"v":1,"agent":"codex","type":"user","content":[{"text":"go"}]}\n')
-    (folder / "metadata.json").write_text(json.dumps({"session_id": session, "created_at": made, "agent": "Codex"}))
+    (folder / "metadata.json").write_text(json.dumps({"session_id": session, "created_at": created_at, "agent": "Codex"}))
     return folder / "full.jsonl"
 
 
@@ -39,7 +39,7 @@ def found_in(folder: Path) -> tuple[list[str], list[str]]:
 def test_of_the_checkpoints_of_a_session_the_last_counts(tmp_path) -> None:
     data = worked().data()
     checkpoint(tmp_path / "ab" / "1" / "0", data[: len(data) // 2])
-    last = checkpoint(tmp_path / "cd" / "2" / "0", data, made="2026-09-21T11:00:00Z")
+    last = checkpoint(tmp_path / "cd" / "2" / "0", data, created_at="2026-09-21T11:00:00Z")
     other = checkpoint(tmp_path / "cd" / "2" / "1", data, session="s2")
     found, skipped = found_in(tmp_path)
     assert sorted(found) == sorted([str(last), str(other)])
@@ -91,9 +91,9 @@ def everything(folder: Path) -> dict[str, bytes | None]:
 @pytest.mark.parametrize("ref", [BRANCH, "refs/remotes/origin/entire/checkpoints/v1", "refs/heads/entire/sessions"])
 def test_of_each_session_on_a_branch_the_last_checkpoint_is_found(shop: Repository, ref: str) -> None:
     held = {
-        **files(CODEX[:500], "ab/12cd34ef56/0/", made="2026-09-21T10:00:00Z"),
-        **files(CODEX, "01/23456789ab/0/", made="2026-09-21T12:30:00+02:00"),
-        **files(CODEX, "01/23456789ab/1/", session="other", made="2026-09-21T09:00:00Z"),
+        **files(CODEX[:500], "ab/12cd34ef56/0/", created_at="2026-09-21T10:00:00Z"),
+        **files(CODEX, "01/23456789ab/0/", created_at="2026-09-21T12:30:00+02:00"),
+        **files(CODEX, "01/23456789ab/1/", session="other", created_at="2026-09-21T09:00:00Z"),
     }
     commit = shop.commit(ref, held)
     place = f"{shop.folder}/.git:{commit}:01/23456789ab"
@@ -257,8 +257,8 @@ def test_refs_that_lead_to_no_commit_take_no_other_checkpoint(shop: Repository) 
     blob = shop.git("hash-object", "-w", "--stdin", data=b"no commit")
     shop.git("update-ref", "refs/entire/checkpoints/57/ab12cd34ef57", blob)
     shop.git("update-ref", BRANCH.replace("heads", "remotes/evil"), blob)
-    spoilt = os.fsdecode(b"refs/remotes/\xff\xfe/entire/checkpoints/v1")
-    shop.git("update-ref", spoilt, shop.git("rev-parse", "refs/entire/checkpoints/56/ab12cd34ef56"))
+    corrupt_ref = os.fsdecode(b"refs/remotes/\xff\xfe/entire/checkpoints/v1")
+    shop.git("update-ref", corrupt_ref, shop.git("rev-parse", "refs/entire/checkpoints/56/ab12cd34ef56"))
     assert set(found(shop)) == {SESSION}
 
 

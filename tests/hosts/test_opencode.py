@@ -40,8 +40,8 @@ class Export:
         id = f"msg_{own}{len(self.messages):04}"
         parts = [{"id": f"prt_{own}{len(self.messages):04}_{number}", "messageID": id, **part} for number, part in enumerate(parts)]
         began = self._later()
-        told = {"id": id, "role": role, "sessionID": self.session, "time": {"created": began, "completed": self._later()}, **info}
-        self.messages.append({"info": told, "parts": parts})
+        message_info = {"id": id, "role": role, "sessionID": self.session, "time": {"created": began, "completed": self._later()}, **info}
+        self.messages.append({"info": message_info, "parts": parts})
 
     def say(self, text: str, *parts: dict[str, Any]) -> None:
         self._message("user", [{"type": "text", "text": text}, *parts])
@@ -69,37 +69,37 @@ def called(id: str, tool: str, given: dict[str, Any], output: str, **metadata: A
 
 def worked(session: str = SESSION, project: str = PROJECT) -> Export:
     """A file is read, a test fails, the file is edited, the test passes."""
-    made, shown = Export(session, project), {"type": "file", "text": "const a = 1", "lineStart": 1, "lineEnd": 1, "totalLines": 1}
-    made.say("Fix the prices.", {"type": "text", "text": "a reminder of the host", "synthetic": True})
-    made.answer(called("c1", "read", {"filePath": FILE}, "<content>\n1: const a = 1\n</content>", display=shown), written=9_000)
-    made.answer(called("c2", "bash", {"command": "npm test"}, "1 failing", exit=1), read=9_000, written=300)
+    export, shown = Export(session, project), {"type": "file", "text": "const a = 1", "lineStart": 1, "lineEnd": 1, "totalLines": 1}
+    export.say("Fix the prices.", {"type": "text", "text": "a reminder of the host", "synthetic": True})
+    export.answer(called("c1", "read", {"filePath": FILE}, "<content>\n1: const a = 1\n</content>", display=shown), written=9_000)
+    export.answer(called("c2", "bash", {"command": "npm test"}, "1 failing", exit=1), read=9_000, written=300)
     given = {"filePath": FILE, "oldString": "a = 1", "newString": "a = 2"}
-    made.answer({"type": "text", "text": "I see."}, called("c3", "edit", given, "done"), read=9_300, written=200)
-    made.answer(called("c4", "bash", {"command": "npm test"}, "2 passing", exit=0), read=9_500, written=200)
-    made.answer({"type": "text", "text": "The prices are right now."}, read=9_700, written=100)
-    return made
+    export.answer({"type": "text", "text": "I see."}, called("c3", "edit", given, "done"), read=9_300, written=200)
+    export.answer(called("c4", "bash", {"command": "npm test"}, "2 passing", exit=0), read=9_500, written=200)
+    export.answer({"type": "text", "text": "The prices are right now."}, read=9_700, written=100)
+    return export
 
 
 def calls(path: Path) -> list[Call]:
     return [event for event in transcript.events_of(str(path)) if isinstance(event, Call)]
 
 
-def test_it_is_told_from_other_recordings(tmp_path: Path):
+def test_it_is_distinguished_from_other_recordings(tmp_path: Path):
     assert recordings.host_of(str(worked().write(tmp_path))) == "OpenCode"
     for other in (b"", b"{}", b'{"info": {"id": "msg_1"}}', b'{"type":"user","uuid":"ses_1"}', b'[{"info": "ses_1"}]'):
         assert recordings.translation_of(other) is None
 
 
 def test_calls_are_what_they_do_and_a_command_that_exits_otherwise_has_failed(tmp_path: Path):
-    found = calls(worked().write(tmp_path))
-    assert [call.operation for call in found] == ["read", "shell", "edit", "shell"]
-    assert [call.outcome.exit_code for call in found if call.outcome.error] == [1]
-    assert {call.cwd for call in found} == {PROJECT}
+    found_calls = calls(worked().write(tmp_path))
+    assert [call.operation for call in found_calls] == ["read", "shell", "edit", "shell"]
+    assert [call.outcome.exit_code for call in found_calls if call.outcome.error] == [1]
+    assert {call.cwd for call in found_calls} == {PROJECT}
 
 
 def test_an_edit_ends_the_read_and_a_run_the_one_before(tmp_path: Path):
-    made = rebuild(str(worked().write(tmp_path)), [], lambda _: shipped.rules())
-    ended = {result.label: result.ended[0] for result in made.state.expired.values()}
+    rebuilt = rebuild(str(worked().write(tmp_path)), [], lambda _: shipped.rules())
+    ended = {result.label: result.ended[0] for result in rebuilt.state.expired.values()}
     assert ended["read src/prices.js"] == "edited"
     assert ended["bash npm test"] == "superseded"
 
@@ -137,11 +137,11 @@ def test_a_compaction_that_failed_leaves_all_as_it_stood(tmp_path: Path):
 
 def test_try_shows_it_like_a_session(tmp_path: Path, capsys: pytest.CaptureFixture):
     assert main(["try", str(worked().write(tmp_path)), "--json"], {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["host"], found["calls"], found["installed"]["requests"]) == ("OpenCode", 4, 5)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["host"], answer["calls"], answer["installed"]["requests"]) == ("OpenCode", 4, 5)
 
 
-def test_spoilt_values_end_nothing(tmp_path: Path, count):
+def test_corrupt_values_end_nothing(tmp_path: Path, count):
     data = worked().data()
     for seed in range(count(40, 1_000)):
         chance = random.Random(seed)

@@ -40,11 +40,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def compacted() -> list[dict[str, Any]]:
     """A conversation that was compacted and went on."""
-    made = worked()
-    made._message("user", [{"type": "compaction", "auto": True}])
-    made.answer({"type": "text", "text": "Prices are done."}, summary=True)
-    made.say("Go on.")
-    return made.messages
+    export = worked()
+    export._message("user", [{"type": "compaction", "auto": True}])
+    export.answer({"type": "text", "text": "Prices are done."}, summary=True)
+    export.say("Go on.")
+    return export.messages
 
 
 def test_it_holds_what_an_export_holds_and_says_whose_it_is(tmp_path: Path) -> None:
@@ -70,40 +70,40 @@ moves = st.lists(st.tuples(st.sampled_from(["some", "all", "back", "again"]), st
 
 
 @given(moves)
-def test_it_only_grows_and_follows_what_stands(moves: list[tuple[str, int]]) -> None:
+def test_it_only_grows_and_follows_the_conversation(moves: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        made, path, written = opened(Path(folder)), path_in(Path(folder)), b""
-        stands = 0
+        recording, path, written = opened(Path(folder)), path_in(Path(folder)), b""
+        kept = 0
         for move, count in moves:
             if move == "some":
-                made.take(MESSAGES[:count])
-                stands = max(stands, count)
+                recording.take(MESSAGES[:count])
+                kept = max(kept, count)
             elif move == "all":
-                made.take(MESSAGES[:count], is_all=True)
-                stands = count
+                recording.take(MESSAGES[:count], is_all=True)
+                kept = count
             elif move == "back":
-                made.take_back([message["info"]["id"] for message in MESSAGES[count:]])
-                stands = min(stands, count)
+                recording.take_back([message["info"]["id"] for message in MESSAGES[count:]])
+                kept = min(kept, count)
             else:
-                made = opened(Path(folder))
-                made.take(MESSAGES[:stands], is_all=True)
+                recording = opened(Path(folder))
+                recording.take(MESSAGES[:kept], is_all=True)
             now = path.read_bytes() if path.exists() else b""
             assert now.startswith(written), "what was written stays as it was"
             written = now
-            expected = [one for message in MESSAGES[:stands] for part in message["parts"] for one in [part.get("callID")] if one]
-            assert made.ids() == expected
-        made.take([*MESSAGES[:stands], *worked().messages[stands:]])
+            expected = [one for message in MESSAGES[:kept] for part in message["parts"] for one in [part.get("callID")] if one]
+            assert recording.ids() == expected
+        recording.take([*MESSAGES[:kept], *worked().messages[kept:]])
         if path.exists():
             assert calls(path) == CALLS
 
 
 def test_what_was_taken_back_stays_in_the_file_and_is_followed_no_more(tmp_path: Path) -> None:
-    made = opened(tmp_path)
-    made.take(MESSAGES)
-    made.take_back([message["info"]["id"] for message in MESSAGES[2:]])
+    recording = opened(tmp_path)
+    recording.take(MESSAGES)
+    recording.take_back([message["info"]["id"] for message in MESSAGES[2:]])
     other = worked()
     other.say("Something else.")
-    made.take(other.messages[-1:])
+    recording.take(other.messages[-1:])
     assert calls(path_in(tmp_path)) == CALLS[:1]
     assert "2 passing" in path_in(tmp_path).read_text()
     assert opened(tmp_path).ids() == CALLS[:1], "a later process follows what this one did"
@@ -115,13 +115,13 @@ def test_a_compaction_is_kept_and_what_was_before_it_is_not_written_again(tmp_pa
     assert sum(isinstance(event, Compacted) for event in transcript.events_of(str(path_in(tmp_path)))) == 1
 
 
-def test_an_answer_that_is_not_done_waits_until_it_is_or_something_stands_behind_it(tmp_path: Path) -> None:
-    made, open_answer = opened(tmp_path), worked().messages[:2]
+def test_an_unfinished_answer_waits_until_it_is_done_or_something_follows_it(tmp_path: Path) -> None:
+    recording, open_answer = opened(tmp_path), worked().messages[:2]
     del open_answer[1]["info"]["time"]["completed"]
-    made.take(open_answer, is_all=True)
-    assert made.ids() == []
-    made.take([*open_answer, MESSAGES[2]], is_all=True)
-    assert made.ids() == CALLS[:2]
+    recording.take(open_answer, is_all=True)
+    assert recording.ids() == []
+    recording.take([*open_answer, MESSAGES[2]], is_all=True)
+    assert recording.ids() == CALLS[:2]
 
 
 def test_two_processes_write_nothing_twice(tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ def test_behind_a_line_that_a_kill_cut_short_it_goes_on(tmp_path: Path) -> None:
 def test_whatever_comes_it_can_be_read(tmp_path: Path, count) -> None:
     for seed in range(count(40, 1_000)):
         chance = random.Random(seed)
-        made = opened(tmp_path / str(seed))
+        recording = opened(tmp_path / str(seed))
         for _ in range(3):
             messages = spoilt(compacted(), chance, chance.choice([0.003, 0.01, 0.05, 0.2]))
-            made.take(messages if isinstance(messages, list) else [messages], is_all=chance.random() < 0.5)
+            recording.take(messages if isinstance(messages, list) else [messages], is_all=chance.random() < 0.5)
         path = path_in(tmp_path / str(seed))
         if path.exists():
             transcript.index(str(path))

@@ -65,8 +65,8 @@ def test_all_readers_take_its_address_like_a_file(tmp_path: Path, form: Callable
     address = form(tmp_path)
     assert [call.operation for call in transcript.events_of(address) if hasattr(call, "operation")] == ["read", "shell", "edit", "shell"]
     assert len(sent.read(address, entries.size_of(address)).requests) == len(sent_requests.read(address).requests) == 5
-    made = rebuild(address, [], lambda _: shipped.rules())
-    assert {result.label: result.ended[0] for result in made.state.expired.values()}["read src/prices.js"] == "edited"
+    rebuilt = rebuild(address, [], lambda _: shipped.rules())
+    assert {result.label: result.ended[0] for result in rebuilt.state.expired.values()}["read src/prices.js"] == "edited"
     assert any(conversation(address))
     assert recordings.host_of(address) == "OpenCode"
 
@@ -140,10 +140,10 @@ def test_folders_and_databases_are_searched_for_sessions(tmp_path: Path):
 
 
 def test_what_is_not_there_is_left_out_with_its_reason(tmp_path: Path):
-    path, said = stores.database(tmp_path, worked()), []
+    path, left_out = stores.database(tmp_path, worked()), []
     (tmp_path / "notes.db").write_text("no database")
-    assert find([f"{path}/ses_none", str(tmp_path / "notes.db")], lambda *why: said.append(why))[0].address.endswith("notes.db")
-    assert said == [(f"{path}/ses_none", "cannot be read: this database has no session ses_none")]
+    assert find([f"{path}/ses_none", str(tmp_path / "notes.db")], lambda *why: left_out.append(why))[0].address.endswith("notes.db")
+    assert left_out == [(f"{path}/ses_none", "cannot be read: this database has no session ses_none")]
 
 
 # --- while OpenCode runs -----------------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_it_is_read_while_somebody_writes_and_keeps_nobody_from_writing(tmp_path
         assert len(lines(f"{path}/{OTHER}")) > 5, "what is not in the database's own file yet is read, too"
 
 
-def test_a_database_that_is_locked_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_locked_database_is_reported_as_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(database, "_BUSY_S", 0.01)
     path = stores.database(tmp_path, worked(), journal="delete")
     with closing(sqlite3.connect(path, isolation_level=None)) as running:
@@ -289,29 +289,29 @@ def gone_through(address: str) -> None:
         list(conversation(address))
 
 
-def test_spoilt_values_end_nothing(tmp_path: Path, count):
+def test_corrupt_values_end_nothing(tmp_path: Path, count):
     whole = worked()
     for seed in range(count(25, 600)):
-        chance, made = random.Random(seed), worked()
+        chance, export = random.Random(seed), worked()
         share = chance.choice([0.003, 0.01, 0.05, 0.2])
-        made.messages = _whole_ids([spoilt(message, chance, share) for message in whole.messages], whole.messages)
-        gone_through(f"{stores.database(tmp_path / str(seed), made)}/{SESSION}")
+        export.messages = _whole_ids([spoilt(message, chance, share) for message in whole.messages], whole.messages)
+        gone_through(f"{stores.database(tmp_path / str(seed), export)}/{SESSION}")
 
 
 def _whole_ids(messages: list[Any], whole: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What stands in columns of their own is whole; all else is as it was spoilt."""
-    made = []
+    repaired = []
     for message, before in zip(messages, whole):
         info, parts = (message.get(name) for name in ("info", "parts")) if isinstance(message, dict) else (None, None)
-        told = {**info, "id": before["info"]["id"], "time": before["info"]["time"]} if isinstance(info, dict) else before["info"]
+        whole_info = {**info, "id": before["info"]["id"], "time": before["info"]["time"]} if isinstance(info, dict) else before["info"]
         kept = [
             {**part, "id": id["id"]} for part, id in zip(parts, before["parts"]) if isinstance(part, dict)
         ] if isinstance(parts, list) else before["parts"]  # fmt: skip
-        made.append({"info": told, "parts": kept})
-    return made
+        repaired.append({"info": whole_info, "parts": kept})
+    return repaired
 
 
-def test_a_database_with_spoilt_pages_is_read_or_refused(tmp_path: Path, count):
+def test_a_database_with_corrupt_pages_is_read_or_refused(tmp_path: Path, count):
     whole = stores.database(tmp_path, worked(), worked(OTHER)).read_bytes()
     for seed in range(count(40, 1_000)):
         chance = random.Random(seed)

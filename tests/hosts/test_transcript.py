@@ -113,9 +113,9 @@ def test_a_compaction_whose_command_hangs_before_its_boundary_is_on_the_branch(l
     compacted_by_hand(lines)
     state = rebuilt(lines, tmp_path)
     assert (list(state.live), state.epoch, state.counts.compacted) == (["t2"], 1, 1)
-    found = index(lines, tmp_path)
-    assert found.since > 0
-    assert [entry["uuid"] in found.chain for entry in lines.entries] == [True] * len(lines.entries), "the summary too"
+    indexed = index(lines, tmp_path)
+    assert indexed.since > 0
+    assert [entry["uuid"] in indexed.chain for entry in lines.entries] == [True] * len(lines.entries), "the summary too"
 
 
 def test_a_rewind_to_right_before_a_compaction_undoes_it_even_if_it_begins_with_a_command(lines, tmp_path):
@@ -244,7 +244,7 @@ def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "doubt"),
     [
         (b'{"type":"user"', "line 4, the last one, is incomplete"),
         (b'{"level":"info"}', "line 4, the last one, is incomplete"),
@@ -258,11 +258,11 @@ def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
         (b'{"type":"user","uuid":"u4","parentUuid":"lost"}\n', "the entry that it follows is not in the file"),
     ],
 )
-def test_what_is_not_understood_is_said(lines, tmp_path, more, said):
+def test_what_is_not_understood_is_reported(lines, tmp_path, more, doubt):
     lines.bash("t1", "ls")
     path = tmp_path / "t.jsonl"
     lines.write(path)
-    assert said in doubts(path, more)
+    assert doubt in doubts(path, more)
 
 
 @pytest.mark.parametrize("line", [b'{"type":"user","uuid":"u4","parentUuid":"u3"}', b'{"type":"file-history-snapshot","snapshot":{}}'])
@@ -271,8 +271,8 @@ def test_a_last_line_that_is_whole_but_for_its_newline_is_no_doubt(lines, tmp_pa
     path = tmp_path / "t.jsonl"
     lines.write(path)
     assert doubts(path, line) == []
-    found = transcript.index(str(path))
-    assert (found.torn, found.bad, found.size) == (False, 0, path.stat().st_size)
+    indexed = transcript.index(str(path))
+    assert (indexed.torn, indexed.bad, indexed.size) == (False, 0, path.stat().st_size)
 
 
 def test_what_was_written_behind_it_on_the_same_line_is(lines, tmp_path):
@@ -326,12 +326,12 @@ def test_the_context_begins_behind_the_last_compaction_of_the_branch(lines, tmp_
     lines.bash("t2", "ls -la")
     lines.compact(logical=lines.last)
     lines.bash("t3", "pwd")
-    found = index(lines, tmp_path)
+    indexed = index(lines, tmp_path)
     data = (tmp_path / "t.jsonl").read_bytes()
-    assert data[: found.since].count(b"compact_boundary") == 2
-    assert data[found.since :].startswith(b'{"type": "user"')
-    assert b'"summary"' in data[found.since :]
-    assert (found.size, found.compactions) == (len(data), 2)
+    assert data[: indexed.since].count(b"compact_boundary") == 2
+    assert data[indexed.since :].startswith(b'{"type": "user"')
+    assert b'"summary"' in data[indexed.since :]
+    assert (indexed.size, indexed.compactions) == (len(data), 2)
 
 
 def test_a_compaction_that_was_rewound_is_none(lines, tmp_path):
@@ -365,12 +365,12 @@ def test_results_on_rewound_branches_are_counted_as_abandoned(lines, tmp_path):
     ],
 )
 def test_the_version_is_that_of_the_host_that_wrote_last(lines, tmp_path, versions, version):
-    for said in versions:
-        lines.say("x", version=said)
+    for written_by in versions:
+        lines.say("x", version=written_by)
     assert index(lines, tmp_path).version == version
 
 
-def test_a_placeholder_counts_as_what_it_stands_for(lines, tmp_path):
+def test_a_placeholder_counts_as_what_it_replaced(lines, tmp_path):
     lines.bash("t1", "npm test", "a result of several words\n" * 20)
     lines.bash("t2", "npm test", "ok")
     whole = rebuilt(lines, tmp_path)
@@ -399,8 +399,8 @@ def test_memory_follows_the_longest_line_and_not_the_file(lines, tmp_path):
     size, longest = (tmp_path / "t.jsonl").stat().st_size, max(map(len, (tmp_path / "t.jsonl").read_bytes().split(b"\n")))
     tracemalloc.start()
     try:
-        found = transcript.index(path)
-        for _ in entries.read(path, found.size):
+        indexed = transcript.index(path)
+        for _ in entries.read(path, indexed.size):
             pass
         _, peak = tracemalloc.get_traced_memory()
     finally:

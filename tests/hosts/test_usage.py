@@ -21,16 +21,16 @@ from tests.views.written import PROJECT, Written
 from .lines import Lines
 
 
-def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
+def test_the_newest_answer_of_the_main_chain_gives_the_size(tmp_path):
     lines = Lines()
     lines.prompt()
     lines.say("one", usage={"input_tokens": 1, "cache_read_input_tokens": 10_000, "cache_creation_input_tokens": 500, "output_tokens": 9})
     lines.say("side", usage={"input_tokens": 90_000}, isSidechain=True)
     lines.say("two", usage={"input_tokens": 3, "cache_read_input_tokens": 10_500, "cache_creation_input_tokens": 700, "output_tokens": 9})
     lines.prompt("and")
-    found = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
-    assert found.tokens == 11_203
-    assert found.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
+    newest = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
+    assert newest.tokens == 11_203
+    assert newest.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
 def test_the_cache_lifetime_is_the_accounts(tmp_path, created, ttl):
     lines = Lines()
     lines.say("one", usage={"cache_read_input_tokens": 10_000, "cache_creation": created})
-    found = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
-    assert found.cache_ttl_s == ttl
-    assert found.is_warm(found.at + ttl - 1)
-    assert not found.is_warm(found.at + ttl)
+    newest = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
+    assert newest.cache_ttl_s == ttl
+    assert newest.is_warm(newest.at + ttl - 1)
+    assert not newest.is_warm(newest.at + ttl)
 
 
 def test_only_the_end_of_a_long_file_is_read(tmp_path):
@@ -116,7 +116,7 @@ def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
 @pytest.mark.parametrize("odd", [None, 7, [], {}, {"trigger": "auto"}, {"trigger": "auto", "preTokens": "many"}, {"preTokens": 168_000},
                                  {"trigger": "manual", "preTokens": 168_000}, {"trigger": ["auto"], "preTokens": 168_000},
                                  {"trigger": "auto", "preTokens": -5}, {"trigger": "auto", "preTokens": True}])  # fmt: skip
-def test_a_boundary_that_does_not_tell_of_a_full_context_tells_nothing(odd):
+def test_a_boundary_that_does_not_mention_a_full_context_gives_nothing(odd):
     assert usage.compacted_at({"compactMetadata": odd}) == 0
 
 
@@ -171,7 +171,7 @@ def test_hooks_remember_what_the_end_of_the_transcript_no_longer_shows(tmp_path)
 
 
 @pytest.mark.parametrize(("trigger", "expected"), [("auto", (168_000, "transcript")), ("manual", (1_000_000, "model"))])
-def test_a_compaction_that_begins_tells_how_large_the_window_is(tmp_path, trigger, expected):
+def test_a_compaction_that_begins_shows_how_large_the_window_is(tmp_path, trigger, expected):
     written = Written(tmp_path / "projects")
     written.say("look")
     written.tokens = 168_000

@@ -53,10 +53,10 @@ def test_malformed_documents_are_value_errors(text):
 
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python reads numbers of any length")
 @pytest.mark.parametrize(
-    ("text", "said"), [("[" * 200_000, "nested too deeply"), ("[" + "9" * 5_000 + "]", "a number has too many digits")]
+    ("text", "message"), [("[" * 200_000, "nested too deeply"), ("[" + "9" * 5_000 + "]", "a number has too many digits")]
 )
-def test_what_python_cannot_hold_is_refused_in_our_words(text, said):
-    with pytest.raises(ValueError, match=f"^{said}$"):
+def test_what_python_cannot_hold_is_refused_in_our_words(text, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         codec.loads(text)
 
 

@@ -86,7 +86,7 @@ GUARDED = Schema("memory", NOTES.application_id, (("notes", ("CREATE TABLE notes
 
 
 @pytest.mark.parametrize(
-    "made",
+    "statement",
     [
         "CREATE TRIGGER another AFTER INSERT ON notes BEGIN DELETE FROM migrations; END",
         "CREATE TRIGGER notes_stay BEFORE DELETE ON notes BEGIN DELETE FROM migrations; END",
@@ -94,14 +94,14 @@ GUARDED = Schema("memory", NOTES.application_id, (("notes", ("CREATE TABLE notes
     ],
     ids=["another", "of the same name", "a view of the same name"],
 )
-def test_a_store_with_programs_that_we_have_not_made_is_refused(tmp_path: Path, made: str) -> None:
+def test_a_store_with_programs_that_we_have_not_made_is_refused(tmp_path: Path, statement: str) -> None:
     path = str(tmp_path / "memory.sqlite")
     open_store(path, GUARDED).close()
     open_store(path, GUARDED).close()
     with closing(sqlite3.connect(path)) as db:
-        if "notes_stay" in made:
+        if "notes_stay" in statement:
             db.execute("DROP TRIGGER notes_stay")
-        db.execute(made)
+        db.execute(statement)
         db.commit()
     with pytest.raises(StoreDamaged, match="a trigger or view that PopKit did not make"):
         open_store(path, GUARDED)

@@ -14,7 +14,7 @@ from hooks.utils.state import memory
 from popkit_retention.memory.memory import Memory
 from tests.cli.remembered import Remembered
 from tests.hooks import payloads
-from tests.hooks.remembering import SAID, Remembering
+from tests.hooks.remembering import MEMORY, Remembering
 from tests.memory.remembering import NOW, PROJECT, lesson, wrote
 from tests.memory.test_repository import git
 
@@ -117,7 +117,7 @@ def test_a_claim_gives_nothing_and_takes_nothing_until_the_user_says_so(shop: Re
         mine.turn_off(3.0)
     assert shop.project.is_on()
     mine.decide(joins=True)
-    assert shop.begin(cwd=str(evil), session_id="3ffaa4db-e088-49ec-9796-000000000004") == SAID
+    assert shop.begin(cwd=str(evil), session_id="3ffaa4db-e088-49ec-9796-000000000004") == MEMORY
 
 
 def test_kept_apart_it_has_a_memory_of_its_own(shop: Remembering) -> None:
@@ -128,15 +128,15 @@ def test_kept_apart_it_has_a_memory_of_its_own(shop: Remembering) -> None:
     assert own.repository.key != shop.project.repository.key
     own.turn_on(2.0)
     own.write_document("# Memory of evil")
-    assert (shop.begin(cwd=str(evil)), shop.begin(session_id="3ffaa4db-e088-49ec-9796-000000000003")) == ("# Memory of evil", SAID)
+    assert (shop.begin(cwd=str(evil)), shop.begin(session_id="3ffaa4db-e088-49ec-9796-000000000003")) == ("# Memory of evil", MEMORY)
     claimed = memory.project_of(str(shop.home.path), str(evil), claimed=True)
     claimed.decide(joins=True)
-    assert memory.project_of(str(shop.home.path), str(evil)).document() == SAID
+    assert memory.project_of(str(shop.home.path), str(evil)).document() == MEMORY
 
 
 def test_a_worktree_that_the_repository_lists_joins_by_itself(shop: Remembering) -> None:
     git(shop.work, "worktree", "add", "-q", "../elsewhere")
-    assert shop.begin(cwd=str(shop.work.parent / "elsewhere")) == SAID
+    assert shop.begin(cwd=str(shop.work.parent / "elsewhere")) == MEMORY
 
 
 def test_a_repository_joins_what_was_switched_on_in_its_worktree(shop: Remembering) -> None:

@@ -929,14 +929,14 @@ MUTANTS = [
         "../hosts/claude_code/transcript.py",
         "if written in chain",
         "if written",
-        "../hosts/test_written_anew.py",
+        "../hosts/test_rewritten.py",
     ),
     Mutant(
         "the first request behind a compaction tells nothing of the estimates",
         "conversation.py",
         "if not self.last.tokens or added",
         "if not self.requests or added",
-        "../hosts/test_written_anew.py",
+        "../hosts/test_rewritten.py",
     ),
     # What something is worth in a window of the plan.
     Mutant(

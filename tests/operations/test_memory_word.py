@@ -63,48 +63,48 @@ def asking(tmp_path: Path) -> Asking:
 
 def test_on_and_off_say_what_happens_what_it_costs_where_it_is_and_how_to_undo_it(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
-    said = answer("memory on", asking.site(), "", NOW)
+    output = answer("memory on", asking.site(), "", NOW)
     assert project.is_on()
-    told = " ".join(said.split())
-    assert "Memory is on for shop" in told
-    assert "at most 500 tokens" in told
-    assert "To switch it off: /popkit:context memory off" in told
-    assert project.folder in said.replace("\n", "")
-    assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", "")
-    assert "nothing leaves this machine" in told
-    assert max(map(text.width, said.split("\n"))) <= text.WIDTH
+    joined = " ".join(output.split())
+    assert "Memory is on for shop" in joined
+    assert "at most 500 tokens" in joined
+    assert "To switch it off: /popkit:context memory off" in joined
+    assert project.folder in output.replace("\n", "")
+    assert f"{asking.home.path}/memory.sqlite" in output.replace("\n", "")
+    assert "nothing leaves this machine" in joined
+    assert max(map(text.width, output.split("\n"))) <= text.WIDTH
     assert "Memory is already on" in answer("memory on", asking.site(), "", NOW)
-    said = answer("memory off", asking.site(), "", NOW)
-    assert "Memory is off for shop" in said
-    assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", ""), "where what is remembered stays"
+    output = answer("memory off", asking.site(), "", NOW)
+    assert "Memory is off for shop" in output
+    assert f"{asking.home.path}/memory.sqlite" in output.replace("\n", ""), "where what is remembered stays"
     assert not project.is_on()
     assert "Memory is already off" in answer("memory off", asking.site(), "", NOW)
 
 
-def test_on_tells_data_too(asking: Asking):
-    told = json.loads(answer("memory on --json", asking.site(), "", NOW))
-    assert (told["on"], told["changed"], told["project"], told["tokens"]) == (True, True, "shop", 500)
+def test_on_answers_with_data_too(asking: Asking):
+    data = json.loads(answer("memory on --json", asking.site(), "", NOW))
+    assert (data["on"], data["changed"], data["project"], data["tokens"]) == (True, True, "shop", 500)
 
 
-def test_the_budget_that_is_told_is_the_one_that_is_configured(asking: Asking):
+def test_the_budget_that_is_shown_is_the_one_that_is_configured(asking: Asking):
     asking.home.path.mkdir()
     (asking.home.path / "retention-config.json").write_text('{"memory": {"tokens": 900}}')
     assert "at most 900 tokens" in " ".join(answer("memory on", asking.site(), "", NOW).split())
 
 
 @pytest.mark.parametrize(
-    ("configured", "told"),
+    ("configured", "sentence"),
     [
         ('{"store": "neo4j://graph.example:7687"}', "What is remembered is sent to that server alone (memory.store)"),
         ('{"summariser": "shorten --words 50"}', "Your own summariser (memory.summariser) is given texts"),
     ],
 )
-def test_on_says_who_else_sees_what_is_remembered(asking: Asking, configured: str, told: str):
+def test_on_says_who_else_sees_what_is_remembered(asking: Asking, configured: str, sentence: str):
     asking.home.path.mkdir()
     (asking.home.path / "retention-config.json").write_text(f'{{"memory": {configured}}}')
-    said = " ".join(answer("memory on", asking.site(), "", NOW).split())
-    assert told in said
-    assert "nothing leaves this machine" not in said
+    output = " ".join(answer("memory on", asking.site(), "", NOW).split())
+    assert sentence in output
+    assert "nothing leaves this machine" not in output
 
 
 def test_where_nothing_can_be_written_the_answer_says_so(asking: Asking):
@@ -113,13 +113,13 @@ def test_where_nothing_can_be_written_the_answer_says_so(asking: Asking):
     assert "Not a directory" in answer("memory on", asking.site(), "", NOW)
 
 
-def test_every_other_word_is_handed_on_as_it_stands(asking: Asking):
-    said = asking.answer("memory search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
-    assert json.loads(said[0]) == [
+def test_every_other_word_is_passed_on_unchanged(asking: Asking):
+    lines = asking.answer("memory search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
+    assert json.loads(lines[0]) == [
         ["memory", "search", "two words; rm -rf $HOME", "--most", "3", "--json"],
         str(asking.work), str(asking.home.path), payloads.SESSION, "/popkit:context memory", "",
     ]  # fmt: skip
-    assert said[1] == "\\x1b[31mred", "nothing that a terminal would obey"
+    assert lines[1] == "\\x1b[31mred", "nothing that a terminal would obey"
 
 
 def test_a_mistake_is_shown(asking: Asking):
@@ -127,30 +127,30 @@ def test_a_mistake_is_shown(asking: Asking):
 
 
 def test_a_long_answer_is_cut(asking: Asking):
-    said = asking.answer("memory long").strip().split("\n")
-    assert len(said) < 500
-    assert said[-1].startswith("… 602 more lines: ")
+    lines = asking.answer("memory long").strip().split("\n")
+    assert len(lines) < 500
+    assert lines[-1].startswith("… 602 more lines: ")
 
 
-def test_what_cannot_be_started_is_told(asking: Asking):
+def test_what_cannot_be_started_is_reported(asking: Asking):
     code, output, errors = switches.ask(["list", "\0"], asking.site(), "popkit context")
     assert (code, output) == (1, "")
     assert errors.startswith("popkit memory could not be started: ")
 
 
-def test_help_tells_of_the_words_that_follow(asking: Asking):
+def test_help_names_the_words_that_follow(asking: Asking):
     assert "memory [on|off|WORD…]" in answer("help memory", asking.site(), "", NOW)
 
 
-def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
+def test_the_panel_says_once_what_is_about_to_be_forgotten(asking: Asking):
     site = asking.site()
     project = memory.project_of(str(asking.home.path), str(asking.work))
     assert "forgotten" not in answer("", site, "", NOW)
     project.turn_on(NOW)
     published.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
     assert "forgotten" not in answer("retention --json", site, "", NOW)
-    said = " ".join(answer("", site, "", NOW).split())
-    assert f"2 valuable memories will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
+    panel = " ".join(answer("", site, "", NOW).split())
+    assert f"2 valuable memories will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in panel
     assert "forgotten" not in answer("", site, "", NOW)
     published.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
     assert "1 valuable memory will be forgotten by" in answer("", site, "", NOW)
@@ -159,8 +159,8 @@ def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
 def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     project.turn_on(NOW)
-    for spoilt in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
-        Path(project.folder, published.ALERTS).write_text(spoilt)
+    for content in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
+        Path(project.folder, published.ALERTS).write_text(content)
         assert "forgotten" not in answer("", asking.site(), "", NOW)
 
 
@@ -173,17 +173,17 @@ def mark(asking: Asking, part: str, by: str, count: int, left: float, project: s
     published.replace_marked(str(asking.home.path), part, lambda: published.marked_rows(marks))
 
 
-def test_the_panel_tells_what_tools_and_the_job_have_marked(asking: Asking, golden):
+def test_the_panel_shows_what_tools_and_the_job_have_marked(asking: Asking, golden):
     mark(asking, published.FORGOTTEN, "tool", 3, 23 * 3_600)
     mark(asking, published.RAG, "job", 1_212, 5 * 3_600)
     mark(asking, published.MEMORY, "job", 1, -60)
-    told = answer("", asking.site(), "", NOW)
-    assert told == answer("", asking.site(), "", NOW)  # until it is no longer so
-    golden(GOLDENS / "marked.txt", told[: told.index("Retention status")])
+    panel = answer("", asking.site(), "", NOW)
+    assert panel == answer("", asking.site(), "", NOW)  # until it is no longer so
+    golden(GOLDENS / "marked.txt", panel[: panel.index("Retention status")])
     assert "marked" not in answer("retention --json", asking.site(), "", NOW)
 
 
-def test_other_projects_are_not_told(asking: Asking):
+def test_other_projects_are_not_notified(asking: Asking):
     mark(asking, published.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
     assert "marked" not in answer("", asking.site(), "", NOW)
 
@@ -197,15 +197,15 @@ def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     ["", "[", "[]", '{"version": 9, "parts": {"rag": []}}', '{"version": 1}', '{"version": 1, "parts": {"rag": 5}}',
      '{"version": 1, "parts": {"rag": [5, {}, {"project": "KEY", "by": "me", "count": 1, "first": 1, "ids": []}]}}',
      '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": true, "first": 1, "ids": []}]}}',
      '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": 1, "first": 1, "ids": [1]}]}}'],
 )  # fmt: skip
-def test_marks_that_cannot_be_read_are_none(asking: Asking, said: str):
+def test_marks_that_cannot_be_read_are_none(asking: Asking, content: str):
     folder = Path(asking.home.path) / GOVERNANCE
     folder.mkdir(parents=True)
     key = memory.project_of(str(asking.home.path), str(asking.work)).repository.key
-    (folder / published.MARKED_FILE).write_text(said.replace("KEY", key))
+    (folder / published.MARKED_FILE).write_text(content.replace("KEY", key))
     assert "marked" not in answer("", asking.site(), "", NOW)

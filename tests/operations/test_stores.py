@@ -85,9 +85,9 @@ def test_every_store_that_declares_what_it_keeps_is_listed() -> None:
 def test_every_file_that_popkit_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:
     house = Governed(tmp_path)
     busy(house)
-    found = owners(house.home)
-    assert {name: titles for name, titles in found.items() if len(titles) != 1} == {}
-    written = {titles[0] for titles in found.values()}
+    owned_by = owners(house.home)
+    assert {name: titles for name, titles in owned_by.items() if len(titles) != 1} == {}
+    written = {titles[0] for titles in owned_by.values()}
     never = {"kept originals", "what popkit setup installed"}  # the other test's, and pip's
     assert written == {each.title for each in stores.every()} - never
 
@@ -96,6 +96,6 @@ def test_what_a_clear_writes_belongs_to_exactly_one_store(tmp_path: Path) -> Non
     shop = Shop(tmp_path)
     shop.write(worked(str(shop.project)))
     shop.clear()
-    found = owners(shop.home)
-    assert {name: titles for name, titles in found.items() if len(titles) != 1} == {}
-    assert {"archive", "kept originals", "states of sessions"} <= {titles[0] for titles in found.values()}
+    owned_by = owners(shop.home)
+    assert {name: titles for name, titles in owned_by.items() if len(titles) != 1} == {}
+    assert {"archive", "kept originals", "states of sessions"} <= {titles[0] for titles in owned_by.values()}

@@ -108,13 +108,13 @@ def reads(count: int, text: str = LONG):
 
 def handle_of(id: str, content: object) -> str:
     """As the archive does: another for each call and content."""
-    said = json.dumps([id, content], ensure_ascii=True).encode()
-    return base64.b32encode(hashlib.sha256(said).digest()).decode().lower()[:8]
+    encoded = json.dumps([id, content], ensure_ascii=True).encode()
+    return base64.b32encode(hashlib.sha256(encoded).digest()).decode().lower()[:8]
 
 
-def archived(*made: Compacted) -> dict[str, object]:
+def archived(*compactions: Compacted) -> dict[str, object]:
     """handle -> content of all that left."""
-    return {left.handle: left.content for done in made for left in done.left}
+    return {left.handle: left.content for done in compactions for left in done.left}
 
 
 def plain(messages) -> list[dict]:
@@ -146,12 +146,12 @@ def assert_valid(messages: list[Message]) -> None:
         assert not message.text or message.text.strip(), "blanks alone"
         assert not message.uses or message.role == ASSISTANT
         assert not message.results or message.role == USER
-        made = [use.id for use in message.uses]
-        assert len({*made} | seen) == len(made) + len(seen), "an id comes twice"
-        seen |= {*made}
+        ids = [use.id for use in message.uses]
+        assert len({*ids} | seen) == len(ids) + len(seen), "an id comes twice"
+        seen |= {*ids}
         answers = [shown.id for shown in message.results]
         assert answers == ([use.id for use in messages[at - 1].uses] if at else [])
-        assert not made or [shown.id for shown in messages[at + 1].results] == made
+        assert not ids or [shown.id for shown in messages[at + 1].results] == ids
         for use in message.uses:
             assert use.tool != "Edit" or use.input["old_string"] != use.input["new_string"]
             assert all(isinstance(use.input[name], str) and use.input[name] for name in long_fields(use))

@@ -76,9 +76,9 @@ HISTORIES = st.lists(
 def played(history: list, profile: str = "spec", unseen: int = 0) -> Conversing:
     """A session with this history; no request has shown the model the results of the last `unseen` events."""
     session = Conversing(profile=profile)
-    for number, (event, back, said) in enumerate(history):
+    for number, (event, back, text) in enumerate(history):
         session.silent = number >= len(history) - unseen
-        _add(session, event, back, f"{session.steps} {said}")
+        _add(session, event, back, f"{session.steps} {text}")
     return session
 
 

@@ -20,9 +20,9 @@ COUNTED = re.compile(r"\[the line above stands (\d+) times? in a row\]\r?")
 
 _codes = ["\x1b[31m", "\x1b[0m", "\x1b", "[0m", "\x1b]8;;https://a.b\x07", "\x1b]0;title\x07"]
 _blanks = ["\n", "\n\n\n\n", "\r", "\r\n", "\t", " "]
-_said = ["done", "Fetching part 3 of 20\n", "Fetching part 4 of 20\n" * 12, "12:00:01 ready\n", "error", "50%", "\ud800", "\0t"]
+_lines = ["done", "Fetching part 3 of 20\n", "Fetching part 4 of 20\n" * 12, "12:00:01 ready\n", "error", "50%", "\ud800", "\0t"]
 _marks = ["\n[the line above stands 3 times in a row]\n", "\n[the line above stands 1 time in a row]", "one line again and again\n" * 5]
-noisy = st.lists(st.sampled_from([*_codes, *_blanks, *_said, "a,b", "|", "{", "@@ ", *_marks]), max_size=40).map("".join)
+noisy = st.lists(st.sampled_from([*_codes, *_blanks, *_lines, "a,b", "|", "{", "@@ ", *_marks]), max_size=40).map("".join)
 _line = st.one_of(
     st.sampled_from(["", "  ", "ok", "E   assert 1 == 2", "FAIL tests/a.py", "src/a.py:12:def price():", "src/b.py-3-x", "\r"]),
     st.text(st.sampled_from("ab/._:- 1é\ud800"), max_size=90),
@@ -103,7 +103,7 @@ class Context:
 
 def is_rebuilt(result: Result, entered: str, reader: reading.Reader) -> None:
     """Assert that a reader of the context makes the result again, line for line."""
-    found = {at: reader.follows(said) for at, said in reading.references(entered)}
+    found = {at: reader.follows(reference) for at, reference in reading.references(entered)}
     assert {one.kind for one in found.values()} == {"found"}
     assert reading.whole(entered, {at: one.lines for at, one in found.items()}) == [line for _, line in reading.listing(result.text)]
 
@@ -121,14 +121,14 @@ def is_chosen(result: Result, entered: str, reader: reading.Reader) -> None:
     """Assert that whole lines stay in their order, all that tell of a failure among them, and that the notice counts the others."""
     assert hidden_lines(result.text, entered) == []
     lines = result.text.rstrip("\n").split("\n")
-    *said, notice = entered.rstrip("\n").split("\n")
+    *kept, notice = entered.rstrip("\n").split("\n")
     if result.kind == "search" and not result.error:
         rest = iter(lines)
-        assert all(line in rest for line in said)
-        hidden = len(lines) - len(said)
+        assert all(line in rest for line in kept)
+        hidden = len(lines) - len(kept)
     else:
         at = hidden = 0
-        for line in said:
+        for line in kept:
             gap = 0 if line == lines[at] else int(line.removeprefix("[… ").split(" ")[0].replace(",", ""))
             hidden += gap
             at += gap or 1

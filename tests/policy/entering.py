@@ -28,7 +28,7 @@ def read_of(lines: list[str], first: int = 1, form: str = "arrow") -> str:
     return "\n".join(FORMS[form].format(number=number, line=line) for number, line in enumerate(lines, first))
 
 
-class Told:
+class DoorContext:
     """A context that results enter through the door."""
 
     def __init__(self, say_once: str = door.ANY, shape: str = door.OFF) -> None:
@@ -60,4 +60,4 @@ def shaped(shape: str) -> door.Settings:
 
 
 def references(text: str) -> list[re.Match[str]]:
-    return [said for _, said in reading.references(text)]
+    return [reference for _, reference in reading.references(text)]

@@ -7,9 +7,9 @@ _ROUND = [f"step {at}: copied part {at} of the shop to its place" for at in rang
 
 def _amid(*failure: str, before: str = "") -> tuple[str, str]:
     """The lines of a failure in the middle of what went well, all behind what a runner of tasks puts before them."""
-    told = [before + line for line in failure]
+    shown = [before + line for line in failure]
     half = len(_ROUND) // 2
-    return "\n".join([*(before + line for line in _ROUND[:half]), *told, *(before + line for line in _ROUND[half:])]), "\n".join(told)
+    return "\n".join([*(before + line for line in _ROUND[:half]), *shown, *(before + line for line in _ROUND[half:])]), "\n".join(shown)
 
 
 FAILING: dict[str, tuple[str, str]] = {

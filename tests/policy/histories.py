@@ -40,12 +40,12 @@ def _call(tool, tool_input, text=None, committed=None, limits=None):
     """A step that makes a call; it fails and takes its time as the step is told to."""
 
     def make(context, seconds, turn, fails):
-        said = f"what call {context.calls + 1} said" if text is None else text
+        output = f"what call {context.calls + 1} said" if text is None else text
         if fails:
-            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + said if fails == "loudly" else "") if tool == "Bash" else said)
+            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + output if fails == "loudly" else "") if tool == "Bash" else output)
         else:
             outcome = calls.outcome_of_text(
-                TOOLS.of(tool), tool_input, _numbered(said, limits) if tool == "Read" and said != UNCHANGED else said
+                TOOLS.of(tool), tool_input, _numbered(output, limits) if tool == "Read" and output != UNCHANGED else output
             )
         return context.call(seconds, tool, tool_input, outcome, turn, committed)
 
@@ -114,7 +114,7 @@ CONDITIONS = [
 ]
 
 
-def _made(steps) -> list:
+def _events_of(steps) -> list:
     context = _Maker()
     return [make(context, *conditions) for make, conditions in steps]
 
@@ -122,7 +122,7 @@ def _made(steps) -> list:
 def histories(profiles: bool = True, longest: int = 40):
     """Histories of calls and, one step in three, of everything else; with changes of the profile or without."""
     steps = st.sampled_from([*CALLS, *PINNED, *PINNED, *UNPINNED, *REST, *(CHOSEN * 3 if profiles else ())])
-    return st.lists(st.tuples(steps, st.sampled_from(CONDITIONS)), min_size=1, max_size=longest).map(_made)
+    return st.lists(st.tuples(steps, st.sampled_from(CONDITIONS)), min_size=1, max_size=longest).map(_events_of)
 
 
 class Walk:

@@ -92,9 +92,9 @@ class Scenario:
     def bash(self, command: str, text: str | None = None, **more):
         return self.call("Bash", {"command": command}, text, **more)
 
-    def bash_fails(self, command: str, said: str | None = None, code: int = 1, **more):
-        said = f"what T{self.steps + 1} said" if said is None else said
-        return self.call("Bash", {"command": command}, f"Exit code {code}" + ("\n" + said if said else ""), failed=True, **more)
+    def bash_fails(self, command: str, output: str | None = None, code: int = 1, **more):
+        output = f"what T{self.steps + 1} said" if output is None else output
+        return self.call("Bash", {"command": command}, f"Exit code {code}" + ("\n" + output if output else ""), failed=True, **more)
 
     def edit(self, path: str, tool: str = "Edit", **more):
         return self.call(tool, {"notebook_path" if tool == "NotebookEdit" else "file_path": path}, "done", **more)

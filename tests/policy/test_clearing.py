@@ -25,7 +25,7 @@ def undone(session: Scenario, *ids: str) -> dict:
 # --- cleared --------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_placeholder_stands_for_is_no_longer_reclaimable(session: Scenario):
+def test_a_result_that_a_placeholder_replaced_is_no_longer_reclaimable(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
     session.observe(Cleared({"T1": "abcd2345"}))
@@ -34,7 +34,7 @@ def test_what_a_placeholder_stands_for_is_no_longer_reclaimable(session: Scenari
     assert session.expired == {"T1": "superseded"}
 
 
-def test_a_live_result_that_a_placeholder_stands_for_was_ended_by_the_user(session: Scenario):
+def test_a_live_result_that_a_placeholder_replaced_was_ended_by_the_user(session: Scenario):
     session.read("a.py")
     assert session.observe(Cleared({"T1": "abcd2345", "T99": "bcde3456"})) == {"T1": "manual"}
     assert (session.live, session.state.expired["T1"].cleared) == ([], "abcd2345")

@@ -84,7 +84,7 @@ def test_without_the_commit_event_a_commit_ends_nothing():
 # --- which files a commit holds ----------------------------------------------------------------------------------------------------------
 
 
-class Told:
+class Work:
     """Calls in `/p`, one after the other."""
 
     def __init__(self):
@@ -103,15 +103,15 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def work() -> Work:
+    return Work()
 
 
-def test_a_call_that_makes_no_commit_has_no_files(told: Told):
-    told.edit("/p/a.py")
-    assert told.bash("git status") is None
-    assert told.bash("git log -p commit") is None
-    assert told.bash("git commit -m x", "Exit code 1\nnothing to commit", failed=True) is None
+def test_a_call_that_makes_no_commit_has_no_files(work: Work):
+    work.edit("/p/a.py")
+    assert work.bash("git status") is None
+    assert work.bash("git log -p commit") is None
+    assert work.bash("git commit -m x", "Exit code 1\nnothing to commit", failed=True) is None
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_a_call_that_makes_no_commit_has_no_files(told: Told):
         "git commit -m x",
     ],
 )
-def test_a_commit_of_all_holds_what_was_edited_since_the_one_before(told: Told, line: str):
-    told.edit("/p/a.py", "/p/src/b.py")
-    assert told.bash(line) == ["/p/a.py", "/p/src/b.py"]
-    assert told.bash(line) == []
-    told.edit("/p/a.py")
-    assert told.bash(line) == ["/p/a.py"]
+def test_a_commit_of_all_holds_what_was_edited_since_the_one_before(work: Work, line: str):
+    work.edit("/p/a.py", "/p/src/b.py")
+    assert work.bash(line) == ["/p/a.py", "/p/src/b.py"]
+    assert work.bash(line) == []
+    work.edit("/p/a.py")
+    assert work.bash(line) == ["/p/a.py"]
 
 
 @pytest.mark.parametrize(
@@ -145,20 +145,20 @@ def test_a_commit_of_all_holds_what_was_edited_since_the_one_before(told: Told, 
         ["git -C /p add /p/a.py", "git -C /p commit --author me --message x"],
     ],
 )
-def test_what_is_named_is_in_it_and_the_rest_in_the_next(told: Told, lines: list):
-    told.edit("/p/a.py", "/p/b.py")
-    assert [told.bash(line) for line in lines][-1] == ["/p/a.py"]
-    assert told.bash("git commit -am y") == ["/p/b.py"]
+def test_what_is_named_is_in_it_and_the_rest_in_the_next(work: Work, lines: list):
+    work.edit("/p/a.py", "/p/b.py")
+    assert [work.bash(line) for line in lines][-1] == ["/p/a.py"]
+    assert work.bash("git commit -am y") == ["/p/b.py"]
 
 
-def test_a_folder_that_is_staged_stands_for_what_was_edited_below_it(told: Told):
-    told.edit("/p/a.py", "/p/src/b.py")
-    assert told.bash("git add src/ && git commit -m x") == ["/p/src", "/p/src/b.py"]
+def test_a_staged_folder_includes_what_was_edited_below_it(work: Work):
+    work.edit("/p/a.py", "/p/src/b.py")
+    assert work.bash("git add src/ && git commit -m x") == ["/p/src", "/p/src/b.py"]
 
 
-def test_a_file_that_is_staged_by_name_is_in_it_though_nobody_edited_it_here(told: Told):
-    told.bash("sed -i s/1/2/ c.py && git add c.py")
-    assert told.bash("git commit -m x") == ["/p/c.py"]
+def test_a_file_that_is_staged_by_name_is_in_it_though_nobody_edited_it_here(work: Work):
+    work.bash("sed -i s/1/2/ c.py && git add c.py")
+    assert work.bash("git commit -m x") == ["/p/c.py"]
 
 
 @pytest.mark.parametrize(
@@ -169,41 +169,41 @@ def test_a_file_that_is_staged_by_name_is_in_it_though_nobody_edited_it_here(tol
         "R  old.py -> src/b.py\nA  c.py\n",
     ],
 )
-def test_what_git_status_has_listed_counts_as_edited(told: Told, shown: str):
-    told.bash("git status", shown)
-    assert {"/p/src/b.py", "/p/c.py"} <= set(told.bash("git add -A && git commit -m x"))
+def test_what_git_status_has_listed_counts_as_edited(work: Work, shown: str):
+    work.bash("git status", shown)
+    assert {"/p/src/b.py", "/p/c.py"} <= set(work.bash("git add -A && git commit -m x"))
 
 
-def test_what_git_prints_of_the_commit_is_in_it(told: Told):
-    said = "[main 1a2b3c4] x\n 3 files changed, 9 insertions(+)\n create mode 100644 src/new.py\n delete mode 100755 old.sh"
-    assert told.bash("git commit -am x", said) == ["/p/old.sh", "/p/src/new.py"]
+def test_what_git_prints_of_the_commit_is_in_it(work: Work):
+    output = "[main 1a2b3c4] x\n 3 files changed, 9 insertions(+)\n create mode 100644 src/new.py\n delete mode 100755 old.sh"
+    assert work.bash("git commit -am x", output) == ["/p/old.sh", "/p/src/new.py"]
 
 
-def test_an_amended_commit_holds_its_files_still(told: Told):
-    told.edit("/p/a.py")
-    told.bash("git commit -am x")
-    told.edit("/p/b.py")
-    assert told.bash("git commit -a --amend --no-edit") == ["/p/a.py", "/p/b.py"]
+def test_an_amended_commit_holds_its_files_still(work: Work):
+    work.edit("/p/a.py")
+    work.bash("git commit -am x")
+    work.edit("/p/b.py")
+    assert work.bash("git commit -a --amend --no-edit") == ["/p/a.py", "/p/b.py"]
 
 
-def test_an_edit_that_failed_is_none(told: Told):
-    told.call("Edit", {"file_path": "/p/a.py"}, "String not found", failed=True)
-    assert told.bash("git commit -am x") == []
+def test_an_edit_that_failed_is_none(work: Work):
+    work.call("Edit", {"file_path": "/p/a.py"}, "String not found", failed=True)
+    assert work.bash("git commit -am x") == []
 
 
-def test_a_command_runs_in_the_folder_that_the_call_before_left_behind(told: Told):
-    told.edit("/p/src/a.py", "/p/b.py")
-    told.bash("cd src", cwd="/p/src")
-    assert told.bash("git add a.py && git commit -m x", cwd="/p/src") == ["/p/src/a.py"]
+def test_a_command_runs_in_the_folder_that_the_call_before_left_behind(work: Work):
+    work.edit("/p/src/a.py", "/p/b.py")
+    work.bash("cd src", cwd="/p/src")
+    assert work.bash("git add a.py && git commit -m x", cwd="/p/src") == ["/p/src/a.py"]
 
 
-def test_what_is_unknown_names_no_file(told: Told):
-    told.edit("/p/a.py")
-    told.bash("git add $FILES")
-    assert told.bash("git commit -m x") == ["/p/a.py"]
+def test_what_is_unknown_names_no_file(work: Work):
+    work.edit("/p/a.py")
+    work.bash("git add $FILES")
+    assert work.bash("git commit -m x") == ["/p/a.py"]
 
 
 @pytest.mark.parametrize("input", [{}, {"file_path": 7}, {"command": None}, {"command": "git commit -m '"}, {"file_path": ""}])
 @pytest.mark.parametrize("tool", ["Edit", "Bash", "NotebookEdit", ""])
-def test_an_input_of_any_shape_is_read_as_far_as_it_makes_sense(told: Told, tool: str, input: dict):
-    told.call(tool, input)
+def test_an_input_of_any_shape_is_read_as_far_as_it_makes_sense(work: Work, tool: str, input: dict):
+    work.call(tool, input)

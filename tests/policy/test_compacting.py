@@ -20,7 +20,7 @@ OTHERS = NeedModel({"bias": -30.0, "kind other": 60.0})  # what tools found that
 # --- what is dead ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_newer_read_replaced_leaves_and_the_newer_stands():
+def test_a_read_that_a_newer_one_replaced_leaves_and_the_newer_stays():
     talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"))
     done = talk.compact(1.0)
     assert kinds(done) == [(RESULT, "T1")]
@@ -33,16 +33,16 @@ def test_what_a_newer_read_replaced_leaves_and_the_newer_stands():
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.0])
-def test_the_newest_verdict_stands_at_every_target(share: float):
+def test_the_newest_verdict_stays_at_every_target(share: float):
     def runs(talk: Talk) -> None:
         talk.bash("npm test", f"{LONG}\nTests: 4 failed, 8 passed")
         talk.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed")
 
-    stands = standing(talk_of(runs, quiet=40).compact(share).messages)
-    assert "3 failed 9 passed" in stands["T2"][1]
+    remaining = standing(talk_of(runs, quiet=40).compact(share).messages)
+    assert "3 failed 9 passed" in remaining["T2"][1]
 
 
-def test_where_nothing_is_dead_and_all_may_stand_all_stands():
+def test_where_nothing_is_dead_and_all_may_stay_all_stays():
     talk = talk_of(reads(6))
     done = talk.compact(1.0)
     assert (plain(done.messages), done.left, done.met) == (plain(talk.messages), [], True)
@@ -78,7 +78,7 @@ def test_where_one_result_with_a_short_outline_makes_room_enough_no_other_leaves
     assert kinds(done) == kinds(one) == [(RESULT, "T1")]
 
 
-def test_what_is_likely_needed_stands_longer_than_what_is_not():
+def test_a_result_that_is_likely_needed_stays_longer_than_one_that_is_not():
     talk = talk_of(lambda t: t.call("mcp__a__b", {}, LONG), reads(7), quiet=10)
     assert "T1" in {left.id for left in talk.compact(0.5, SURE).left}
     assert "T1" not in {left.id for left in talk.compact(0.5, OTHERS).left}
@@ -91,7 +91,7 @@ def test_what_left_comes_back_where_what_left_after_it_was_larger_than_needed():
     assert {left.id for left in done.left} == {"T4"}
 
 
-def test_a_result_that_is_read_and_read_again_stands_longer_than_one_that_nobody_named_since():
+def test_a_result_that_is_read_again_and_again_stays_longer_than_one_that_nobody_named_since():
     talk = talk_of(reads(6), lambda t: t.read("0.py", 3, 5), quiet=6)
     left = [one.id for one in talk.compact(0.6).left]
     assert "T2" in left
@@ -124,9 +124,9 @@ def test_an_edit_that_failed_has_replaced_nothing_so_both_of_its_sides_leave_tog
     talk = talk_of(
         lambda t: t.call("Edit", {"file_path": "/p/a.py", "old_string": LONG, "new_string": LONG + "1"}, "no", failed=True), quiet=40
     )
-    stands = [standing(talk.compact(share).messages)["T1"][0] for share in (0.9, 0.7, 0.5, 0.3, 0.0)]
-    assert {bool(handle_in(given["old_string"])) == bool(handle_in(given["new_string"])) for given in stands} == {True}
-    assert handle_in(stands[-1]["old_string"])
+    remaining = [standing(talk.compact(share).messages)["T1"][0] for share in (0.9, 0.7, 0.5, 0.3, 0.0)]
+    assert {bool(handle_in(given["old_string"])) == bool(handle_in(given["new_string"])) for given in remaining} == {True}
+    assert handle_in(remaining[-1]["old_string"])
 
 
 def test_of_the_newest_calls_large_ones_leave_like_all_others_but_the_last():
@@ -145,7 +145,7 @@ def test_an_error_that_was_asked_for_leaves():
     assert standing(talk.compact(0.0).messages)["T1"] == standing(talk.messages)["T1"]
 
 
-def test_a_target_that_what_must_stand_is_larger_than_is_not_met_and_that_is_said():
+def test_a_target_smaller_than_what_must_stay_is_reported_as_missed():
     done = talk_of(reads(3), lambda t: t.pin("*.py")).compact(0.1)
     assert not done.met
     assert "T1" in standing(done.messages)
@@ -188,7 +188,7 @@ MUST = {
 
 @pytest.mark.parametrize("profile", ["auto", "spec"])
 @pytest.mark.parametrize("what", MUST)
-def test_it_stands_whole_at_every_target(what: str, profile: str):
+def test_it_stays_whole_at_every_target(what: str, profile: str):
     talk = Talk(profile)
     MUST[what](talk)
     reads(4)(talk)
@@ -198,7 +198,7 @@ def test_it_stands_whole_at_every_target(what: str, profile: str):
 
 
 @pytest.mark.parametrize("profile", ["auto", "spec"])
-def test_what_the_model_has_not_seen_yet_stands_dead_or_not(profile: str):
+def test_what_the_model_has_not_seen_yet_stays_dead_or_not(profile: str):
     talk = Talk(profile)
     talk.silent = True
     talk.at_once(*[lambda n=n: talk.read(f"{n % 5}.py", text=f"{n} {LONG}") for n in range(10)])
@@ -209,7 +209,7 @@ def test_what_the_model_has_not_seen_yet_stands_dead_or_not(profile: str):
     assert {"T2", "T3", "T4"} <= {left.id for left in talk.compact(1.0).left}, "once it has seen them, those that are dead leave"
 
 
-def test_a_pinned_result_stands_even_if_it_is_asked_for():
+def test_a_pinned_result_stays_even_if_it_is_asked_for():
     talk = talk_of(reads(2))
     talk.pin("T1")
     assert kinds(talk.compact(1.0, only=("T1", "T2"))) == [(RESULT, "T2")]
@@ -218,14 +218,14 @@ def test_a_pinned_result_stands_even_if_it_is_asked_for():
 # --- what was asked for ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_asked_for_leaves_live_or_not_old_or_new_and_what_is_dead_beside_it_stands():
+def test_what_was_asked_for_leaves_live_or_not_old_or_new_and_other_dead_results_stay():
     talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"), reads(1))
     done = talk.compact(0.1, only=("T3",))
     assert kinds(done) == [(RESULT, "T3")]
     assert done.messages[0].to_json() == talk.messages[0].to_json()
 
 
-def test_of_a_call_that_was_asked_for_the_result_leaves_and_the_input_stands():
+def test_the_result_of_a_call_that_was_asked_for_leaves_and_its_input_stays():
     given = {"notebook_path": "/p/a.ipynb", "new_source": LONG}
     talk = talk_of(lambda t: t.call("Bash", {"command": LONG}, LONG), lambda t: t.call("NotebookEdit", given, "Updated"))
     done = talk.compact(0.0, only=("T1", "T2"))
@@ -238,7 +238,7 @@ def test_where_nothing_that_is_known_was_asked_for_nothing_leaves(only: tuple[st
     assert talk_of(reads(3)).compact(0.0, only=only).left == []
 
 
-def test_what_is_hardly_longer_than_its_placeholder_stands_even_if_it_is_asked_for():
+def test_a_result_hardly_longer_than_its_placeholder_stays_even_if_it_is_asked_for():
     talk = talk_of(lambda t: t.bash("ls", "a.py\nb.py"))
     assert talk.compact(1.0, only=("T1",)).left == []
 
@@ -258,7 +258,7 @@ def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
-def test_what_the_tracker_does_not_know_stands_until_room_is_needed_and_then_its_whole_call_leaves():
+def test_what_the_tracker_does_not_know_stays_until_room_is_needed_and_then_its_whole_call_leaves():
     talk = talk_of(lambda t: t.say(USER, "go"))
     unknown = paired([Message(ASSISTANT, "", [Use("X1", TOOLS.of("Bash"), {"command": "ls"})]), Message(USER, "", (), [Shown("X1", LONG)])])
     talk.rows = [*talk.rows[:1], *unknown, *talk.rows[1:]]

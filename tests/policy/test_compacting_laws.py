@@ -58,7 +58,7 @@ def archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: T
     assert is_same, "the texts are too long for a comparison that says where"
 
 
-def what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in_it(talk: Talk, given: list, done: Compacted):
+def what_remains_is_a_conversation_that_every_provider_accepts_and_all_words_are_in_it(talk: Talk, given: list, done: Compacted):
     assert_valid(done.messages)
     assert words(done.messages, archived(done)) == words(given)
     given_ids, ids = list(standing(given)), list(standing(done.messages))
@@ -68,8 +68,8 @@ def what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in
             assert set(use.input) == set(standing(given)[use.id][0])
 
 
-def what_must_stand_stands_whole(talk: Talk, given: list, done: Compacted):
-    stands, conversation, last = standing(done.messages), talk.conversation, planning.last_words(talk.conversation)
+def what_must_remain_remains_whole(talk: Talk, given: list, done: Compacted):
+    remaining, conversation, last = standing(done.messages), talk.conversation, planning.last_words(talk.conversation)
     for at, (id, whole) in enumerate(standing(given).items()):
         result = talk.state.live.get(id) or talk.state.expired[id]
         must = {
@@ -79,9 +79,9 @@ def what_must_stand_stands_whole(talk: Talk, given: list, done: Compacted):
             "unseen": not conversation.is_seen(id),
         }
         if any(must.values()):
-            assert stands.get(id) == whole, must
+            assert remaining.get(id) == whole, must
         if (result.tier == "preserved" and not result.ended) or id in last:
-            assert stands[id][1:] == whole[1:], "its result stands whole, whatever of its input has left"
+            assert remaining[id][1:] == whole[1:], "its result stands whole, whatever of its input has left"
 
 
 @many
@@ -110,10 +110,10 @@ def test_the_target_is_met_or_nothing_more_could_have_gone_and_a_smaller_one_nev
 def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[str, ...]):
     given, done = talk.messages, talk.compact(0.1, only=only)
     assert {(left.kind, left.id in only) for left in done.left} <= {(RESULT, True)}
-    gone, whole, stands = {left.id for left in done.left}, standing(given), standing(done.messages)
-    assert list(stands) == list(whole)
+    gone, whole, remaining = {left.id for left in done.left}, standing(given), standing(done.messages)
+    assert list(remaining) == list(whole)
     for id in whole:
-        assert (stands[id] == whole[id]) is (id not in gone)
+        assert (remaining[id] == whole[id]) is (id not in gone)
     for id in {*only} & {*whole} - gone:
         result = talk.state.live.get(id) or talk.state.expired[id]
         is_short = result.tokens < 60 or len(whole[id][1]) < 200
@@ -122,11 +122,11 @@ def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[st
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
 
 
-def whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with_it(talk: Talk, given: list, done: Compacted):
-    said = json.dumps(plain(done.messages))
+def whatever_left_can_be_found_by_its_handle_in_what_remains_or_in_what_left_with_it(talk: Talk, given: list, done: Compacted):
+    encoded = json.dumps(plain(done.messages))
     folds = [json.dumps(left.content) for left in done.left if left.kind == CALLS]
     for left in done.left:
-        assert left.handle in said or (left.kind != CALLS and any(left.handle in fold for fold in folds))
+        assert left.handle in encoded or (left.kind != CALLS and any(left.handle in fold for fold in folds))
         assert left.label.strip()
         assert left.why
         assert (left.kind == CALLS) is (left.id == "")
@@ -136,9 +136,9 @@ def whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with
 
 LAWS = (
     archive_and_answer_together_give_the_conversation_back_byte_for_byte,
-    what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in_it,
-    what_must_stand_stands_whole,
-    whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with_it,
+    what_remains_is_a_conversation_that_every_provider_accepts_and_all_words_are_in_it,
+    what_must_remain_remains_whole,
+    whatever_left_can_be_found_by_its_handle_in_what_remains_or_in_what_left_with_it,
 )
 
 
@@ -160,15 +160,15 @@ def test_whatever_the_target_is_the_laws_hold_and_it_follows_from_what_it_is_giv
 @given(TALKS, st.lists(st.tuples(FEW, SHARES), min_size=1, max_size=2), SHARES, MODELS)
 def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_the_whole_back(talk: Talk, rest: list, share: float, model):
     whole = plain(talk.messages)
-    made = [talk.compact(share, model)]
+    compactions = [talk.compact(share, model)]
     for more, again in rest:
-        talk.went_on_with(made[-1])
+        talk.went_on_with(compactions[-1])
         standing_then = len(talk.rows)
         talked(more, talk=talk)
         given = talk.messages
         whole += plain(given[standing_then:])
-        made.append(talk.compact(again, model))
-        assert_valid(made[-1].messages)
-        assert words(made[-1].messages, archived(made[-1])) == words(given)
-        assert plain(put_back(made[-1].messages, archived(made[-1]).get, TOOLS)) == plain(given)
-    assert plain(put_back(made[-1].messages, archived(*made).get, TOOLS)) == whole
+        compactions.append(talk.compact(again, model))
+        assert_valid(compactions[-1].messages)
+        assert words(compactions[-1].messages, archived(compactions[-1])) == words(given)
+        assert plain(put_back(compactions[-1].messages, archived(compactions[-1]).get, TOOLS)) == plain(given)
+    assert plain(put_back(compactions[-1].messages, archived(*compactions).get, TOOLS)) == whole

@@ -65,7 +65,7 @@ def test_thinking_can_leave_by_itself(begun: Composition):
     assert sizes(begun, 4_300) == {SAID: 100, READ: 3_000, BASH: 1_000, CALLED: 200}
 
 
-def test_another_model_measures_all_of_it_anew(begun: Composition):
+def test_another_model_measures_all_of_it_again(begun: Composition):
     assert sizes(begun, 8_200, model="claude-opus-5") == {SAID: 200, READ: 6_000, BASH: 2_000}
 
 
@@ -73,8 +73,8 @@ def test_a_prompt_is_read_from_its_beginning_and_what_was_lost_counts_as_read(be
     begun.add(BASH, 500)
     # 2,100 of 4,600 are read, the 2,000 behind them were lost, 480 are new, 20 are not cached.
     shares = begun.sent(usage(4_600, read=2_100, created=2_480), STANDING, 2_000)
-    told = {kind: [round(tokens) for tokens in row] for kind, row in shares.items()}
-    assert told == {SAID: [0, 100, 0, 100], READ: [0, 3_000, 0, 2_000], BASH: [20, 1_000, 480, 500]}
+    rounded = {kind: [round(tokens) for tokens in row] for kind, row in shares.items()}
+    assert rounded == {SAID: [0, 100, 0, 100], READ: [0, 3_000, 0, 2_000], BASH: [20, 1_000, 480, 500]}
 
 
 steps = st.one_of(
@@ -90,9 +90,9 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, max_size=30))
-def test_shares_are_never_negative_and_add_up_to_the_conversation_by_use(told: list[tuple]):
+def test_shares_are_never_negative_and_add_up_to_the_conversation_by_use(events: list[tuple]):
     composition = Composition()
-    for number, (word, *rest) in enumerate(told):
+    for number, (word, *rest) in enumerate(events):
         if word == "add":
             composition.add(*rest, key=number)
         elif word != "sent":

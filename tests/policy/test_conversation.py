@@ -18,7 +18,7 @@ from tests.policy.conversing import HISTORIES, played
 from tests.policy.scenario import SHIPPED
 
 
-class Told:
+class Driver:
     """A conversation that is told of requests and results of given sizes."""
 
     def __init__(self) -> None:
@@ -45,184 +45,184 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def driver() -> Driver:
+    return Driver()
 
 
-def two_results(told: Told) -> Conversation:
+def two_results(driver: Driver) -> Conversation:
     """The user says 50 tokens; system and tools have 20,000; each answer says 10 and calls for a result, of 400 tokens and of 600."""
-    told.conversation.add_text(50)
-    told.sent(20_050)
-    told.conversation.add_text(10)
-    told.result("a", 400)
-    told.sent(20_460)
-    told.conversation.add_text(10)
-    told.result("b", 600)
-    return told.conversation
+    driver.conversation.add_text(50)
+    driver.sent(20_050)
+    driver.conversation.add_text(10)
+    driver.result("a", 400)
+    driver.sent(20_460)
+    driver.conversation.add_text(10)
+    driver.result("b", 600)
+    return driver.conversation
 
 
-def test_what_the_first_request_holds_beyond_what_was_said_is_system_and_tools(told):
-    assert two_results(told).base == 20_000
-    assert Told().conversation.base == 0
+def test_what_the_first_request_holds_beyond_what_was_said_is_system_and_tools(driver):
+    assert two_results(driver).base == 20_000
+    assert Driver().conversation.base == 0
 
 
-def test_the_prompt_is_the_last_request_and_what_came_since(told):
-    assert told.conversation.prompt == 0
-    assert two_results(told).prompt == 20_460 + 610
-    told.conversation.state.calibration = 1.5
-    assert told.conversation.prompt == 20_460 + 915
-    told.sent(21_200)
-    assert told.conversation.prompt == 21_200, "as it was measured"
+def test_the_prompt_is_the_last_request_and_what_came_since(driver):
+    assert driver.conversation.prompt == 0
+    assert two_results(driver).prompt == 20_460 + 610
+    driver.conversation.state.calibration = 1.5
+    assert driver.conversation.prompt == 20_460 + 915
+    driver.sent(21_200)
+    assert driver.conversation.prompt == 21_200, "as it was measured"
 
 
-def test_a_result_stands_behind_the_request_that_called_for_it(told):
-    two_results(told)
-    assert told.places == {"a": (20_050, 1), "b": (20_460, 2)}
-    assert [told.conversation.requests_behind(id) for id in "ab"] == [1, 0]
+def test_a_result_comes_after_the_request_that_called_for_it(driver):
+    two_results(driver)
+    assert driver.places == {"a": (20_050, 1), "b": (20_460, 2)}
+    assert [driver.conversation.requests_behind(id) for id in "ab"] == [1, 0]
     for tokens in (21_070, 21_100, 21_200):
-        told.sent(tokens)
-    assert [told.conversation.requests_behind(id) for id in "ab"] == [4, 3]
-    assert told.places == {"a": (20_050, 1), "b": (20_460, 2)}
+        driver.sent(tokens)
+    assert [driver.conversation.requests_behind(id) for id in "ab"] == [4, 3]
+    assert driver.places == {"a": (20_050, 1), "b": (20_460, 2)}
 
 
-def test_what_no_request_has_sent_the_model_has_not_seen(told):
-    conversation = two_results(told)
+def test_what_no_request_has_sent_the_model_has_not_seen(driver):
+    conversation = two_results(driver)
     assert (conversation.unseen, conversation.unsent) == ({"b"}, 610)
     assert [conversation.is_seen(id) for id in ("a", "b", "unknown")] == [True, False, False]
-    told.sent(21_070)
+    driver.sent(21_070)
     assert (conversation.unseen, conversation.unsent) == (set(), 0)
     assert conversation.is_seen("b")
 
 
-def test_what_leaves_moves_what_stands_behind_it_and_comes_back_to_where_it_stood(told):
-    conversation = two_results(told)
-    told.sent(21_070)
-    told.result("c", 500)
-    before = told.places
+def test_a_result_that_leaves_moves_later_ones_forward_and_comes_back_to_its_place(driver):
+    conversation = two_results(driver)
+    driver.sent(21_070)
+    driver.result("c", 500)
+    before = driver.places
     gone = gain(conversation.state.live["a"], 1.0, conversation.rules)
     conversation.left({"a"})
-    assert told.places == {"a": (20_050, 1), "b": (20_460 - gone, 2), "c": (21_070 - gone, 3)}
+    assert driver.places == {"a": (20_050, 1), "b": (20_460 - gone, 2), "c": (21_070 - gone, 3)}
     conversation.left({"b"})
     both = gone + gain(conversation.state.live["b"], 1.0, conversation.rules)
-    assert told.places["c"] == (21_070 - both, 3)
+    assert driver.places["c"] == (21_070 - both, 3)
     conversation.returned({"b"})
     conversation.returned({"a"})
-    assert told.places == before
+    assert driver.places == before
 
 
-def test_what_came_when_it_had_left_already_stays_where_it_was_measured(told):
-    conversation = two_results(told)
+def test_what_came_when_it_had_left_already_stays_where_it_was_measured(driver):
+    conversation = two_results(driver)
     came = conversation.state.live["b"].at
     conversation.left({"a"}, before=came)
-    assert told.places["b"] == (20_460, 2)
+    assert driver.places["b"] == (20_460, 2)
     conversation.left({"a"}, before=came + 1)
-    assert told.places["b"][0] < 20_460
+    assert driver.places["b"][0] < 20_460
 
 
-def test_no_result_stands_before_the_beginning(told):
-    told.sent(100)
-    told.result("a", 4_000)
-    told.sent(120)  # it shrank by other means
-    told.result("b", 400)
-    told.conversation.left({"a"})
-    assert told.places["b"] == (0, 2)
+def test_no_result_is_placed_before_the_beginning(driver):
+    driver.sent(100)
+    driver.result("a", 4_000)
+    driver.sent(120)  # it shrank by other means
+    driver.result("b", 400)
+    driver.conversation.left({"a"})
+    assert driver.places["b"] == (0, 2)
 
 
-def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(told):
-    conversation = two_results(told)
-    told.sent(21_070)
+def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(driver):
+    conversation = two_results(driver)
+    driver.sent(21_070)
     conversation.add_text(0, 700)
-    told.compact("b")
-    assert told.places == {"b": (20_000, 3)}
+    driver.compact("b")
+    assert driver.places == {"b": (20_000, 3)}
     assert (conversation.last.tokens, conversation.unsent, conversation.unseen) == (0, 0, set())
     assert conversation.newest.tokens == 21_070, "the model and the lifetime are still those"
-    assert not conversation.last.is_warm(told.at)
+    assert not conversation.last.is_warm(driver.at)
     assert conversation.prompt == 20_000
     assert conversation.thinking_behind("b") == 0
     conversation.add_text(300)
-    told.sent(20_300)
-    told.result("c", 400)
-    assert (told.places["c"], conversation.requests_behind("b"), conversation.base) == ((20_300, 4), 1, 20_000)
+    driver.sent(20_300)
+    driver.result("c", 400)
+    assert (driver.places["c"], conversation.requests_behind("b"), conversation.base) == ((20_300, 4), 1, 20_000)
 
 
-def growing(told: Told, factor: float, pairs: int, tokens: int = 1_000) -> float:
+def growing(driver: Driver, factor: float, pairs: int, tokens: int = 1_000) -> float:
     """The calibration after so many requests that grew by `factor` for every token that was estimated."""
     prompt = 20_000
-    told.sent(prompt)
+    driver.sent(prompt)
     for number in range(pairs):
-        told.result(f"r{number}", tokens)
+        driver.result(f"r{number}", tokens)
         prompt += round(tokens * factor)
-        told.sent(prompt)
-    return told.conversation.state.calibration
+        driver.sent(prompt)
+    return driver.conversation.state.calibration
 
 
 @pytest.mark.parametrize(("factor", "calibration"), [(1.2, 1.2), (0.8, 0.8), (3.0, 1.7), (0.1, 0.6)])
-def test_five_requests_calibrate_the_estimates_within_bounds(told, factor, calibration):
-    assert growing(told, factor, 5) == calibration
+def test_five_requests_calibrate_the_estimates_within_bounds(driver, factor, calibration):
+    assert growing(driver, factor, 5) == calibration
 
 
-def test_fewer_requests_little_growth_and_what_is_no_growth_by_results_calibrate_nothing(told):
-    assert growing(Told(), 1.4, 4) == 1.0
-    assert growing(Told(), 1.4, 9, 290) == 1.0, "so small a growth tells too little"
-    assert growing(Told(), 7.0, 9) == 1.0, "an attachment"
-    assert growing(Told(), 1.4, 5, 500) == 1.0, "2,500 tokens in all"
-    assert growing(Told(), -1.0, 9) == 1.0, "a compaction"
+def test_fewer_requests_little_growth_and_what_is_no_growth_by_results_calibrate_nothing(driver):
+    assert growing(Driver(), 1.4, 4) == 1.0
+    assert growing(Driver(), 1.4, 9, 290) == 1.0, "so small a growth tells too little"
+    assert growing(Driver(), 7.0, 9) == 1.0, "an attachment"
+    assert growing(Driver(), 1.4, 5, 500) == 1.0, "2,500 tokens in all"
+    assert growing(Driver(), -1.0, 9) == 1.0, "a compaction"
 
 
-def test_a_request_that_wrote_nothing_does_not_tell_the_lifetime(told):
-    told.sent(20_000, cache_ttl_s=3_600, created=20_000)
-    read = told.sent(20_000, cache_ttl_s=300, read=20_000)
+def test_a_request_that_wrote_nothing_does_not_tell_the_lifetime(driver):
+    driver.sent(20_000, cache_ttl_s=3_600, created=20_000)
+    read = driver.sent(20_000, cache_ttl_s=300, read=20_000)
     assert read.cache_ttl_s == 3_600
-    assert told.conversation.last.is_warm(told.at + 3_599)
-    told.compact()
-    assert told.sent(21_000, cache_ttl_s=300).cache_ttl_s == 3_600, "nor after a compaction"
-    assert told.sent(21_000, cache_ttl_s=3_600, created=500).cache_ttl_s == 3_600
+    assert driver.conversation.last.is_warm(driver.at + 3_599)
+    driver.compact()
+    assert driver.sent(21_000, cache_ttl_s=300).cache_ttl_s == 3_600, "nor after a compaction"
+    assert driver.sent(21_000, cache_ttl_s=3_600, created=500).cache_ttl_s == 3_600
 
 
-def test_the_cache_is_warm_from_when_it_was_last_in_use(told):
-    usage = told.sent(20_000)
-    assert (usage.at, usage.until) == (told.at, told.at)
-    assert [usage.is_warm(told.at + seconds) for seconds in (0, 299, 300)] == [True, True, False]
-    told.conversation.went_on(told.at + 200)
-    told.conversation.went_on(told.at + 100)
-    assert (usage.at, usage.until) == (told.at, told.at + 200)
-    assert [usage.is_warm(told.at + seconds) for seconds in (499, 500)] == [True, False]
-    assert not Usage(0, told.at).is_warm(told.at)
+def test_the_cache_is_warm_from_when_it_was_last_in_use(driver):
+    usage = driver.sent(20_000)
+    assert (usage.at, usage.until) == (driver.at, driver.at)
+    assert [usage.is_warm(driver.at + seconds) for seconds in (0, 299, 300)] == [True, True, False]
+    driver.conversation.went_on(driver.at + 200)
+    driver.conversation.went_on(driver.at + 100)
+    assert (usage.at, usage.until) == (driver.at, driver.at + 200)
+    assert [usage.is_warm(driver.at + seconds) for seconds in (499, 500)] == [True, False]
+    assert not Usage(0, driver.at).is_warm(driver.at)
 
 
-def thoughtful(told: Told) -> Conversation:
+def thoughtful(driver: Driver) -> Conversation:
     """Before each of three calls it is thought: 100 tokens, 40 and 7."""
     for number, (id, tokens) in enumerate({"a": 100, "b": 40, "c": 7}.items()):
-        told.sent(20_000 + number * 500)
-        told.conversation.add_text(10, tokens)
-        told.result(id, 400)
-    return told.conversation
+        driver.sent(20_000 + number * 500)
+        driver.conversation.add_text(10, tokens)
+        driver.result(id, 400)
+    return driver.conversation
 
 
-def test_what_was_thought_by_later_answers_stands_behind_a_result(told):
-    conversation = thoughtful(told)
+def test_thinking_of_later_answers_comes_after_a_result(driver):
+    conversation = thoughtful(driver)
     assert [conversation.thinking_behind(id) for id in "abc"] == [47, 7, 0]
-    told.sent(22_000)
+    driver.sent(22_000)
     conversation.add_text(0, 1_000)
     assert [conversation.thinking_behind(id) for id in "abc"] == [1_047, 1_007, 1_000]
 
 
-def test_what_was_thought_behind_a_place_can_leave(told):
-    conversation = thoughtful(told)
+def test_what_was_thought_behind_a_place_can_leave(driver):
+    conversation = thoughtful(driver)
     conversation.unthought("b")
     assert [conversation.thinking_behind(id) for id in "abc"] == [40, 0, 0]
     conversation.unthought("of a branch that was left")
-    told.sent(22_000)
+    driver.sent(22_000)
     conversation.add_text(0, 1_000)
     assert [conversation.thinking_behind(id) for id in "abc"] == [1_040, 1_000, 1_000]
 
 
-def test_the_rules_are_those_of_the_profile_that_was_chosen_last(told):
-    assert not told.conversation.rules.weighs
-    told.conversation.observe(events.ProfileChosen("auto", told.at))
-    assert told.conversation.rules.weighs
-    told.conversation.observe(events.ProfileChosen(None, told.at))
-    assert not told.conversation.rules.weighs
+def test_the_rules_are_those_of_the_profile_that_was_chosen_last(driver):
+    assert not driver.conversation.rules.weighs
+    driver.conversation.observe(events.ProfileChosen("auto", driver.at))
+    assert driver.conversation.rules.weighs
+    driver.conversation.observe(events.ProfileChosen(None, driver.at))
+    assert not driver.conversation.rules.weighs
 
 
 @given(HISTORIES, st.integers(0, 5), st.data())

@@ -39,37 +39,37 @@ def entered(lines: list[str], kind: str, error: bool = False) -> list[str]:
 
 
 def test_of_a_failed_run_the_failures_their_values_and_places_and_the_summary_stay():
-    told = entered(["Exit code 1", *PASSED, *FAILED, *SUMMARY], "run:test", error=True)
-    assert [said for said in told if said in FAILED + SUMMARY] == FAILED + SUMMARY
-    assert told[0] == "Exit code 1"
-    assert sum(said in PASSED for said in told) < 15
-    assert "popkit restore abcdefgh" in told[-1]
+    kept = entered(["Exit code 1", *PASSED, *FAILED, *SUMMARY], "run:test", error=True)
+    assert [line for line in kept if line in FAILED + SUMMARY] == FAILED + SUMMARY
+    assert kept[0] == "Exit code 1"
+    assert sum(line in PASSED for line in kept) < 15
+    assert "popkit restore abcdefgh" in kept[-1]
 
 
 def test_of_a_passed_run_the_verdict_stays():
-    told = entered([*PASSED, "100 passed in 0.71s"], "run:test")
-    assert told[-2] == "100 passed in 0.71s"
-    assert len("\n".join(told)) < 2 * kinds.of("run").budget
-    assert told[-1].startswith("[PopKit left out ")
+    kept = entered([*PASSED, "100 passed in 0.71s"], "run:test")
+    assert kept[-2] == "100 passed in 0.71s"
+    assert len("\n".join(kept)) < 2 * kinds.of("run").budget
+    assert kept[-1].startswith("[PopKit left out ")
 
 
 @pytest.mark.parametrize("kind", ["run:test", "other", "error"])
 @pytest.mark.parametrize("count", [1, 200, 1_000])
 def test_all_failures_stay_however_many_there_are(kind: str, count: int):
     failed = [f"FAIL tests/test_{at:05}.py" for at in range(count)]
-    told = entered([*PASSED, *failed, *PASSED, "done"], kind, error=kind == "error")
-    assert [said for said in told if said in set(failed)] == failed
-    assert sum(said in PASSED for said in told) < 2 * len(PASSED)
+    kept = entered([*PASSED, *failed, *PASSED, "done"], kind, error=kind == "error")
+    assert [line for line in kept if line in set(failed)] == failed
+    assert sum(line in PASSED for line in kept) < 2 * len(PASSED)
 
 
 @pytest.mark.parametrize("kind", ["run", "other", "error", "search"])
 def test_a_failure_in_the_middle_of_a_long_output_stays_in_every_kind(kind: str):
     for name, (text, failure) in FAILING.items():
-        told = shorten(text, kind, kind == "error", HANDLE)
+        shortened = shorten(text, kind, kind == "error", HANDLE)
         if kind != "search":
-            assert all(said in told.text.split("\n") for said in failure.split("\n")), name
-            assert told.lines, f"nothing was left out, so nothing was shown: {name}"
-        assert hidden_lines(text, told.text) == [], name
+            assert all(line in shortened.text.split("\n") for line in failure.split("\n")), name
+            assert shortened.lines, f"nothing was left out, so nothing was shown: {name}"
+        assert hidden_lines(text, shortened.text) == [], name
 
 
 @pytest.mark.parametrize("kind", ["run", "other", "read", "search"])
@@ -92,7 +92,7 @@ def test_a_failure_is_known_in_colours_and_where_it_was_drawn_over(kind: str, li
     "    at next (/p/node_modules/express/lib/router.js:41:9)",
     "    at node:internal/process/task_queues:105:5",
 ])  # fmt: skip
-def test_what_passed_and_what_is_no_code_of_ones_own_tells_of_no_failure(line: str):
+def test_tests_that_passed_and_code_of_others_indicate_no_failure(line: str):
     assert failures_in([line], "run") == []
 
 
@@ -128,7 +128,7 @@ def test_rows_of_tables_and_configurations_enter_whole(text: str):
 @pytest.mark.parametrize(
     "definition", ["def price(item):", "export class Price {", "pub fn price() {", "func Price() int {", "type Price struct {"]
 )
-def test_a_search_that_shows_what_stands_around_a_definition_enters_whole(definition: str):
+def test_a_search_that_shows_the_lines_around_a_definition_enters_whole(definition: str):
     lines = [f"src/a.py-{at}-    step_{at} = configure({at})" for at in range(100)]
     lines[3] = f"src/a.py:3:{definition}"
     assert shorten("\n".join(lines), "search").lines == 0
@@ -139,34 +139,34 @@ def test_a_search_that_shows_what_stands_around_a_definition_enters_whole(defini
 def test_of_a_search_the_first_matches_of_each_file_stay_and_the_others_are_counted_by_file():
     files = {f"src/part_{name}.py": count for name, count in (("a", 90), ("b", 2), ("c", 30))}
     matches = [f"{file}:{at}:    return configure({at})" for file, count in files.items() for at in range(count)]
-    told = entered(matches, "search")
+    kept = entered(matches, "search")
     for file in files:
-        assert f"{file}:0:    return configure(0)" in told
-        assert f"{file}:1:    return configure(1)" in told
-    hidden = {file: count - sum(said.startswith(file) for said in told[:-1]) for file, count in files.items()}
-    assert f"most of them in src/part_a.py {hidden['src/part_a.py']}" in told[-1]
-    assert f"src/part_c.py {hidden['src/part_c.py']}" in told[-1]
+        assert f"{file}:0:    return configure(0)" in kept
+        assert f"{file}:1:    return configure(1)" in kept
+    hidden = {file: count - sum(line.startswith(file) for line in kept[:-1]) for file, count in files.items()}
+    assert f"most of them in src/part_a.py {hidden['src/part_a.py']}" in kept[-1]
+    assert f"src/part_c.py {hidden['src/part_c.py']}" in kept[-1]
 
 
-def test_what_matches_goes_before_what_stands_beside_it():
+def test_matches_take_precedence_over_the_lines_around_them():
     beside = [f"{at}-    filler_of_the_shop = {at}" for at in range(1, 90)]
-    told = entered([*beside, "90:    total = price()", "91-    pass"], "search")
-    assert "90:    total = price()" in told
-    assert len(told) < len(beside)
+    kept = entered([*beside, "90:    total = price()", "91-    pass"], "search")
+    assert "90:    total = price()" in kept
+    assert len(kept) < len(beside)
 
 
 def test_of_a_list_of_files_some_of_every_folder_stay():
     files = [f"src/{folder}/file_{at}.py" for folder in ("alpha", "beta", "gamma") for at in range(90)]
-    told = entered(files, "search")
-    assert {said.split("/")[1] for said in told[:-1]} == {"alpha", "beta", "gamma"}
+    kept = entered(files, "search")
+    assert {line.split("/")[1] for line in kept[:-1]} == {"alpha", "beta", "gamma"}
 
 
 def test_of_any_other_output_the_ends_stay_and_the_names_of_the_rest():
     lines = [f"row {at}: copied" for at in range(400)]
     lines[150] = "see /srv/shop/config/prices.toml"
-    told = entered(lines, "other")
-    assert (told[:2], told[-3:-1]) == (lines[:2], lines[-2:])
-    assert told[-1].endswith("they name: /srv/shop/config/prices.toml]")
+    kept = entered(lines, "other")
+    assert (kept[:2], kept[-3:-1]) == (lines[:2], lines[-2:])
+    assert kept[-1].endswith("they name: /srv/shop/config/prices.toml]")
 
 
 @pytest.mark.parametrize("text", [
@@ -227,21 +227,21 @@ def test_what_the_host_adds_for_the_model_stays():
 
 @given(outputs, st.sampled_from(KINDS))
 @settings(max_examples=examples(50, 10_000))
-def test_no_line_that_tells_of_a_failure_goes_nor_the_last_word(text: str, kind: str):
-    told = shorten(text, kind, True, HANDLE).text
-    assert hidden_lines(text, told) == []
+def test_no_line_about_a_failure_is_left_out_nor_is_the_last_line(text: str, kind: str):
+    kept = shorten(text, kind, True, HANDLE).text
+    assert hidden_lines(text, kept) == []
     if kind != "search":
-        assert [line for line in text.split("\n") if line.strip()][-1:] in ([], *([line] for line in told.split("\n")))
+        assert [line for line in text.split("\n") if line.strip()][-1:] in ([], *([line] for line in kept.split("\n")))
 
 
 @given(outputs, st.sampled_from(KINDS), st.booleans())
 @settings(max_examples=examples(50, 10_000))
 def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: str, error: bool):
-    told = shorten(text, kind, error, HANDLE)
-    assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED
-    assert shorten(told.text, kind, error, HANDLE) == (told.text, 0)
+    shortened = shorten(text, kind, error, HANDLE)
+    assert shortened.text == text or len(shortened.text) <= len(text) - LEAST_SAVED
+    assert shorten(shortened.text, kind, error, HANDLE) == (shortened.text, 0)
     if len(text) <= min(kind.budget for kind in kinds.ALL if kind.budget):
-        assert told == (text, 0)
+        assert shortened == (text, 0)
 
 
 @pytest.mark.parametrize(("kind", "one"), [

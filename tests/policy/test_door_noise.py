@@ -49,7 +49,7 @@ def test_lines_that_differ_in_anything_all_stay(form: str, head: str):
 
 
 @pytest.mark.parametrize("end", ["", "\r"])
-def test_the_same_line_in_a_row_stands_once_with_its_count(end: str):
+def test_a_line_that_repeats_enters_once_with_its_count(end: str):
     text = "\n".join(["before", *[f"Waiting for the server{end}"] * 40, "after"])
     assert quiet(text) == f"before\nWaiting for the server{end}\n[the line above stands 40 times in a row]\nafter"
 
@@ -62,7 +62,7 @@ def test_rows_and_values_that_are_the_same_and_what_a_count_would_hardly_shorten
     assert quiet(text) == text
 
 
-def test_a_line_that_looks_like_a_count_is_told_from_one():
+def test_a_line_that_looks_like_a_count_is_not_taken_for_one():
     own = "[the line above stands 40 times in a row]"
     assert quiet(f"a\n{own}\nb") == f"a\n[the line above stands 1 time in a row]\n{own}\nb"
     entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {}, "other", "T1", f"a\n{own}\nb"), door.Shown(), shaped(door.SAFE))

@@ -13,38 +13,38 @@ from hooks.utils.policy import door
 from hooks.utils.policy.door import once, shown
 from hooks.utils.policy.tools import Tool
 from tests.examples import examples
-from tests.policy.entering import Told, block, body, read_of, references
+from tests.policy.entering import DoorContext, block, body, read_of, references
 from tests.policy.failing import FAILING
 
 REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def context() -> DoorContext:
+    return DoorContext()
 
 
 @given(block, block, st.integers(min_value=0, max_value=40))
 @settings(max_examples=examples(40, 5_000))
 def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], lines: list[str], shared: int):
     lines = [*lines, *before[:shared]]
-    told = Told()
-    told.reads(before, 7)
-    entered = told.reads(lines, 100).text.split("\n")
+    context = DoorContext()
+    context.reads(before, 7)
+    entered = context.reads(lines, 100).text.split("\n")
     number = 100
     for entered_line in entered:
-        found = references(entered_line)
-        if found:
-            assert int(found[0]["first"]) == number
-            number = int(found[0]["last"]) + 1
+        shown_references = references(entered_line)
+        if shown_references:
+            assert int(shown_references[0]["first"]) == number
+            number = int(shown_references[0]["last"]) + 1
         else:
             assert entered_line == f"{number:>6}→{lines[number - 100]}" if lines else entered_line == ""
             number += 1
 
 
-def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where(told: Told):
-    told.reads(body("a"))
-    entry = told.reads([*body("new", 2), *body("a"), *body("more", 2)])
+def test_first_and_last_line_stay_and_the_reference_says_how_many_and_where(context: DoorContext):
+    context.reads(body("a"))
+    entry = context.reads([*body("new", 2), *body("a"), *body("more", 2)])
     entered = entry.text.split("\n")
     assert entered[2] == "     3→" + body("a")[0]
     assert entered[3] == (
@@ -57,81 +57,81 @@ def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where(tol
 
 
 def test_a_reference_is_one_line_that_can_be_shown_and_written():
-    told = door.Shown()
+    sources = door.Shown()
     lines = ["first", "\x1b[31m \ud800 red «now»\r\x07", *body("a", 8), "\u2028 the very end\x1b[0m", "last"]
     name = door.name_of(TOOLS.of("Bash"), {"command": "echo\n\x1b[2J\ud800 [x]"}, "")
-    told.add(once.source("toolu_1", name, "\n".join(lines)))
-    said = once.say_once("\n".join(lines), told)
+    sources.add(once.source("toolu_1", name, "\n".join(lines)))
+    entry = once.say_once("\n".join(lines), sources)
     words = "from «［31m red ‹now›» to «the very end ［0m»"
-    assert said.text == f"first\n[10 lines as in your Bash of echo ［2J ［x］ above, there lines 2–11 of it: {words}]\nlast"
+    assert entry.text == f"first\n[10 lines as in your Bash of echo ［2J ［x］ above, there lines 2–11 of it: {words}]\nlast"
 
 
-def test_words_are_of_twelve_characters_where_one_of_the_nearest_lines_has_them(told: Told):
+def test_words_are_of_twelve_characters_where_one_of_the_nearest_lines_has_them(context: DoorContext):
     lines = ["begin", "}", "", "  })", "return configured_basket(customer)", *body("a", 8), "x" * 50, "}", "", ")", "done"]
-    told.reads(lines)
-    [said] = references(told.reads(["before", *lines, "behind"]).text)
-    assert (said["head"], said["tail"]) == ("return configured_basket(custome", "x" * 32)
+    context.reads(lines)
+    [reference] = references(context.reads(["before", *lines, "behind"]).text)
+    assert (reference["head"], reference["tail"]) == ("return configured_basket(custome", "x" * 32)
 
 
-def test_where_no_line_near_says_much_the_longest_one_is_named(told: Told):
+def test_where_no_line_near_says_much_the_longest_one_is_named(context: DoorContext):
     lines = ["begin", "}", ")", "});", *body("a", 8), "]", "),", ")", "done"]
-    told.arrives("\n".join(lines))
-    [said] = references(told.arrives("\n".join([*lines, "more"])).text)
-    assert (said["head"], said["tail"]) == ("});", "),")
+    context.arrives("\n".join(lines))
+    [reference] = references(context.arrives("\n".join([*lines, "more"])).text)
+    assert (reference["head"], reference["tail"]) == ("});", "),")
 
 
-def test_of_several_calls_of_one_name_the_last_is_called_so(told: Told):
-    told.reads([*body("a"), "old"])
-    told.reads([*body("b"), *body("c")])
-    [said] = references(told.reads([*body("b"), "new"]).text)
-    assert (said["newest"], said["about"]) == ("last ", "a.py")
-    [said] = references(told.reads([*body("a"), "new"], 40).text)
-    assert (said["newest"], said["about"]) == (None, "a.py")
+def test_of_several_calls_of_one_name_the_last_is_called_so(context: DoorContext):
+    context.reads([*body("a"), "old"])
+    context.reads([*body("b"), *body("c")])
+    [reference] = references(context.reads([*body("b"), "new"]).text)
+    assert (reference["newest"], reference["about"]) == ("last ", "a.py")
+    [reference] = references(context.reads([*body("a"), "new"], 40).text)
+    assert (reference["newest"], reference["about"]) == (None, "a.py")
 
 
-def test_where_another_result_would_fit_the_same_words_the_lines_enter(told: Told):
+def test_where_another_result_would_fit_the_same_words_the_lines_enter(context: DoorContext):
     middle = body("a", 10)
-    told.reads([*body("x", 4), *middle, *body("y", 4)])
+    context.reads([*body("x", 4), *middle, *body("y", 4)])
     changed = read_of([*body("x", 4), *middle[:5], "changed", *middle[6:], *body("y", 4)])
-    told.arrives(changed, "Read", "/a.py", again=True)
-    told.arrives("nothing", "Read", "/a.py")
-    entry = told.reads([*body("x", 4), *middle, *body("y", 4), "more"])
+    context.arrives(changed, "Read", "/a.py", again=True)
+    context.arrives("nothing", "Read", "/a.py")
+    entry = context.reads([*body("x", 4), *middle, *body("y", 4), "more"])
     assert entry == (read_of([*body("x", 4), *middle, *body("y", 4), "more"]), (), ())
 
 
-def test_a_short_run_stays_whole(told: Told):
+def test_a_short_run_stays_whole(context: DoorContext):
     short, long = "\n".join(body("a", 15)), "\n".join(body("a", 30))
-    told.arrives(long, kind="run:test", command="npm test")
-    assert told.arrives(short, kind="run:test", command="npm test") == (short, (), ())
-    assert told.arrives(long, kind="run:test", command="npm test").leans_on == ("toolu_1",)
+    context.arrives(long, kind="run:test", command="npm test")
+    assert context.arrives(short, kind="run:test", command="npm test") == (short, (), ())
+    assert context.arrives(long, kind="run:test", command="npm test").leans_on == ("toolu_1",)
 
 
 @pytest.mark.parametrize("kind", ["run:test", "other", "ack", "read", "search"])
 def test_a_failure_that_comes_again_enters_again(kind: str):
     for name, (text, failure) in FAILING.items():
-        told = Told()
-        told.arrives(text, kind=kind, command="make")
-        entered = told.arrives("again\n" + text + "\ndone", kind=kind, command="make").text
+        context = DoorContext()
+        context.arrives(text, kind=kind, command="make")
+        entered = context.arrives("again\n" + text + "\ndone", kind=kind, command="make").text
         assert references(entered), f"what went well is said once: {name}"
         assert hidden_lines(text, entered) == [], name
         if kind == "run:test":
             assert set(failure.split("\n")) <= set(entered.split("\n")), name
 
 
-def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it(told: Told):
+def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it(context: DoorContext):
     lines = [*body("a", 12), "FAIL tests/test_shop.py", *body("b", 12)]
-    told.arrives("\n".join(lines), kind="run:test", command="npm test")
-    entry = told.arrives("\n".join(["FAIL once more", *lines]), kind="run:test", command="npm test")
+    context.arrives("\n".join(lines), kind="run:test", command="npm test")
+    entry = context.arrives("\n".join(["FAIL once more", *lines]), kind="run:test", command="npm test")
     entered = entry.text.split("\n")
     assert [line for line in entered if not references(line)] == ["FAIL once more", lines[0], lines[12], lines[-1]]
     assert [(one["count"], one["begin"], one["end"]) for one in references(entry.text)] == [("11", "2", "12"), ("11", "14", "24")]
 
 
-def test_a_file_is_said_once_whatever_it_speaks_of(told: Told):
+def test_a_file_is_said_once_whatever_it_speaks_of(context: DoorContext):
     lines = [*body("a", 12), "raise ValueError('the price is missing')", *body("b", 12)]
-    told.reads(lines)
-    assert len(references(told.reads(lines).text)) == 1
-    assert len(references(told.arrives("\n".join(lines), kind="read", command="cat a.py").text)) == 1
+    context.reads(lines)
+    assert len(references(context.reads(lines).text)) == 1
+    assert len(references(context.arrives("\n".join(lines), kind="read", command="cat a.py").text)) == 1
 
 
 @pytest.mark.parametrize(("path", "cwd", "name"), [
@@ -158,7 +158,7 @@ def test_a_file_is_called_by_its_path_from_the_session_s_folder_and_its_name_is_
         (codex.TOOLS.of("shell"), {"command": "npm test"}, "shell of npm test"),
     ],
 )
-def test_a_call_is_called_by_what_its_host_says_tells_it_from_others(tool: Tool, tool_input: dict, name: str):
+def test_a_call_is_named_by_what_its_host_says_distinguishes_it(tool: Tool, tool_input: dict, name: str):
     assert door.name_of(tool, tool_input, "/shop") == name
 
 
@@ -169,50 +169,50 @@ def test_a_long_command_is_cut_in_the_middle():
 
 
 def test_the_way_back_is_named_once():
-    told = door.Shown()
-    told.add(once.source("toolu_1", "Bash of one", "\n".join([*body("a"), "gap", *body("b")])))
-    said = once.say_once("\n".join([*body("a"), "other", *body("b")]), told, handle="k7m2qdab")
-    assert [one["handle"] for one in references(said.text)] == [None, "k7m2qdab"]
+    sources = door.Shown()
+    sources.add(once.source("toolu_1", "Bash of one", "\n".join([*body("a"), "gap", *body("b")])))
+    entry = once.say_once("\n".join([*body("a"), "other", *body("b")]), sources, handle="k7m2qdab")
+    assert [one["handle"] for one in references(entry.text)] == [None, "k7m2qdab"]
 
 
 @pytest.mark.parametrize("count", [1, 4, 7])
-def test_a_run_of_fewer_than_eight_lines_stays(told: Told, count: int):
+def test_a_run_of_fewer_than_eight_lines_stays(context: DoorContext, count: int):
     long = [line * 20 for line in body("a", count)]
-    told.arrives("\n".join([*body("x"), *long, *body("y")]))
+    context.arrives("\n".join([*body("x"), *long, *body("y")]))
     text = "\n".join([*body("u"), *long, *body("v")])
-    assert told.arrives(text) == (text, (), ())
+    assert context.arrives(text) == (text, (), ())
 
 
 @pytest.mark.parametrize("offset", range(9))
-def test_a_run_of_eight_lines_is_found_wherever_it_begins(told: Told, offset: int):
+def test_a_run_of_eight_lines_is_found_wherever_it_begins(context: DoorContext, offset: int):
     run = [line * 20 for line in body("a", shown.LEAST_LINES)]
-    told.arrives("\n".join([*body("x", offset), *run, *body("y")]))
-    entry = told.arrives("\n".join([*body("u"), *run]))
+    context.arrives("\n".join([*body("x", offset), *run, *body("y")]))
+    entry = context.arrives("\n".join([*body("u"), *run]))
     assert entry.leans_on == ("toolu_1",)
     assert references(entry.text)[0]["count"] == "6"
 
 
-def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it(told: Told):
+def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it(context: DoorContext):
     text = "\n".join(str(number) for number in range(12))
-    told.arrives(text)
-    assert told.arrives(text) == (text, (), ())
+    context.arrives(text)
+    assert context.arrives(text) == (text, (), ())
 
 
 @pytest.mark.parametrize("say_once", [door.OFF, door.READS, door.ANY])
 def test_an_error_enters_whole(say_once: str):
-    told = Told(say_once)
+    context = DoorContext(say_once)
     text = "\n".join(body("a"))
-    told.arrives(text)
-    assert told.arrives(text, error=True) == (text, (), ())
-    assert told.arrives(read_of(body("a")), "Read", "/a.py", error=True) == (read_of(body("a")), (), ())
+    context.arrives(text)
+    assert context.arrives(text, error=True) == (text, (), ())
+    assert context.arrives(read_of(body("a")), "Read", "/a.py", error=True) == (read_of(body("a")), (), ())
 
 
-def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_on_from_then_on(told: Told):
-    told.reads(body("a"))
-    assert told.reads(body("a")).leans_on == ("toolu_1",)
-    whole = told.arrives(read_of(body("a")), "Read", "/a.py", again=True)
+def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_on_from_then_on(context: DoorContext):
+    context.reads(body("a"))
+    assert context.reads(body("a")).leans_on == ("toolu_1",)
+    whole = context.arrives(read_of(body("a")), "Read", "/a.py", again=True)
     assert whole == (read_of(body("a")), (), ())
-    assert told.reads(body("a")).leans_on == ("toolu_3",)
+    assert context.reads(body("a")).leans_on == ("toolu_3",)
 
 
 def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
@@ -224,10 +224,10 @@ def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_h
         (door.ANY, "Read", "/b.py", ("toolu_1",)),
         (door.ANY, "Bash", "", ("toolu_1",)),
     ):
-        told = Told(say_once)
-        told.reads(body("a"))
+        context = DoorContext(say_once)
+        context.reads(body("a"))
         text = read_of(body("a")) if tool == "Read" else "\n".join(body("a"))
-        assert told.arrives(text, tool, path).leans_on == leans, (say_once, tool, path)
+        assert context.arrives(text, tool, path).leans_on == leans, (say_once, tool, path)
 
 
 @pytest.mark.parametrize(("tool", "tool_input"), [
@@ -235,79 +235,79 @@ def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_h
     ("Edit", {"file_path": "/a.py", "old_string": "x", "new_string": "\n".join(body("a"))}),
     ("MultiEdit", {"file_path": "/a.py", "edits": [{"old_string": "x", "new_string": "y"}, {"new_string": "\n".join(body("a"))}, 7]}),
 ])  # fmt: skip
-def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(told: Told, tool: str, tool_input: dict):
-    told.arrives("done", tool, **tool_input)
-    assert told.reads(body("a")).leans_on == ("call toolu_1",)
-    failed = Told()
+def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(context: DoorContext, tool: str, tool_input: dict):
+    context.arrives("done", tool, **tool_input)
+    assert context.reads(body("a")).leans_on == ("call toolu_1",)
+    failed = DoorContext()
     failed.arrives("String to replace not found", tool, error=True, **tool_input)
     assert failed.reads(body("a")).leans_on == ()
 
 
-def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf(told: Told):
-    told.arrives("\r\n".join(body("a")), command="type a.txt")
-    assert told.arrives("\n".join(body("a")), command="cat a.txt").leans_on == ()
-    entry = told.arrives("\r\n".join(body("a")))
+def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf(context: DoorContext):
+    context.arrives("\r\n".join(body("a")), command="type a.txt")
+    assert context.arrives("\n".join(body("a")), command="cat a.txt").leans_on == ()
+    entry = context.arrives("\r\n".join(body("a")))
     assert entry.leans_on == ("toolu_1",)
     assert entry.text.split("\n")[0] == body("a")[0] + "\r"
 
 
-def test_what_the_host_adds_for_the_model_never_goes(told: Told):
-    told.reads(body("a"), after=REMINDER)
-    entry = told.reads(body("a"), after=REMINDER)
+def test_what_the_host_adds_for_the_model_never_goes(context: DoorContext):
+    context.reads(body("a"), after=REMINDER)
+    entry = context.reads(body("a"), after=REMINDER)
     assert entry.leans_on == ("toolu_1",)
     assert entry.text.endswith(body("a")[-1] + REMINDER)
-    alone = told.arrives(REMINDER * 30)
+    alone = context.arrives(REMINDER * 30)
     assert alone == (REMINDER * 30, (), ())
 
 
 def test_what_was_dropped_or_not_kept_is_never_leaned_on():
     for forget in (
-        lambda told: told.shown.drop(["toolu_1"]),
-        lambda told: told.shown.keep(["toolu_2"]),
-        lambda told: told.shown.keep([]),
+        lambda context: context.shown.drop(["toolu_1"]),
+        lambda context: context.shown.keep(["toolu_2"]),
+        lambda context: context.shown.keep([]),
     ):
-        told = Told()
-        told.reads(body("a"))
-        told.reads(body("b"), path="/b.py")
-        forget(told)
-        assert told.reads(body("a")) == (read_of(body("a")), (), ())
+        context = DoorContext()
+        context.reads(body("a"))
+        context.reads(body("b"), path="/b.py")
+        forget(context)
+        assert context.reads(body("a")) == (read_of(body("a")), (), ())
 
 
 @given(st.lists(block, min_size=1, max_size=5), st.sets(st.integers(min_value=1, max_value=5)), block)
 @settings(max_examples=examples(40, 3_000))
 def test_after_keep_the_door_answers_as_if_only_what_is_kept_had_ever_come(results: list[list[str]], kept: set[int], arriving: list[str]):
-    told, fresh = door.Shown(), door.Shown()
+    thinned, fresh = door.Shown(), door.Shown()
     for at, lines in enumerate(results, 1):
-        told.add(door.Source(f"toolu_{at}", f"T{at}", lines))
+        thinned.add(door.Source(f"toolu_{at}", f"T{at}", lines))
         if at in kept:
             fresh.add(door.Source(f"toolu_{at}", f"T{at}", lines))
-    told.keep({f"toolu_{at}" for at in kept})
-    found, wanted = told.runs(arriving), fresh.runs(arriving)
+    thinned.keep({f"toolu_{at}" for at in kept})
+    found, wanted = thinned.runs(arriving), fresh.runs(arriving)
     assert [(run.begin, run.end, run.source.id, run.at) for run in found] == [(run.begin, run.end, run.source.id, run.at) for run in wanted]
 
 
 def test_the_lines_that_an_id_showed_before_are_gone_when_it_shows_others():
-    told = door.Shown()
-    told.add(door.Source("toolu_1", "T1", body("a")))
-    told.add(door.Source("toolu_1", "T1", body("b")))
-    assert told.runs(body("a")) == []
-    assert len(told.runs(body("b"))) == 1
+    sources = door.Shown()
+    sources.add(door.Source("toolu_1", "T1", body("a")))
+    sources.add(door.Source("toolu_1", "T1", body("b")))
+    assert sources.runs(body("a")) == []
+    assert len(sources.runs(body("b"))) == 1
 
 
-def test_nothing_leans_on_lines_that_are_themselves_only_a_reference(told: Told):
-    told.reads(body("a", 40))
-    second = told.reads(body("a", 40))
+def test_nothing_leans_on_lines_that_are_themselves_only_a_reference(context: DoorContext):
+    context.reads(body("a", 40))
+    second = context.reads(body("a", 40))
     assert second.leans_on == ("toolu_1",)
-    told.shown.drop(["toolu_1"])
-    third = told.reads(body("a", 40))
+    context.shown.drop(["toolu_1"])
+    third = context.reads(body("a", 40))
     assert third == (read_of(body("a", 40)), (), ())
 
 
-def test_a_copied_reference_is_not_taken_for_the_lines_that_it_names(told: Told):
-    told.reads(body("a"))
-    second = told.reads(body("a"))
+def test_a_copied_reference_is_not_taken_for_the_lines_that_it_names(context: DoorContext):
+    context.reads(body("a"))
+    second = context.reads(body("a"))
     reference = second.text.split("\n")[1]
-    entry = told.arrives("\n".join([*body("x"), reference, *body("y")]))
+    entry = context.arrives("\n".join([*body("x"), reference, *body("y")]))
     assert entry.text.split("\n")[30] == reference
     assert entry.leans_on == ()
 
@@ -340,14 +340,14 @@ def _almost(count: int) -> list[str]:
 
 @pytest.mark.parametrize("make", [_equal, _in_turn, _almost])
 def test_the_work_grows_with_the_text_and_no_faster(make):
-    told = door.Shown()
+    sources = door.Shown()
     for id in ("toolu_1", "toolu_2", "toolu_3"):
-        told.add(door.Source(id, id, [Counted(line) for line in make(400)]))
+        sources.add(door.Source(id, id, [Counted(line) for line in make(400)]))
     compared = []
     for count in (2_000, 4_000):
         lines = [Counted(line) for line in make(count)]
         Counted.compared = 0
-        told.runs(lines)
+        sources.runs(lines)
         compared.append(Counted.compared)
     assert compared[0] <= 80 * 2_000
     assert compared[1] <= 2.2 * compared[0]
@@ -357,8 +357,8 @@ def test_the_work_grows_with_the_text_and_no_faster(make):
     "text", ["", "\n", "\n" * 500, "\r\n" * 50, "\0" * 999, "\ud800\udcff\n" * 40, "x" * 100_000, "1→\n" * 40, "\t" * 4_000]
 )
 def test_texts_of_any_shape_enter_and_enter_again(text: str):
-    told = Told(shape=door.SAFE)
+    context = DoorContext(shape=door.SAFE)
     for tool in ("Read", "Bash", "Grep", "mcp__x__y"):
         for _ in range(3):
-            entry = told.arrives(text, tool, "/a.py" if tool == "Read" else "")
+            entry = context.arrives(text, tool, "/a.py" if tool == "Read" else "")
             assert len(entry.text) <= len(text)

@@ -17,7 +17,7 @@ from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door, door_setti
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.examples import examples
 from tests.policy.door_laws import LAWS, Context, Result, results
-from tests.policy.entering import FORMS, Told, body, read_of, references
+from tests.policy.entering import FORMS, DoorContext, body, read_of, references
 
 SWITCHED = [pytest.param(rule, value, id=f"{rule.name}-{value}") for rule in door.RULES for value in rule.values]
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -30,7 +30,7 @@ def alone(rule: door.Rule, value: str) -> Context:
 @pytest.mark.parametrize(("rule", "value"), SWITCHED)
 @given(data=st.data())
 @settings(max_examples=examples(60, 10_000))
-def test_what_a_rule_leaves_out_keeps_its_law_and_is_told(rule: door.Rule, value: str, data: st.DataObject):
+def test_what_a_rule_leaves_out_keeps_its_law_and_is_reported(rule: door.Rule, value: str, data: st.DataObject):
     context, law = alone(rule, value), LAWS[rule.law]
     for result in data.draw(st.one_of(law.results, law.results, results)):
         entry = context.arrives(result)
@@ -66,7 +66,7 @@ def test_all_rules_together_tell_when_they_leave_something_out_and_hide_no_failu
             assert hidden_lines(result.text, entry.text) == []
 
 
-def test_the_switches_of_the_rules_are_all_that_can_be_set_and_the_manual_tells_of_them():
+def test_the_switches_of_the_rules_are_all_that_can_be_set_and_the_manual_names_them():
     assert {setting: (door.OFF, *values) for setting, values in DOOR_SWITCHES.items()} == {"say_once": SAY_ONCE, "shape": SHAPES}
     manual = MANUAL.read_text(encoding="utf-8")
     for setting, values in DOOR_SWITCHES.items():
@@ -74,9 +74,9 @@ def test_the_switches_of_the_rules_are_all_that_can_be_set_and_the_manual_tells_
 
 
 def test_every_value_of_every_rule_can_be_replayed_in_the_lab():
-    doors = [made for name, (make, _) in POLICIES.items() if name.startswith("door") and isinstance(made := make(None, None), Door)]
+    doors = [policy for name, (make, _) in POLICIES.items() if name.startswith("door") and isinstance(policy := make(None, None), Door)]
     for rule in door.RULES:
-        assert set(rule.values) <= {getattr(made.settings, rule.setting) for made in doors}
+        assert set(rule.values) <= {getattr(policy.settings, rule.setting) for policy in doors}
 
 
 def test_no_two_rules_have_one_name_and_the_laws_are_those_that_are_held_to():
@@ -100,19 +100,19 @@ LISTED = re.compile(r"( *)([0-9]+)(→|\t)")
 
 def _put_back(before: str, hidden: list[str]) -> list[str]:
     """Lines as they stood behind one with a listing's number, or without."""
-    told = LISTED.match(before)
-    if told is None:
+    numbered = LISTED.match(before)
+    if numbered is None:
         return hidden
-    width = len(told[1]) + len(told[2])
-    return [f"{number:>{width}}{told[3]}{line}" for number, line in enumerate(hidden, int(told[2]) + 1)]
+    width = len(numbered[1]) + len(numbered[2])
+    return [f"{number:>{width}}{numbered[3]}{line}" for number, line in enumerate(hidden, int(numbered[2]) + 1)]
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("other", FORMS)
 def test_a_read_repeats_a_read_in_either_form_of_numbers_and_from_another_line_on(form: str, other: str):
-    told = Told()
-    told.reads(["\tif ready:", *(f"\t\t{line}" for line in body("a"))], 1, form)
-    entry = told.reads([f"\t\t{line}" for line in body("a")], 41, other)
+    context = DoorContext()
+    context.reads(["\tif ready:", *(f"\t\t{line}" for line in body("a"))], 1, form)
+    entry = context.reads([f"\t\t{line}" for line in body("a")], 41, other)
     assert entry.leans_on == ("toolu_1",)
     entered = entry.text.split("\n")
     assert entered[0] == FORMS[other].format(number=41, line="\t\t" + body("a")[0])
@@ -124,9 +124,9 @@ def test_a_read_repeats_a_read_in_either_form_of_numbers_and_from_another_line_o
 def test_a_listing_repeats_what_any_other_tool_has_printed_with_numbers_or_without(one: str, other: str):
     lines = body("a")
     texts = {"raw": "\n".join(lines), **{form: read_of(lines, 90, form) for form in FORMS}}
-    told = Told()
-    told.arrives(texts[one])
-    entry = told.arrives("The file now reads:\n" + texts[other] + "\nDone.")
+    context = DoorContext()
+    context.arrives(texts[one])
+    entry = context.arrives("The file now reads:\n" + texts[other] + "\nDone.")
     assert entry.leans_on == ("toolu_1",)
     entered, whole = entry.text.split("\n"), texts[other].split("\n")
     assert entered[:2] == ["The file now reads:", whole[0]]
@@ -135,18 +135,18 @@ def test_a_listing_repeats_what_any_other_tool_has_printed_with_numbers_or_witho
 
 @pytest.mark.parametrize("numbers", [[5, 9, 11, 30, 31, 70, 71, 90, 91, 95] * 2, list(range(20, 0, -1)), [7] * 20])
 def test_numbers_that_do_not_count_on_are_part_of_their_lines(numbers: list[int]):
-    told = Told()
+    context = DoorContext()
     lines = body("a", 20)
-    told.arrives("\n".join(lines))
+    context.arrives("\n".join(lines))
     text = "\n".join(f"{number}\t{line}" for number, line in zip(numbers, lines))
-    assert told.arrives(text) == (text, (), ())
+    assert context.arrives(text) == (text, (), ())
 
 
 def test_where_the_numbers_jump_a_run_ends():
-    told = Told()
+    context = DoorContext()
     lines = body("a", 30)
-    told.reads(lines)
-    entry = told.arrives(read_of(lines[:15], 1) + "\n" + read_of(lines[15:], 101), "Grep")
+    context.reads(lines)
+    entry = context.arrives(read_of(lines[:15], 1) + "\n" + read_of(lines[15:], 101), "Grep")
     kept = [line for line in entry.text.split("\n") if not references(line)]
     assert kept == [f"{number:>6}→{lines[at]}" for number, at in ((1, 0), (15, 14), (101, 15), (115, 29))]
 

@@ -115,7 +115,7 @@ def test_a_cold_cache_is_written_anyway_so_clearing_pays_at_once():
     assert pays(sum, 0)
 
 
-def test_what_stands_at_the_end_of_the_prompt_costs_next_to_nothing():
+def test_a_result_at_the_end_of_the_prompt_costs_next_to_nothing():
     sum = Sum(change(staying=40, prefix=70_000), prices())
     assert sum.rewritten == 40, "the placeholder alone"
     assert sum.pays_after == 1

@@ -108,11 +108,11 @@ def test_a_search_that_exits_1_with_no_output_is_no_error(session: Scenario, com
 
 
 @pytest.mark.parametrize(
-    ("command", "said", "code"),
+    ("command", "output", "code"),
     [("rg login", "", 2), ("rg login", "rg: src: No such file or directory", 1), ("mkdir x", "", 1), ("cat a.py", "", 1)],
 )
-def test_anything_else_that_exits_with_an_error_is_one(session: Scenario, command, said, code):
-    session.bash_fails(command, said, code)
+def test_anything_else_that_exits_with_an_error_is_one(session: Scenario, command, output, code):
+    session.bash_fails(command, output, code)
     assert session.result("T1").error is True
     assert session.tier("T1") == "preserved"
 

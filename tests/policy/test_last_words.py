@@ -52,8 +52,8 @@ def last_words(session: Conversing) -> dict[str, tuple[str, str]]:
             if part[0].startswith("run:")}  # fmt: skip
 
 
-def plain(said: str) -> str:
-    return " ".join("".join(char if char in OUTLINE_CHARS else " " for char in said).split())
+def plain(text: str) -> str:
+    return " ".join("".join(char if char in OUTLINE_CHARS else " " for char in text).split())
 
 
 def standing(session: Conversing, texts: dict[str, str], gone: set[str]) -> dict[str, str]:
@@ -69,7 +69,7 @@ def standing(session: Conversing, texts: dict[str, str], gone: set[str]) -> dict
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 @given(history=HISTORIES, asked=ASKED, cold=st.booleans())
-def test_what_stands_says_of_each_run_what_the_whole_said_last(profile: str, history: list, asked: dict, cold: bool):
+def test_what_remains_gives_each_run_the_last_words_of_the_whole(profile: str, history: list, asked: dict, cold: bool):
     session, texts = played(history, profile)
     plan = session.plan(cold=cold, **asked)
     gone = {result.id for result in plan.going}
@@ -115,7 +115,7 @@ def test_once_a_newer_run_came_it_may_go():
 
 
 @pytest.mark.parametrize(
-    ("command", "failed", "said"),
+    ("command", "failed", "verdict"),
     [
         ("npm test", True, "exit 1: Tests: 3 failed"),
         ("npm test", False, "exit 0: Tests: 3 failed"),
@@ -124,6 +124,6 @@ def test_once_a_newer_run_came_it_may_go():
         ("npm test; echo done", False, "Tests: 3 failed"),
     ],
 )
-def test_the_exit_is_told_where_it_is_the_runs_own(command: str, failed: bool, said: str):
+def test_the_exit_code_is_shown_where_it_is_the_runs_own(command: str, failed: bool, verdict: str):
     session, texts = played([(command, failed, "Tests: 3 failed", 40)], "spec")
-    assert standing(session, texts, {"T1"})["T1"].partition("\n")[2] == said
+    assert standing(session, texts, {"T1"})["T1"].partition("\n")[2] == verdict

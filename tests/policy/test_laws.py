@@ -161,12 +161,12 @@ def test_the_same_events_give_the_same_decisions(history):
 
 @given(histories())
 def test_no_event_is_changed_by_being_observed(history):
-    def told(event):
+    def fields_of(event):
         return {name: repr(getattr(event, name)) for name in type(event).__slots__}
 
-    before = [told(event) for event in history]
+    before = [fields_of(event) for event in history]
     Walk().all(history)
-    assert [told(event) for event in history] == before
+    assert [fields_of(event) for event in history] == before
 
 
 class Hooks(Walk):
@@ -251,7 +251,7 @@ def test_the_quiet_age_is_never_negative_nor_more_than_the_age(history):
 
 @given(st.lists(HOSTILE, max_size=12))
 @example([events.ProfileChosen("halves of a pair: \ud83d\ude00", 0.0)])
-def test_nothing_that_comes_from_outside_makes_the_engine_raise_or_its_state_unsavable(history):
+def test_no_hostile_input_makes_the_engine_raise_or_its_state_unsavable(history):
     walk = Walk()
     for event in history:
         walk.observe(event)

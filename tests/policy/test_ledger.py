@@ -84,21 +84,21 @@ def test_a_session_with_the_door_and_kept_warm_worked_out_by_hand():
     warmed = [Warmed(at, 26_040, 26_000, 40, 8) for at in (300, 570)]
     bookings = [KeptOut(5, 4_000, "T1"), Restored(25, 1_000), *warmed, Warmed(980, 27_040, 27_000, 40, 8)]
     ledger = settle(requests, bookings, lambda at: day[at > 80_000])
-    told = ledger.to_json()
-    assert {name: told[name] for name in ("kept_out", "kept_out_tokens", "warmings", "kept_warm", "restored")} == {
+    figures = ledger.to_json()
+    assert {name: figures[name] for name in ("kept_out", "kept_out_tokens", "warmings", "kept_warm", "restored")} == {
         "kept_out": 1, "kept_out_tokens": 4_000, "warmings": 3, "kept_warm": 1, "restored": 1,
     }  # fmt: skip
-    assert told["saved_kept_out"] == 5_000 + 400 + 400 + 5_000 + 5_000
-    assert told["saved_kept_warm"] == 28_750
-    assert told["saved_cleared"] == 0
-    assert told["charged_warming"] == 2 * 2_690 + 2_790
-    assert told["charged_restores"] == 1_250 + 100 + 1_250
-    assert told["net"] == 15_800 + 28_750 - 8_170 - 2_600
+    assert figures["saved_kept_out"] == 5_000 + 400 + 400 + 5_000 + 5_000
+    assert figures["saved_kept_warm"] == 28_750
+    assert figures["saved_cleared"] == 0
+    assert figures["charged_warming"] == 2 * 2_690 + 2_790
+    assert figures["charged_restores"] == 1_250 + 100 + 1_250
+    assert figures["net"] == 15_800 + 28_750 - 8_170 - 2_600
     # Dollars: 5 a million on the first day, 10 on the second.
-    assert told["usd_kept_out"] == pytest.approx((10_800 * 5 + 5_000 * 10) / 1e6)
-    assert told["usd_kept_warm"] == pytest.approx(28_750 * 5 / 1e6)
-    assert told["usd_charged"] == pytest.approx((8_170 + 1_350) * 5 / 1e6 + 1_250 * 10 / 1e6)
-    assert told["unpriced"] == 0
+    assert figures["usd_kept_out"] == pytest.approx((10_800 * 5 + 5_000 * 10) / 1e6)
+    assert figures["usd_kept_warm"] == pytest.approx(28_750 * 5 / 1e6)
+    assert figures["usd_charged"] == pytest.approx((8_170 + 1_350) * 5 / 1e6 + 1_250 * 10 / 1e6)
+    assert figures["unpriced"] == 0
     assert ledger.days["tuesday"] == pytest.approx({"saved_kept_out": 5_000, "usd_kept_out": 0.05, "charged": 1_250, "usd_charged": 0.0125})
 
 
@@ -117,16 +117,16 @@ def test_a_session_with_a_memory_worked_out_by_hand():
         # Nothing of it is in the new context, but what memory gave it again: 625.
         Request(50, 8_000, 0, 8_000, 0, FIVE, 5.0),
     ]
-    told = settle(requests, [Remembered(-1, 500), Spared(10, 800, 0.5), Remembered(45, 500)]).to_json()
-    assert (told["memory_tokens"], told["spared"]) == (1_000, 1)
-    assert told["charged_memory"] == told["charged"] == 625 + 50 + 50 + 50 + 625
-    assert told["saved_memory"] == told["saved"] == 1_250 + 1_000 + 80
-    assert told["usd_memory"] == pytest.approx(2_330 * 5 / 1e6)
+    figures = settle(requests, [Remembered(-1, 500), Spared(10, 800, 0.5), Remembered(45, 500)]).to_json()
+    assert (figures["memory_tokens"], figures["spared"]) == (1_000, 1)
+    assert figures["charged_memory"] == figures["charged"] == 625 + 50 + 50 + 50 + 625
+    assert figures["saved_memory"] == figures["saved"] == 1_250 + 1_000 + 80
+    assert figures["usd_memory"] == pytest.approx(2_330 * 5 / 1e6)
 
 
 def test_before_its_first_request_a_session_has_nothing_to_be_spared():
-    told = settle([Request(10, 9_000, 0, 9_000, 0, FIVE)], [Spared(5, 0)]).to_json()
-    assert (told["spared"], told["saved"]) == (1, 0)
+    figures = settle([Request(10, 9_000, 0, 9_000, 0, FIVE)], [Spared(5, 0)]).to_json()
+    assert (figures["spared"], figures["saved"]) == (1, 0)
 
 
 def _kept_out(requests: list, *more) -> float:
@@ -134,16 +134,16 @@ def _kept_out(requests: list, *more) -> float:
 
 
 def test_what_did_not_enter_is_counted_at_once_and_saves_from_the_first_request_that_goes_without_it():
-    found = settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json()
-    assert found == {**Ledger().to_json(), "kept_out": 1, "kept_out_tokens": 4_000}, "no request has gone without it"
+    ledger = settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json()
+    assert ledger == {**Ledger().to_json(), "kept_out": 1, "kept_out_tokens": 4_000}, "no request has gone without it"
     assert _kept_out(_warm(20_000, 21_000)) == 5_000
     assert _kept_out([Request(0, 20_000, 0, 0), Request(10, 21_000, 0, 0, 1_000)]) == 4_000, "plain input, where nothing is cached"
 
 
 def test_what_did_not_enter_stays_counted_whatever_becomes_of_it():
     requests = [*_warm(20_000, 21_000), Compaction(15), *_warm(9_000, 10_000, at=20)]
-    found = settle(requests, [KeptOut(5, 4_000, "T1"), KeptOut(6, 300, "T2"), Cleared(7, 500, 1, ["T1"])], lambda at: "day")
-    assert (found.kept_out, found.kept_out_tokens, found.days["day"]["kept_out_tokens"]) == (2, 4_300, 4_300)
+    ledger = settle(requests, [KeptOut(5, 4_000, "T1"), KeptOut(6, 300, "T2"), Cleared(7, 500, 1, ["T1"])], lambda at: "day")
+    assert (ledger.kept_out, ledger.kept_out_tokens, ledger.days["day"]["kept_out_tokens"]) == (2, 4_300, 4_300)
 
 
 def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():
@@ -198,11 +198,11 @@ def test_warming_before_a_compaction_or_the_end_was_in_vain():
     assert (ledger.kept_warm, ledger.net) == (0, -2_000)
 
 
-def test_of_a_model_without_a_price_only_tokens_are_told():
+def test_for_a_model_without_a_price_only_tokens_are_given():
     requests = [Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0), Request(10, 21_000, 20_000, 1_000, 1_000, FIVE, None)]
-    told = settle(requests, [KeptOut(5, 4_000, "T1"), Advice(5, 100)]).to_json()
-    assert (told["saved_kept_out"], told["usd_kept_out"], told["unpriced"]) == (5_000, 0, 5_000)
-    assert told["usd_charged"] == pytest.approx(125 * 5 / 1e6), "what was said was written at the price of the request before"
+    figures = settle(requests, [KeptOut(5, 4_000, "T1"), Advice(5, 100)]).to_json()
+    assert (figures["saved_kept_out"], figures["usd_kept_out"], figures["unpriced"]) == (5_000, 0, 5_000)
+    assert figures["usd_charged"] == pytest.approx(125 * 5 / 1e6), "what was said was written at the price of the request before"
 
 
 @pytest.mark.parametrize(("read", "saved"), [(0.1, 1_900), (0.05, 950), (0.025, 475)])
@@ -214,7 +214,7 @@ def test_each_request_is_reckoned_at_the_prices_of_its_model(read, saved):
     assert ledger.charged["rewrite"] == pytest.approx(11_000 * (1.25 - read))
 
 
-def test_what_is_said_is_written_at_the_price_of_the_newest_write():
+def test_advice_is_charged_at_the_price_of_the_newest_write():
     requests = [
         Request(0, 50_000, 0, 50_000, 0, HOUR),
         Request(10, 51_000, 51_000, 0, 0, FIVE),
@@ -297,7 +297,7 @@ def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_
     assert charged(299, 0) == pytest.approx(30_000 * 1.9)
 
 
-def test_only_a_request_that_wrote_tells_the_lifetime_of_the_cache():
+def test_only_a_request_that_wrote_shows_the_lifetime_of_the_cache():
     requests = [
         Request(0, 50_000, 0, 50_000, 0, HOUR),
         Request(10, 50_000, 50_000, 0, 0, FIVE),  # nothing written, so the host names no lifetime

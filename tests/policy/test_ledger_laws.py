@@ -190,11 +190,11 @@ def test_the_net_of_the_door_and_of_warming_is_what_they_changed(worlds):
 
 
 @given(two_worlds(("door", "warm", "clear", "undo", "restore", "compact", *OURS)))
-def test_where_everything_is_at_work_the_ledger_tells_no_more_than_there_was(worlds):
+def test_where_everything_is_at_work_the_ledger_counts_no_more_than_there_was(worlds):
     assert settle(worlds.requests, worlds.bookings).net <= _difference(worlds) + 1e-3
 
 
-def test_a_text_of_ours_that_was_cleared_is_told_once_though_the_cache_was_kept_warm_around_it():
+def test_a_text_of_ours_that_was_cleared_counts_once_though_the_cache_was_kept_warm_around_it():
     worlds = TwoWorlds(prices(3_600))
     worlds.ask(1, 1)
     worlds.bookings.append(Restored(worlds.now, 5_046))

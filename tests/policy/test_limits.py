@@ -153,18 +153,18 @@ def test_of_a_model_that_was_never_seen_nothing_is_claimed():
 @given(ERRORS)
 def test_weights_come_back_from_their_json(error):
     known = weights(error)
-    found = weights_of(loads(dumps(known.to_json())))
-    assert found is not None
-    assert (found.window, found.columns, found.t) == (known.window, known.columns, known.t)
-    assert found.worth({(MODEL, "read"): 1e6}) == pytest.approx(known.worth({(MODEL, "read"): 1e6}), rel=1e-5)
+    parsed = weights_of(loads(dumps(known.to_json())))
+    assert parsed is not None
+    assert (parsed.window, parsed.columns, parsed.t) == (known.window, known.columns, known.t)
+    assert parsed.worth({(MODEL, "read"): 1e6}) == pytest.approx(known.worth({(MODEL, "read"): 1e6}), rel=1e-5)
 
 
 @given(JSON, st.sampled_from(("columns", "values", "determined", "varied", "t")))
-def test_what_is_no_weights_gives_none(told, name):
-    assert weights_of(told) is None
-    spoilt = {**weights().to_json(), name: told}
-    found = weights_of(spoilt)
-    assert found is None or found.worth({(MODEL, "read"): 1e6}) is not None
+def test_what_is_no_weights_gives_none(value, name):
+    assert weights_of(value) is None
+    corrupt = {**weights().to_json(), name: value}
+    parsed = weights_of(corrupt)
+    assert parsed is None or parsed.worth({(MODEL, "read"): 1e6}) is not None
 
 
 def sum_of(ttl_s: int = 300, warm: bool = False, thinking: int = 0) -> Sum:

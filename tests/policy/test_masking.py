@@ -24,7 +24,7 @@ from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET
 from tests.work import steps
 
 
-def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_told():
+def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_recognised():
     for command in COMMANDS + BY_LOOK:
         masked = mask(command.format(SECRET))
         assert SECRET not in masked, command
@@ -94,7 +94,7 @@ def test_any_secret_is_masked_in_any_form(secret: str, command: str):
         "dotnet user-secrets set 'Smtp:Password' 'kangaroo-Teal-94gr'",
     ],
 )
-def test_a_password_of_words_and_digits_is_masked_where_what_is_around_it_tells(text: str):
+def test_a_password_of_words_and_digits_is_masked_where_its_surroundings_give_it_away(text: str):
     assert "kangaroo" not in mask(text)
 
 
@@ -195,9 +195,9 @@ def test_of_recorded_command_lines_fewer_than_one_in_a_hundred_change(transcript
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)
-    assert found["lines"] > 1_000
-    assert found["changed"] < 0.01 * found["lines"]
+    answer = json.loads(done.stdout)
+    assert answer["lines"] > 1_000
+    assert answer["changed"] < 0.01 * answer["lines"]
 
 
 # --- the tables and what lets texts through to them -----------------------------------------------------------------------------
@@ -222,10 +222,10 @@ def test_every_phrase_is_masked():
 
 def _line_of(phrase: str, name: str) -> str:
     """A line of a program that a phrase stands for, with a secret where the phrase says."""
-    said = [name.replace("*", "x")]
+    parts = [name.replace("*", "x")]
     for part in phrase.split()[1:]:
         first = part.split("|")[0].replace("*", "x")
-        said.append(
+        parts.append(
             {
                 ".": "some",
                 "+.": "some",
@@ -237,7 +237,7 @@ def _line_of(phrase: str, name: str) -> str:
                 "/X": "bob/" + WORD,
             }.get(part, first)
         )
-    return " ".join(said).replace(">X", "'>" + WORD + "'")
+    return " ".join(parts).replace(">X", "'>" + WORD + "'")
 
 
 def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():

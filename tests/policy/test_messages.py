@@ -57,42 +57,42 @@ def form(messages: list[Message]) -> list[str]:
 
 
 def test_parallel_calls_stand_in_one_message_and_their_results_in_the_next_in_the_order_of_the_calls():
-    said = [user("go"), use("T1"), use("T2"), use("T3"), result("T3"), result("T1"), result("T2"), assistant("done")]
-    assert form(paired(said)) == ["user: go", "assistant: calls T1 T2 T3", "user: results T1 T2 T3", "assistant: done"]
+    messages = [user("go"), use("T1"), use("T2"), use("T3"), result("T3"), result("T1"), result("T2"), assistant("done")]
+    assert form(paired(messages)) == ["user: go", "assistant: calls T1 T2 T3", "user: results T1 T2 T3", "assistant: done"]
 
 
 def test_results_that_come_between_the_calls_that_were_made_at_once_wait_for_the_last_of_them():
     """The client writes a row for each block, and runs a call while the next one is still being written."""
-    said = [use("T1"), use("T2"), result("T1"), use("T3"), result("T3"), result("T2")]
-    assert form(paired(said)) == ["assistant: calls T1 T2 T3", "user: results T1 T2 T3"]
+    messages = [use("T1"), use("T2"), result("T1"), use("T3"), result("T3"), result("T2")]
+    assert form(paired(messages)) == ["assistant: calls T1 T2 T3", "user: results T1 T2 T3"]
 
 
-def test_what_the_assistant_says_between_calls_that_it_made_at_once_stands_before_them():
-    said = [assistant("first"), use("T1"), assistant("second"), use("T2"), result("T1"), result("T2")]
-    assert form(paired(said)) == ["assistant: first", "assistant: second", "assistant: calls T1 T2", "user: results T1 T2"]
+def test_what_the_assistant_says_between_calls_that_it_made_at_once_comes_before_them():
+    messages = [assistant("first"), use("T1"), assistant("second"), use("T2"), result("T1"), result("T2")]
+    assert form(paired(messages)) == ["assistant: first", "assistant: second", "assistant: calls T1 T2", "user: results T1 T2"]
 
 
 def test_words_in_one_message_with_calls_or_results_stand_apart_from_them():
-    said = [
+    messages = [
         Message(ASSISTANT, "I look", [Use("T1", TOOLS.of("Bash"), {})]),
         Message(USER, "and hurry", (), [Shown("T1", "ok")]),
     ]
-    assert form(paired(said)) == ["assistant: I look", "assistant: calls T1", "user: results T1", "user: and hurry"]
+    assert form(paired(messages)) == ["assistant: I look", "assistant: calls T1", "user: results T1", "user: and hurry"]
 
 
 @pytest.mark.parametrize("rest", [[], [user("stop")], [user("stop"), assistant("as you like")]])
 def test_an_interrupted_call_gets_a_result_that_says_so(rest: list[Message]):
-    made = paired([user("go"), use("T1"), use("T2"), result("T2"), *rest])
-    assert form(made)[:3] == ["user: go", "assistant: calls T1 T2", "user: results T1 T2"]
-    assert [(each.text, each.error) for each in made[2].results] == [(NO_RESULT, True), ("what T2 said", False)]
-    assert plain(made[3:]) == plain(rest)
+    messages = paired([user("go"), use("T1"), use("T2"), result("T2"), *rest])
+    assert form(messages)[:3] == ["user: go", "assistant: calls T1 T2", "user: results T1 T2"]
+    assert [(each.text, each.error) for each in messages[2].results] == [(NO_RESULT, True), ("what T2 said", False)]
+    assert plain(messages[3:]) == plain(rest)
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\n\n", " \t\n"])
 def test_a_message_that_says_nothing_is_left_out(nothing: str):
     """No provider takes one; the client's transcripts hold many."""
-    said = [user("go"), assistant(nothing), user(nothing), use("T1"), user(nothing), result("T1"), Message(USER)]
-    assert form(paired(said)) == ["user: go", "assistant: calls T1", "user: results T1"]
+    messages = [user("go"), assistant(nothing), user(nothing), use("T1"), user(nothing), result("T1"), Message(USER)]
+    assert form(paired(messages)) == ["user: go", "assistant: calls T1", "user: results T1"]
 
 
 def test_an_empty_result_is_a_result():
@@ -104,7 +104,7 @@ def test_an_error_stays_one():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "messages",
     [
         [result("T1")],
         [user("go"), result("T1")],
@@ -118,16 +118,16 @@ def test_an_error_stays_one():
         [use("T1"), user("stop"), result("T1")],
     ],
 )
-def test_a_result_that_answers_no_call_and_an_id_that_comes_twice_are_not_understood(said: list[Message]):
+def test_a_result_that_answers_no_call_and_an_id_that_comes_twice_are_not_understood(messages: list[Message]):
     with pytest.raises(NotUnderstood, match="T"):
-        paired(said)
+        paired(messages)
 
 
 def test_what_is_given_stays_as_it_was():
-    said = [use("T1"), use("T2"), result("T2"), result("T1"), user("x")]
-    before = json.dumps(plain(said))
-    paired(said)
-    assert json.dumps(plain(said)) == before
+    messages = [use("T1"), use("T2"), result("T2"), result("T1"), user("x")]
+    before = json.dumps(plain(messages))
+    paired(messages)
+    assert json.dumps(plain(messages)) == before
 
 
 # What happens in a conversation, one block after another, as a host hands it over.
@@ -142,52 +142,54 @@ BLOCKS = st.lists(
 )
 
 
-def told(blocks: list) -> list[Message]:
+def messages_of(blocks: list) -> list[Message]:
     """Messages in which a result comes only while its call can still be answered."""
-    said: list[Message] = []
+    messages: list[Message] = []
     open_calls: list[str] = []
     count = 0
     for kind, *how in blocks:
         if kind == "say":
             role, text = how
-            said.append(Message(role, text))
+            messages.append(Message(role, text))
             if role == USER and text.strip():
                 open_calls = []
         elif kind == "call":
             count += 1
             open_calls.append(f"T{count}")
             both = how[0]
-            said.append(Message(ASSISTANT, f"now {count}" if both else "", [Use(f"T{count}", TOOLS.of("Bash"), {"n": count})]))
+            messages.append(Message(ASSISTANT, f"now {count}" if both else "", [Use(f"T{count}", TOOLS.of("Bash"), {"n": count})]))
         elif open_calls:
-            said.append(result(open_calls.pop(how[0] % len(open_calls))))
-    return said
+            messages.append(result(open_calls.pop(how[0] % len(open_calls))))
+    return messages
 
 
 @given(BLOCKS)
-def test_whatever_was_told_every_call_is_answered_in_the_next_message_and_nothing_else_is(blocks: list):
-    made = paired(told(blocks))
-    for at, message in enumerate(made):
+def test_in_any_conversation_every_call_is_answered_in_the_next_message_and_nothing_else_is(blocks: list):
+    messages = paired(messages_of(blocks))
+    for at, message in enumerate(messages):
         assert bool(message.text.strip()) + bool(message.uses) + bool(message.results) == 1
         assert message.role == (USER if message.results else ASSISTANT if message.uses else message.role)
         if message.uses:
-            assert [each.id for each in made[at + 1].results] == [each.id for each in message.uses]
+            assert [each.id for each in messages[at + 1].results] == [each.id for each in message.uses]
         if message.results:
-            assert made[at - 1].uses, "right behind its calls"
+            assert messages[at - 1].uses, "right behind its calls"
 
 
 @given(BLOCKS)
 def test_words_calls_and_results_all_stand_each_kind_in_its_order(blocks: list):
-    said = told(blocks)
-    made = paired(said)
-    assert [(each.role, each.text) for each in made if each.text] == [(each.role, each.text) for each in said if each.text.strip()]
-    assert [each.id for message in made for each in message.uses] == [each.id for message in said for each in message.uses]
-    texts = {each.id: each.text for message in said for each in message.results}
-    assert {each.id: each.text for message in made for each in message.results if each.text != NO_RESULT} == texts
+    messages = messages_of(blocks)
+    paired_messages = paired(messages)
+    assert [(each.role, each.text) for each in paired_messages if each.text] == [
+        (each.role, each.text) for each in messages if each.text.strip()
+    ]
+    assert [each.id for message in paired_messages for each in message.uses] == [each.id for message in messages for each in message.uses]
+    texts = {each.id: each.text for message in messages for each in message.results}
+    assert {each.id: each.text for message in paired_messages for each in message.results if each.text != NO_RESULT} == texts
 
 
 @given(BLOCKS)
 def test_brought_into_the_one_form_again_it_stays_as_it_is(blocks: list):
-    once = paired(told(blocks))
+    once = paired(messages_of(blocks))
     assert plain(paired(once)) == plain(once)
 
 
@@ -247,10 +249,10 @@ FIELDS = st.sampled_from(["role", "text", "toolUses", "toolResults", "tool_use_i
 @given(st.dictionaries(FIELDS, JSON | st.lists(st.dictionaries(FIELDS, JSON)) | st.sampled_from([USER, ASSISTANT])))
 def test_whatever_a_host_gives_is_a_message_or_not_understood(value: dict):
     try:
-        made = message_of(value, TOOLS)
+        message = message_of(value, TOOLS)
     except NotUnderstood:
         return
-    assert message_of(made.to_json(), TOOLS).to_json() == made.to_json()
+    assert message_of(message.to_json(), TOOLS).to_json() == message.to_json()
 
 
 # --- what they take ---------------------------------------------------------------------------------------------------------------

@@ -83,13 +83,13 @@ def test_a_short_text_has_none_for_it_would_hardly_be_shorter():
     assert outline(named) == "src/payment_form.ts"
 
 
-def test_each_name_stands_in_it_once():
+def test_each_name_is_in_it_once():
     assert outline("src/auth/session.ts src/auth/token.ts\n" * 60) == "src/auth/token.ts src/auth/session.ts"
 
 
 @pytest.mark.parametrize("start", KEY_STARTS)
 @pytest.mark.parametrize("before", ["", "key=", "https://x.test/?token=", "Authorization:"])
-def test_a_key_is_left_out_however_it_stands_in_the_text(start: str, before: str):
+def test_a_key_is_left_out_wherever_it_is_in_the_text(start: str, before: str):
     key = start + "AB12CD34EF56GH78IJ90" * 2
     kept = outline(f"{FILLER}{before}{key}\nsrc/auth/session.ts {before}{key}")
     assert kept.endswith("src/auth/session.ts")
@@ -187,8 +187,8 @@ def test_of_a_superseded_run_the_verdict_stays_and_no_test_that_passed():
 def test_of_a_failed_run_what_failed_stays_and_with_which_values(then: tuple):
     kept = ran(PASSED + FAILED + ENDS, True, *then)[1]
     assert kept.startswith("exit 1: 1 failed 60 passed in 0.31s -- ")
-    for said in ("assert total cart == 42", "assert 41 == 42", "FAILED tests/test_cart.py::test_total"):
-        assert said in kept
+    for line in ("assert total cart == 42", "assert 41 == 42", "FAILED tests/test_cart.py::test_total"):
+        assert line in kept
     assert "test_adds_item" not in kept
 
 
@@ -238,22 +238,22 @@ NOTICE = "[PopKit cleared Read a.ts (old). To see it: popkit restore abcd2345]"
 
 
 def test_it_says_what_it_was_why_it_went_and_how_it_comes_back():
-    said = placeholder("Read src/auth.ts", "edited later", "abcd2345")
-    assert said == "[PopKit cleared Read src/auth.ts (edited later). To see it: popkit restore abcd2345]"
+    notice = placeholder("Read src/auth.ts", "edited later", "abcd2345")
+    assert notice == "[PopKit cleared Read src/auth.ts (edited later). To see it: popkit restore abcd2345]"
 
 
 def test_a_long_label_is_cut():
-    said = placeholder("Bash " + "npm test " * 30, "a newer one follows", "abcd2345")
-    assert len(said) == LONGEST
-    assert "npm te… (a newer one follows). To see it: popkit restore abcd2345]" in said or "… (a newer" in said
+    notice = placeholder("Bash " + "npm test " * 30, "a newer one follows", "abcd2345")
+    assert len(notice) == LONGEST
+    assert "npm te… (a newer one follows). To see it: popkit restore abcd2345]" in notice or "… (a newer" in notice
 
 
 @given(st.text(max_size=300), REASONS, HANDLES.filter(lambda handle: len(handle) == 8))
 def test_it_is_one_line_of_at_most_forty_tokens(label, why, handle):
-    said = placeholder(label, why, handle)
-    assert len(said) <= LONGEST
-    assert estimate_tokens(said) <= 40
-    assert said.isprintable()
+    notice = placeholder(label, why, handle)
+    assert len(notice) <= LONGEST
+    assert estimate_tokens(notice) <= 40
+    assert notice.isprintable()
 
 
 @given(st.text(max_size=60) | st.lists(st.text()) | st.none() | st.integers())
@@ -273,7 +273,7 @@ def test_a_handle_is_eight_small_letters_and_digits_or_more(word, is_one):
 # --- with an outline --------------------------------------------------------------------------------------------------------------
 
 
-def test_an_outline_stands_on_a_line_of_its_own_and_none_changes_nothing():
+def test_an_outline_has_a_line_of_its_own_and_an_empty_one_changes_nothing():
     assert with_outline(NOTICE, "src/auth/session.ts handleCheckout7") == NOTICE + "\nsrc/auth/session.ts handleCheckout7"
     assert with_outline(NOTICE, "") == NOTICE
 
@@ -281,9 +281,9 @@ def test_an_outline_stands_on_a_line_of_its_own_and_none_changes_nothing():
 @given(st.text(max_size=300), REASONS, HANDLES, texts)
 def test_it_is_known_again_with_the_outline_of_any_text(label, why, handle, text):
     kept = outline(text)
-    said = with_outline(placeholder(label, why, handle), kept)
-    assert handle_in(said) == handle
-    assert said.count("\n") == bool(kept)
+    outlined = with_outline(placeholder(label, why, handle), kept)
+    assert handle_in(outlined) == handle
+    assert outlined.count("\n") == bool(kept)
 
 
 @pytest.mark.parametrize(
@@ -320,9 +320,9 @@ def test_only_a_line_of_names_behind_it_leaves_it_a_placeholder(why, handle, lin
     assert handle_in(placeholder("Read a.ts", why, handle) + "\n" + line) == (handle if named else "")
 
 
-@pytest.mark.parametrize(("calls", "said"), [(1, "unused for 1 call"), (2, "unused for 2 calls"), (999_999, "unused for 999999 calls")])
-def test_for_how_long_it_was_unused_fits_into_the_notice(session: Scenario, calls, said):
+@pytest.mark.parametrize(("calls", "reason"), [(1, "unused for 1 call"), (2, "unused for 2 calls"), (999_999, "unused for 999999 calls")])
+def test_for_how_long_it_was_unused_fits_into_the_notice(session: Scenario, calls, reason):
     session.read("a.py")
-    assert why(session.result("T1"), calls) == said
-    assert len(said) <= LONGEST_WHY
-    assert f"({said})" in placeholder("Read a.py", said, "abcd2345")
+    assert why(session.result("T1"), calls) == reason
+    assert len(reason) <= LONGEST_WHY
+    assert f"({reason})" in placeholder("Read a.py", reason, "abcd2345")

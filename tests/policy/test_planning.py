@@ -132,13 +132,13 @@ def test_what_is_less_than_twice_its_placeholder_stays_unless_it_is_forced_howev
 
 
 @pytest.mark.parametrize(
-    ("trigger", "said"),
+    ("trigger", "words"),
     [("edited", "edited later"), ("superseded", "a newer one follows"), ("ttl_calls", "old"), ("of tomorrow", "expired")],
 )
-def test_why_a_result_went_is_said_in_a_few_words(trigger, said):
+def test_why_a_result_went_is_said_in_a_few_words(trigger, words):
     session = edited(1)
     session.state.expired["T1"].ended[0] = trigger
-    assert why(session.state.expired["T1"]) == said
+    assert why(session.state.expired["T1"]) == words
 
 
 def test_a_live_result_goes_by_the_user_or_where_nobody_named_it_because_it_is_unused():

@@ -46,7 +46,7 @@ def test_while_the_cache_is_warm_it_waits(session: Conversing):
     assert session.why(cold=False, now=True)["T2"] == "asked"
 
 
-def test_whether_the_cache_is_cold_the_clock_tells_where_nobody_else_does(session: Conversing):
+def test_the_clock_says_whether_the_cache_is_cold_where_nobody_else_does(session: Conversing):
     last = session.conversation.last
     for seconds, going in ((0, 0), (299, 0), (300, 3), (9_000, 3)):
         plan = planning.plan(session.conversation, Selection(), last.until + seconds, NeedModel({"bias": -30.0}), prices())
@@ -160,7 +160,7 @@ def test_where_thinking_is_bound_what_is_worth_less_than_what_was_thought_behind
     assert session.plan(priced=prices(bound=True)).pays is False
 
 
-def test_the_sum_is_of_what_goes_and_of_what_stands_behind_the_first():
+def test_the_sum_is_of_what_goes_and_of_what_comes_after_the_first():
     session = quiet(5)
     plan = session.plan(cold=False, ids=("T2",))
     decision = plan.decisions[1]

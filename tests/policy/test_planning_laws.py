@@ -57,7 +57,7 @@ paths = st.builds(Selection, pattern=st.sampled_from(["", "", "", "*.py", "0.py"
 
 
 @given(plannings, ASKED, st.booleans())
-def test_every_result_that_stands_in_the_context_has_one_decision_with_its_reason(planned: Planning, asked: Selection, cold: bool):
+def test_every_result_in_the_context_has_one_decision_with_its_reason(planned: Planning, asked: Selection, cold: bool):
     plan = planned(asked, cold)
     state = planned.session.state
     standing = [result for result in (*state.live.values(), *state.expired.values()) if not result.cleared]
@@ -168,14 +168,14 @@ def test_the_sum_is_that_of_what_goes(planned: Planning, asked: Selection, cold:
 
 @given(plannings, ASKED, st.booleans())
 def test_a_plan_follows_from_what_it_is_given_and_changes_nothing(planned: Planning, asked: Selection, cold: bool):
-    def told(plan: planning.Plan) -> list:
+    def facts(plan: planning.Plan) -> list:
         return [plan.pays, plan.likely_requests, plan.sum.to_json(), *((d.result.id, d.to_json()) for d in plan.decisions)]
 
     conversation = planned.session.conversation
     before = conversation.state.to_json(), dict(conversation.places), list(conversation.requests), set(conversation.unseen)
-    first = told(planned(asked, cold))
+    first = facts(planned(asked, cold))
     planned(Selection(now=True), not cold)
-    assert told(planned(asked, cold)) == first
+    assert facts(planned(asked, cold)) == first
     assert (conversation.state.to_json(), conversation.places, conversation.requests, conversation.unseen) == before
 
 

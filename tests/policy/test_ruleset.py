@@ -232,7 +232,7 @@ def test_a_tool_that_the_configuration_does_not_name_has_no_override():
         ("echo git commit", "session"),
     ],
 )
-def test_a_bash_pattern_stands_for_the_first_words_of_the_command(command, tier):
+def test_a_bash_pattern_matches_the_first_words_of_the_command(command, tier):
     rules = Ruleset.from_config({"tool_overrides": {"Bash": TOOLS.tiers["Bash"]}}, TOOLS)
     assert rules.override("Bash", [command])[0] == tier
 

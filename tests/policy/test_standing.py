@@ -53,7 +53,7 @@ def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
 
 @many
 @given(REFERRING, SHARES, st.sampled_from([NEVER, SURE]))
-def test_a_reference_stands_only_where_what_it_names_does_and_archive_and_answer_give_back_the_whole_of_the_others(
+def test_a_reference_remains_only_where_its_source_does_and_archive_and_answer_give_back_the_whole_of_the_others(
     talk: Talk, share: float, model
 ):
     given, done = talk.messages, talk.compact(share, model, wholes=talk.wholes)
@@ -95,14 +95,14 @@ def test_what_referred_to_it_is_whole_once_the_source_has_left():
     assert done.met, "what is whole again counts"
 
 
-def test_where_the_source_stands_the_reference_does():
+def test_where_the_source_remains_so_does_the_reference():
     talk = referring()
     done = talk.compact(1.0, wholes=talk.wholes)
     assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
     assert done.made_whole == []
 
 
-def test_a_reference_whose_whole_nobody_has_stands_as_it_is():
+def test_a_reference_whose_whole_nobody_has_remains_as_it_is():
     talk = referring()
     done = compacting.compact(talk.messages, talk.conversation, NEVER, 0.3, handle_of)
     assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
@@ -167,8 +167,8 @@ def test_a_list_has_the_names_of_its_calls():
 
 
 def test_each_list_has_those_of_its_own_calls():
-    said = "and now the next thing"
-    done = compacted(bash("ls", "cartTotalsOf " + SHORT), lambda t: t.say(ASSISTANT, said), bash("pwd", "formatPrice2 " + SHORT))
+    next_words = "and now the next thing"
+    done = compacted(bash("ls", "cartTotalsOf " + SHORT), lambda t: t.say(ASSISTANT, next_words), bash("pwd", "formatPrice2 " + SHORT))
     assert beside(done) == ["cartTotalsOf", "formatPrice2"]
 
 
@@ -189,7 +189,7 @@ def test_a_stub_has_the_names_of_its_input():
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
-def test_a_name_stands_once_with_the_newest_call_that_held_it():
+def test_a_name_is_listed_once_with_the_newest_call_that_held_it():
     done = compacted(
         bash("ls", "cartTotalsOf " + SHORT), lambda t: t.say(ASSISTANT, "next"), bash("pwd", "cartTotalsOf " + SHORT)
     )  # fmt: skip
@@ -205,11 +205,11 @@ def test_a_name_stands_once_with_the_newest_call_that_held_it():
         lambda talk: talk.call("AskUserQuestion", {"questions": ["which?"]}, "cartTotalsOf"),
     ],
 )
-def test_a_name_that_stands_already_is_not_said_again(mention):
+def test_a_name_that_is_still_in_the_context_is_not_listed(mention):
     assert beside(compacted(bash("ls", "cartTotalsOf " + SHORT), mention)) == []
 
 
-def test_where_a_clear_was_asked_for_nothing_but_placeholders_stands_for_what_left():
+def test_where_a_clear_was_asked_for_only_placeholders_replace_what_left():
     talk = talk_of(bash("ls", "cartTotalsOf " + SHORT), quiet=12)
     assert "cartTotalsOf" not in str(plain(talk.compact(0.0, only=("T1",)).messages))
 
@@ -278,5 +278,5 @@ def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, 
     assert set(each) <= held
     assert all(re.search(NAME, name) for name in each)
     assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
-    said = possible_names(beside(done))
-    assert said - {""} <= held
+    listed = possible_names(beside(done))
+    assert listed - {""} <= held

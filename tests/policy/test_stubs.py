@@ -79,18 +79,18 @@ def test_a_stub_is_an_input_that_its_tool_takes(tool: str):
 
 @CALL
 def test_it_says_in_the_field_what_is_left_out_and_how_it_comes_back(tool: str):
-    said = stub(Use("T1", TOOLS.of(tool), CALLS[tool]), "abcd2345")[LONG_FIELDS[tool][0]]
-    assert LONG_FIELDS[tool][0] in said
-    assert "disk" in said
-    assert "popkit restore abcd2345" in said
+    text = stub(Use("T1", TOOLS.of(tool), CALLS[tool]), "abcd2345")[LONG_FIELDS[tool][0]]
+    assert LONG_FIELDS[tool][0] in text
+    assert "disk" in text
+    assert "popkit restore abcd2345" in text
 
 
 @given(st.sampled_from(sorted(CALLS)), TEXTS, TEXTS, HANDLES)
 def test_whatever_its_fields_hold_a_stub_is_valid_shorter_and_names_its_handle(tool: str, one: str, other: str, handle: str):
     fields = dict(zip(LONG_FIELDS[tool], (one, other)))
-    made = Use("T1", TOOLS.of(tool), {**CALLS[tool], **fields})
-    if long_fields(made):
-        short = stub(made, handle)
+    use = Use("T1", TOOLS.of(tool), {**CALLS[tool], **fields})
+    if long_fields(use):
+        short = stub(use, handle)
         assert is_valid(tool, short)
         assert handle_of_stub(Use("T1", TOOLS.of(tool), short)) == handle
         assert sum(len(short[name]) for name in fields) < sum(map(len, fields.values()))
@@ -167,7 +167,7 @@ def test_a_stub_leaves_the_call_as_it_was():
 # --- of whole calls ---------------------------------------------------------------------------------------------------------------
 
 
-def test_one_line_stands_for_whole_calls_and_says_what_they_were():
+def test_one_line_replaces_whole_calls_and_says_what_they_were():
     line = folded(["Read a.ts", "Bash npm test"], "abcd2345")
     assert (line.role, line.text) == (USER, "[PopKit left out Read a.ts; Bash npm test: popkit restore abcd2345]")
 
@@ -256,44 +256,44 @@ def test_whole_calls_come_back_where_they_stood_and_what_had_left_of_them_before
 
 
 def test_words_and_everything_else_stay_letter_for_letter():
-    said = [Message(USER, " a\n"), Message(ASSISTANT, "\x1b[1m語"), *call(given={"command": "ls", "n": [1, None]}, text="")]
-    assert plain(put_back(said, lambda handle: "never asked for", TOOLS)) == plain(said)
+    messages = [Message(USER, " a\n"), Message(ASSISTANT, "\x1b[1m語"), *call(given={"command": "ls", "n": [1, None]}, text="")]
+    assert plain(put_back(messages, lambda handle: "never asked for", TOOLS)) == plain(messages)
 
 
 LOOKS_LIKE_ONE = placeholder("Read a.ts", "old", "abcd2345")
 
 
 def test_what_merely_looks_like_one_stays_when_its_handle_is_not_asked_for():
-    said = [
+    messages = [
         Message(USER, folded(["Read a.ts"], "abcd2345").text),
         *call("T1", text=LOOKS_LIKE_ONE),
         *call("T2", "Write", {"file_path": "/p/a", "content": LOOKS_LIKE_ONE}),
     ]
     asked: list[str] = []
-    assert plain(put_back(said, asked.append, TOOLS)) == plain(said)
+    assert plain(put_back(messages, asked.append, TOOLS)) == plain(messages)
     assert set(asked) == {"abcd2345"}
 
 
 @pytest.mark.parametrize("content", ["the text of a result", {"command": "ls"}, [{"role": "user", "text": "go"}]])
 def test_only_what_can_stand_in_a_place_comes_back_there(content: object):
     """The content of a file that a call wrote may be the placeholder of a result."""
-    said = [
+    messages = [
         *call("T1", text=LOOKS_LIKE_ONE),
         *call("T2", "Write", {"file_path": "/p/a", "content": LOOKS_LIKE_ONE}),
         Message(USER, folded(["Read a.ts"], "abcd2345").text),
     ]
-    back = put_back(said, {"abcd2345": content}.get, TOOLS)
+    back = put_back(messages, {"abcd2345": content}.get, TOOLS)
     assert isinstance(back[1].results[0].text, str)
     assert isinstance(back[2].uses[0].input, dict)
-    came = [plain(back)[at] != plain(said)[at] for at in (1, 2, 4)]
+    came = [plain(back)[at] != plain(messages)[at] for at in (1, 2, 4)]
     assert came == [isinstance(content, kind) for kind in (str, dict, list)]
 
 
 def test_a_user_who_quotes_the_line_brings_no_call_back_twice():
     line = folded(["Bash T1"], "abcd2345").text
-    said = [Message(USER, line), Message(ASSISTANT, line), Message(USER, line)]
-    back = put_back(said, {"abcd2345": plain(call())}.get, TOOLS)
-    assert plain(back) == plain([*call(), *said[1:]])
+    messages = [Message(USER, line), Message(ASSISTANT, line), Message(USER, line)]
+    back = put_back(messages, {"abcd2345": plain(call())}.get, TOOLS)
+    assert plain(back) == plain([*call(), *messages[1:]])
     assert plain(paired(back)) == plain(back)
 
 

@@ -64,7 +64,7 @@ def test_time_that_goes_backwards_ends_nothing(session: Scenario):
     assert session.wait(1) == {"T1": "ttl_seconds"}
 
 
-def test_the_reason_tells_the_age_and_the_lifetime(session: Scenario):
+def test_the_reason_gives_the_age_and_the_lifetime(session: Scenario):
     session.grep("login")
     session.nothing(5)
     assert session.reasons("T1") == "5 calls have passed, and short results live 5"
@@ -77,7 +77,7 @@ def test_the_reason_tells_the_age_and_the_lifetime(session: Scenario):
         (300, "5 min", 7_200, "2 h"), (7_200, "2 h", 172_799, "47 h"), (172_800, "2 days", 390_848, "4 days"),
     ],
 )  # fmt: skip
-def test_the_reason_tells_a_time_in_a_unit_that_people_use(lifetime_s: int, lives: str, age_s: int, passed: str):
+def test_the_reason_gives_a_time_in_a_unit_that_people_use(lifetime_s: int, lives: str, age_s: int, passed: str):
     session = Scenario({"tiers": {"short": {"ttl_seconds": lifetime_s}}})
     session.grep("login")
     session.wait(age_s)

@@ -65,7 +65,7 @@ def test_what_was_cleared_and_is_still_sent_wants_the_session_loaded_again() -> 
     assert (found["kind"], found["tokens"]) == ("resume", 20_000)
 
 
-def test_the_reasoning_that_leaves_with_it_is_told() -> None:
+def test_the_reasoning_that_leaves_with_it_is_named() -> None:
     found = verdict(Planned(15_000, pays_after=3, thinking=800), COLD, context(), CRITICAL)
     assert (found["thinking"], found["pays_after"]) == (800, 3)
 

@@ -55,14 +55,14 @@ def away(*seconds: float) -> list[Break]:
 
 
 def test_breaks_lie_between_an_answer_and_the_next_request():
-    told = [
+    requests = [
         Request(0, 10, calls=True),
         Request(400, 410),
         Request(420, 430, tokens=None),
         Request(900, 910),
         Request(1_500, 1_510, tokens=9),
     ]
-    found = [(one.seconds, one.prompt, one.kept) for one in warming.breaks_of(told)]
+    found = [(one.seconds, one.prompt, one.kept) for one in warming.breaks_of(requests)]
     assert found == [(590, PROMPT, 9), (NEVER, 9, 0)], "neither while a tool ran, nor where the usage is not known"
     assert warming.breaks_of([]) == []
 
@@ -107,7 +107,7 @@ def test_the_next_is_sent_shortly_before_the_cache_would_expire():
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("change", "why"),
     [
         ({"usd": None}, warming.UNPRICED),
         ({"prices": Prices(0.05, 1.25, 5.0, 300, False, "x", known=False)}, warming.UNPRICED),
@@ -121,8 +121,8 @@ def test_the_next_is_sent_shortly_before_the_cache_would_expire():
         ({"spent": 1.99}, warming.DOLLARS),
     ],
 )
-def test_why_no_other_is_sent(told: dict, why: str):
-    found = following(**told)
+def test_why_no_other_is_sent(change: dict, why: str):
+    found = following(**change)
     assert (found.at, found.why) == (None, why)
 
 

@@ -185,6 +185,6 @@ def test_between_two_processes_nothing_of_it_is_forgotten(session: Scenario):
     ("line", "on"),
     [("git status", ["edit", "commit", "repeat"]), ("git log", ["commit", "repeat"]), ("git show 1a2b3c4", ["repeat"])],
 )
-def test_what_will_end_it_is_told(session: Scenario, line: str, on: list):
+def test_what_will_end_it_is_named(session: Scenario, line: str, on: list):
     session.bash(line)
     assert expiry(session.result("T1"), session.state, session.rules, session.at)["on"] == [*on, "session_end"]

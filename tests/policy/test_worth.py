@@ -190,7 +190,7 @@ def test_a_newer_read_of_the_same_file_replaces_the_older_one(session: Scenario)
     assert "replaced" not in _known(session, "T2")
 
 
-def test_a_file_that_the_shell_printed_is_told_from_a_read(session: Scenario):
+def test_a_file_that_the_shell_printed_is_distinguished_from_a_read(session: Scenario):
     session.bash("cat /p/a.py")
     session.read("/p/b.py")
     assert _known(session, "T1")["kind read"] == _known(session, "T2")["kind read"] == 1.0

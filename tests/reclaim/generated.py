@@ -30,12 +30,12 @@ _ways = st.fixed_dictionaries(
 _MOST_CALLS = 14
 
 
-def with_thinking(made: Generated) -> Generated:
+def with_thinking(transcript: Generated) -> Generated:
     """The same with thinking in every second line of the assistant, before what else stands there."""
-    for entry in made.talk.entries[::2]:
+    for entry in transcript.talk.entries[::2]:
         if entry["type"] == "assistant":
             entry["message"]["content"] = [thought("[so]"), *entry["message"]["content"], thought(", and }so]")]
-    return made
+    return transcript
 
 
 def _talk(calls: list[tuple]) -> Talk:

@@ -63,8 +63,8 @@ class Talk(Lines):
 
     def use(self, id: str, tool: str, tool_input: dict, message: str = "", usage: dict | None = None, text: str = "", **fields) -> str:
         self.tokens += 500
-        told = {"input_tokens": 3, "cache_creation_input_tokens": 500, "cache_read_input_tokens": self.tokens - 503, "output_tokens": 9}
-        return super().use(id, tool, tool_input, message, usage or told, text, **fields)
+        counted = {"input_tokens": 3, "cache_creation_input_tokens": 500, "cache_read_input_tokens": self.tokens - 503, "output_tokens": 9}
+        return super().use(id, tool, tool_input, message, usage or counted, text, **fields)
 
     def read(self, id: str, path: str, text: str, **asked) -> None:
         """A whole Read call; `asked` are offset and limit."""
@@ -261,8 +261,8 @@ class Shop:
         """The content that the archive holds for a handle."""
         db = archive.open_archive(str(self.home / "archive.sqlite"), create=False)
         try:
-            found = archive.retrieve_record(db, handle)
-            return None if found is None else json.loads(found["content"])
+            record = archive.retrieve_record(db, handle)
+            return None if record is None else json.loads(record["content"])
         finally:
             db.close()
 
@@ -289,9 +289,9 @@ class Shop:
 
     def assert_state_follows(self) -> None:
         """What is stored is what a rebuild gives, however often."""
-        made = reconciling.reconcile(self.site(), str(self.transcript))
+        rebuilt = reconciling.reconcile(self.site(), str(self.transcript))
         first = self.known()
-        assert shared_facts(made.state) == first[0]
+        assert shared_facts(rebuilt.state) == first[0]
         reconciling.reconcile(self.site(), str(self.transcript))
         assert self.known() == first
         assert set(first[1].values()) - {""} == set(self.cleared().values()), "exactly what has a placeholder counts as cleared"

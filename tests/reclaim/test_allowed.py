@@ -62,17 +62,17 @@ def _ran(command: str, shop: Shop, shell: str = "sh", path: str = "/usr/bin:/bin
 def test_what_a_placeholder_says_is_allowed_and_nothing_of_the_call_gets_lost(cleared: Shop, more: dict):
     ran = processes.run("pre-tool-use", _asked("", tool_input={"command": _good(cleared), **more}), cleared.environ())
     assert ran.failed_open
-    told = json.loads(ran.stdout)["hookSpecificOutput"]
-    assert (told["hookEventName"], told["permissionDecision"]) == ("PreToolUse", "allow")
-    assert {**told["updatedInput"], "command": ""} == {"command": "", **more}
-    done = _ran(told["updatedInput"]["command"], cleared)
+    answer = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert (answer["hookEventName"], answer["permissionDecision"]) == ("PreToolUse", "allow")
+    assert {**answer["updatedInput"], "command": ""} == {"command": "", **more}
+    done = _ran(answer["updatedInput"]["command"], cleared)
     assert (done.stdout, done.stderr) == (OLD + "\n", "")
 
 
 def _allowed(shop: Shop, command: object = "", **more: object) -> str:
     """The command that is run unasked, "" where nothing is said."""
-    told = tool_calls.allow(_asked(command or _good(shop), **more), shop.environ())
-    return told["hookSpecificOutput"]["updatedInput"]["command"] if told else ""
+    answer = tool_calls.allow(_asked(command or _good(shop), **more), shop.environ())
+    return answer["hookSpecificOutput"]["updatedInput"]["command"] if answer else ""
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
@@ -113,9 +113,9 @@ def _hook_of(root: Path, shop: Shop) -> processes.Done:
 
 @pytest.mark.parametrize("name", ["with spaces", "quo'te", "$HOME", "`true`", "日本"])
 def test_odd_names_of_the_plugins_folder_are_no_problem(cleared: Shop, name: str):
-    told = json.loads(_hook_of(cleared.folder / name, cleared).stdout)["hookSpecificOutput"]
-    assert name in told["updatedInput"]["command"].replace("'\\''", "'")
-    assert _ran(told["updatedInput"]["command"], cleared, path="").stdout == OLD + "\n"
+    answer = json.loads(_hook_of(cleared.folder / name, cleared).stdout)["hookSpecificOutput"]
+    assert name in answer["updatedInput"]["command"].replace("'\\''", "'")
+    assert _ran(answer["updatedInput"]["command"], cleared, path="").stdout == OLD + "\n"
 
 
 @pytest.mark.parametrize("name", ["with:colon", "with\nline"])
@@ -173,12 +173,12 @@ def test_a_fork_may_have_what_the_session_had_that_it_continues(cleared: Shop):
 
 def test_a_transcript_that_only_talks_of_a_call_does_not_hold_it(cleared: Shop):
     handle = _archived(cleared, OTHER, "toolu_elsewhere", "Read credentials")
-    said = f'"tool_use_id":"toolu_elsewhere" [PopKit cleared x (y). To see it: popkit restore {handle}]'
+    quotation = f'"tool_use_id":"toolu_elsewhere" [PopKit cleared x (y). To see it: popkit restore {handle}]'
     block = {"type": "tool_result", "tool_use_id": "mine", "content": [{"type": "tool_result", "tool_use_id": "toolu_elsewhere"}]}
     lines = [
-        {"type": "user", "message": {"role": "user", "content": said}, "tool_use_id": "toolu_elsewhere"},
+        {"type": "user", "message": {"role": "user", "content": quotation}, "tool_use_id": "toolu_elsewhere"},
         {"type": "user", "message": {"role": "user", "content": [block]}, "toolUseResult": {"tool_use_id": "toolu_elsewhere"}},
-        {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": said, "tool_use_id": "toolu_elsewhere"}]}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": quotation, "tool_use_id": "toolu_elsewhere"}]}},
     ]
     cleared.transcript.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines) + '"toolu_elsewhere"\n')
     assert _allowed(cleared, "popkit restore " + handle, transcript_path=str(cleared.transcript)) == ""

@@ -20,7 +20,7 @@ IMAGE, DOCUMENT = {"type": "image", "source": PIXEL}, {"type": "document", "sour
 TEXT = {"type": "text", "text": "look at this"}
 
 
-class Told(Lines):
+class Transcript(Lines):
     """A transcript as the client writes it, and the messages that it hands over of it."""
 
     def shown(self, *blocks: dict) -> str:
@@ -55,16 +55,16 @@ def text_of(content) -> str:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def transcript() -> Transcript:
+    return Transcript()
 
 
-def found_in(told: Told, tmp_path: Path, rows: list | None = None) -> Pictures:
-    return pictures(Marked(told.write(tmp_path / "t.jsonl")), told.rows() if rows is None else rows)
+def found_in(transcript: Transcript, tmp_path: Path, rows: list | None = None) -> Pictures:
+    return pictures(Marked(transcript.write(tmp_path / "t.jsonl")), transcript.rows() if rows is None else rows)
 
 
-def carried(told: Told, tmp_path: Path) -> list[Message]:
-    return readable(told.rows(), found_in(told, tmp_path), TOOLS)
+def carried(transcript: Transcript, tmp_path: Path) -> list[Message]:
+    return readable(transcript.rows(), found_in(transcript, tmp_path), TOOLS)
 
 
 # --- what the user showed -----------------------------------------------------------------------------------------------------------------
@@ -72,34 +72,34 @@ def carried(told: Told, tmp_path: Path) -> list[Message]:
 
 @pytest.mark.parametrize(("block", "name"), [(IMAGE, "An image"), (DOCUMENT, "A document")])
 @pytest.mark.parametrize("beside", [(), (TEXT,)])
-def test_what_the_user_showed_is_named_where_it_stood(told, tmp_path, block, name, beside):
-    told.shown(*beside, block)
-    told.say("I see")
-    said = carried(told, tmp_path)
-    assert said[0].text.splitlines()[:-1] == [each["text"] for each in beside]
-    assert said[0].text.splitlines()[-1].startswith(f"[{name} was here.")
-    assert "ask for it again" in said[0].text
-    assert said[1].text == "I see"
-    assert len(paired(said)) == 2
+def test_what_the_user_showed_is_named_where_it_stood(transcript, tmp_path, block, name, beside):
+    transcript.shown(*beside, block)
+    transcript.say("I see")
+    messages = carried(transcript, tmp_path)
+    assert messages[0].text.splitlines()[:-1] == [each["text"] for each in beside]
+    assert messages[0].text.splitlines()[-1].startswith(f"[{name} was here.")
+    assert "ask for it again" in messages[0].text
+    assert messages[1].text == "I see"
+    assert len(paired(messages)) == 2
 
 
-def test_each_of_several_is_named(told, tmp_path):
-    told.shown(IMAGE, TEXT, DOCUMENT, IMAGE)
-    lines = carried(told, tmp_path)[0].text.splitlines()
+def test_each_of_several_is_named(transcript, tmp_path):
+    transcript.shown(IMAGE, TEXT, DOCUMENT, IMAGE)
+    lines = carried(transcript, tmp_path)[0].text.splitlines()
     assert [line.split(" was")[0] for line in lines] == ["look at this", "[An image", "[A document", "[An image"]
 
 
-def test_in_the_next_compaction_it_is_still_named_once(told, tmp_path):
-    told.shown(TEXT, IMAGE)
-    named = carried(told, tmp_path)[0].text
-    told.prompt(named)
-    assert [each.text for each in carried(told, tmp_path)] == [named, named]
+def test_in_the_next_compaction_it_is_still_named_once(transcript, tmp_path):
+    transcript.shown(TEXT, IMAGE)
+    named = carried(transcript, tmp_path)[0].text
+    transcript.prompt(named)
+    assert [each.text for each in carried(transcript, tmp_path)] == [named, named]
 
 
-def test_a_picture_of_a_message_that_does_not_stand_any_more_is_not_spoken_of(told, tmp_path):
-    told.shown(IMAGE)
-    told.prompt("go on")
-    found = found_in(told, tmp_path, told.rows()[1:])
+def test_a_picture_of_a_message_that_does_not_stand_any_more_is_not_spoken_of(transcript, tmp_path):
+    transcript.shown(IMAGE)
+    transcript.prompt("go on")
+    found = found_in(transcript, tmp_path, transcript.rows()[1:])
     assert (found.beside, found.lost, found.contents) == ({}, set(), {})
 
 
@@ -110,48 +110,48 @@ def test_a_picture_of_a_message_that_does_not_stand_any_more_is_not_spoken_of(to
     "content",
     [[IMAGE], [DOCUMENT], [TEXT, IMAGE], [{"type": "tool_reference", "tool_name": "WebFetch"}], [TEXT, {"type": "search_result"}]],
 )
-def test_a_result_that_is_more_than_text_is_one_that_its_text_would_lose_and_its_whole_content_is_known(told, tmp_path, content):
-    told.use("t1", "Read", {"file_path": "/shop/pic.png"})
-    told.result("t1", content)
-    rows = [{**row_of(told.entries[0])}, {"role": "user", "text": "", "handle": "u2", "toolResults": []}]
-    found = found_in(told, tmp_path, rows)
+def test_a_result_that_is_more_than_text_is_one_that_its_text_would_lose_and_its_whole_content_is_known(transcript, tmp_path, content):
+    transcript.use("t1", "Read", {"file_path": "/shop/pic.png"})
+    transcript.result("t1", content)
+    rows = [{**row_of(transcript.entries[0])}, {"role": "user", "text": "", "handle": "u2", "toolResults": []}]
+    found = found_in(transcript, tmp_path, rows)
     assert found.lost == {"t1"}
     assert json.loads(found.contents["t1"]) == content
     assert found.beside == {}
 
 
-def test_a_result_of_several_texts_loses_nothing_but_its_whole_content_is_known(told, tmp_path):
-    told.use("t1", "Task", {"prompt": "look"})
-    told.result("t1", [TEXT, {"type": "text", "text": "é"}])
-    found = found_in(told, tmp_path)
+def test_a_result_of_several_texts_loses_nothing_but_its_whole_content_is_known(transcript, tmp_path):
+    transcript.use("t1", "Task", {"prompt": "look"})
+    transcript.result("t1", [TEXT, {"type": "text", "text": "é"}])
+    found = found_in(transcript, tmp_path)
     assert found.lost == set()
     assert json.loads(found.contents["t1"]) == [TEXT, {"type": "text", "text": "é"}]
 
 
-def test_of_results_in_one_line_only_those_with_a_picture_lose_it(told, tmp_path):
-    told.shown(
+def test_of_results_in_one_line_only_those_with_a_picture_lose_it(transcript, tmp_path):
+    transcript.shown(
         {"type": "tool_result", "tool_use_id": "t1", "content": [IMAGE]},
         {"type": "tool_result", "tool_use_id": "t2", "content": "text"},
         {"type": "tool_result", "tool_use_id": "t3"},
     )
-    found = found_in(told, tmp_path, [{"role": "user", "text": "", "handle": "u1"}])
+    found = found_in(transcript, tmp_path, [{"role": "user", "text": "", "handle": "u1"}])
     assert found.lost == {"t1"}
     assert set(found.contents) == {"t1", "t2"}
 
 
 @pytest.mark.parametrize("text", ['{"type":"image"}', '"image"', '{"a": {"type": "document", "content":[{}],"content":[{}]}}'])
-def test_a_text_that_speaks_of_pictures_is_none(told, tmp_path, text):
-    told.prompt(text)
-    told.bash("t1", "cat a.json", text)
-    found = found_in(told, tmp_path)
+def test_a_text_that_speaks_of_pictures_is_none(transcript, tmp_path, text):
+    transcript.prompt(text)
+    transcript.bash("t1", "cat a.json", text)
+    found = found_in(transcript, tmp_path)
     assert (found.beside, found.lost) == ({}, set())
-    assert [each.text for each in carried(told, tmp_path) if each.text] == [text]
+    assert [each.text for each in carried(transcript, tmp_path) if each.text] == [text]
 
 
-def test_a_picture_is_found_however_the_line_is_spaced(told, tmp_path):
-    told.shown(IMAGE)
-    Lines.write(told, tmp_path / "t.jsonl")
-    assert pictures(Marked(str(tmp_path / "t.jsonl")), told.rows()).beside == {"u1": ["image"]}
+def test_a_picture_is_found_however_the_line_is_spaced(transcript, tmp_path):
+    transcript.shown(IMAGE)
+    Lines.write(transcript, tmp_path / "t.jsonl")
+    assert pictures(Marked(str(tmp_path / "t.jsonl")), transcript.rows()).beside == {"u1": ["image"]}
 
 
 # --- commands of ours ---------------------------------------------------------------------------------------------------------------------
@@ -190,21 +190,21 @@ def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
         ["<local-command-stdout>42 files were read, then Compacted</local-command-stdout>"],
     ],
 )  # fmt: skip
-def test_everything_else_that_was_typed_and_printed_stands(theirs: list[str]):
+def test_everything_else_that_was_typed_and_printed_stays(theirs: list[str]):
     assert kept("go", *theirs, "on") == ["go", *theirs, "on"]
 
 
-def test_a_caveat_of_another_command_stands_with_it():
+def test_a_caveat_of_another_command_stays_with_it():
     assert kept(CAVEAT, MODEL, SET, CAVEAT, COMPACT, COMPACTED) == [CAVEAT, MODEL, SET]
     assert kept(CAVEAT, MODEL, SET, COMPACT, COMPACTED) == [CAVEAT, MODEL, SET]
 
 
 def test_what_the_assistant_says_and_results_stand_whatever_they_quote():
-    said = [
+    messages = [
         Message(ASSISTANT, COMPACT), Message(ASSISTANT, COMPACTED), Message(ASSISTANT, "", [Use("t1", TOOLS.of("Bash"), {})]),
         Message(USER, COMPACT, (), [Shown("t1", COMPACTED)]), Message(ASSISTANT, CAVEAT), Message(USER, COMPACT),
     ]  # fmt: skip
-    assert without_commands(said) == said[:-1]
+    assert without_commands(messages) == messages[:-1]
 
 
 # --- hostile ------------------------------------------------------------------------------------------------------------------------
@@ -222,24 +222,24 @@ ROWS = st.lists(JSON | st.dictionaries(NAMES, JSON | st.sampled_from([USER, ASSI
 def test_whatever_a_host_hands_over_is_understood_or_not_and_nobody_fails(tmp_path_factory, rows: list):
     path = tmp_path_factory.getbasetemp() / "hostile.jsonl"
     if not path.exists():
-        told = Told()
-        told.shown(TEXT, IMAGE)
-        told.prompt("go")
-        told.write(path)
+        transcript = Transcript()
+        transcript.shown(TEXT, IMAGE)
+        transcript.prompt("go")
+        transcript.write(path)
     found = pictures(Marked(str(path)), rows)
     try:
-        said = readable(rows, found, TOOLS)
+        messages = readable(rows, found, TOOLS)
     except NotUnderstood:
         return
-    assert len(said) == len(rows)
-    without_commands(said)
+    assert len(messages) == len(rows)
+    without_commands(messages)
 
 
 @pytest.mark.parametrize("handle", [None, 1, [], {}, ["u1"], {"u1": 1}, "", "u9"])
-def test_a_row_whose_handle_names_no_entry_says_what_it_says(told, tmp_path, handle):
-    told.shown(TEXT, IMAGE)
+def test_a_row_whose_handle_names_no_entry_says_what_it_says(transcript, tmp_path, handle):
+    transcript.shown(TEXT, IMAGE)
     rows = [{"role": "user", "text": "look at this", "handle": handle}]
-    assert [each.text for each in readable(rows, found_in(told, tmp_path, rows), TOOLS)] == ["look at this"]
+    assert [each.text for each in readable(rows, found_in(transcript, tmp_path, rows), TOOLS)] == ["look at this"]
 
 
 @pytest.mark.parametrize(
@@ -267,13 +267,13 @@ def test_lines_that_are_none_of_the_hosts_are_passed_over(tmp_path, line: bytes)
         [{"type": "tool_result", "tool_use_id": 5, "content": [IMAGE]}],
     ],
 )
-def test_a_line_that_is_not_clear_about_whose_picture_it_holds_is_not_understood(told, tmp_path, blocks):
-    told.shown(*blocks)
+def test_a_line_that_is_not_clear_about_whose_picture_it_holds_is_not_understood(transcript, tmp_path, blocks):
+    transcript.shown(*blocks)
     with pytest.raises(NotUnderstood):
-        found_in(told, tmp_path, [{"role": "user", "text": "", "handle": "u1"}])
+        found_in(transcript, tmp_path, [{"role": "user", "text": "", "handle": "u1"}])
 
 
-def test_a_transcript_that_cannot_be_read_is_an_error_that_is_said(tmp_path):
+def test_a_transcript_that_cannot_be_read_is_reported_as_an_error(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         pictures(Marked(str(tmp_path / "nowhere.jsonl")), [])
 
@@ -281,37 +281,37 @@ def test_a_transcript_that_cannot_be_read_is_an_error_that_is_said(tmp_path):
 # --- a transcript that grows ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_read_before_the_transcript_grew_is_known_and_what_came_since_is_read(told, tmp_path):
-    told.shown(IMAGE)
-    told.prompt("go on")
-    marked = Marked(told.write(tmp_path / "t.jsonl"))
+def test_what_was_read_before_the_transcript_grew_is_known_and_what_came_since_is_read(transcript, tmp_path):
+    transcript.shown(IMAGE)
+    transcript.prompt("go on")
+    marked = Marked(transcript.write(tmp_path / "t.jsonl"))
     marked.look()
-    told.shown(TEXT, DOCUMENT)
-    told.write(tmp_path / "t.jsonl")
-    found = pictures(marked, told.rows())
+    transcript.shown(TEXT, DOCUMENT)
+    transcript.write(tmp_path / "t.jsonl")
+    found = pictures(marked, transcript.rows())
     assert found.beside == {"u1": ["image"], "u3": ["document"]}
-    assert found.beside == found_in(told, tmp_path).beside
+    assert found.beside == found_in(transcript, tmp_path).beside
 
 
-def test_a_line_that_is_being_written_is_read_once_it_is_whole(told, tmp_path):
-    told.shown(IMAGE)
-    path = Path(told.write(tmp_path / "t.jsonl"))
+def test_a_line_that_is_being_written_is_read_once_it_is_whole(transcript, tmp_path):
+    transcript.shown(IMAGE)
+    path = Path(transcript.write(tmp_path / "t.jsonl"))
     whole = path.read_bytes()
     path.write_bytes(whole[:-5])
     marked = Marked(str(path))
     marked.look()
     assert marked.places == []
     path.write_bytes(whole)
-    assert pictures(marked, told.rows()).beside == {"u1": ["image"]}
+    assert pictures(marked, transcript.rows()).beside == {"u1": ["image"]}
 
 
 @pytest.mark.parametrize("how", ["shorter", "another"])
-def test_a_transcript_that_was_written_anew_is_read_from_its_beginning(told, tmp_path, how):
-    told.shown(IMAGE)
-    path = Path(told.write(tmp_path / "t.jsonl"))
+def test_a_transcript_that_was_rewritten_is_read_from_its_beginning(transcript, tmp_path, how):
+    transcript.shown(IMAGE)
+    path = Path(transcript.write(tmp_path / "t.jsonl"))
     marked = Marked(str(path))
     marked.look()
-    other = Told()
+    other = Transcript()
     other.prompt("x" * (0 if how == "shorter" else 2_000))
     other.shown(DOCUMENT)
     if how == "shorter":

@@ -59,7 +59,7 @@ def test_nothing_goes_that_is_no_larger_than_its_placeholder(shop: Shop):
     assert "read-tiny" in shop.state().expired
 
 
-def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
+def test_a_dry_run_changes_nothing_and_says_the_same(shop: Shop):
     before = shop.write(worked(str(shop.project)))
     prospect, done = shop.clear(dry_run=True)
     assert done is None
@@ -74,7 +74,7 @@ def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
 # --- placeholders -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(working: Shop):
+def test_a_placeholder_says_what_it_was_why_it_went_and_how_it_comes_back(working: Shop):
     working.clear()
     handles, contents = working.cleared(), working.contents()
     assert contents["read-old"] == f"[PopKit cleared Read old.ts (edited later). To see it: popkit restore {handles['read-old']}]"
@@ -181,7 +181,7 @@ def test_with_a_cold_cache_it_acts(shop: Shop):
     assert set(shop.cleared()) == EXPIRED
 
 
-def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_tells_the_command(shop: Shop):
+def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_names_the_command(shop: Shop):
     talk = worked(str(shop.project), tokens=150_000)
     before = shop.write(talk)
     shop.at = talk.now + 30
@@ -211,18 +211,18 @@ def test_with_a_warm_cache_and_much_to_gain_it_acts(shop: Shop):
 
 
 @pytest.mark.parametrize("warm", [True, False])
-def test_as_data_it_tells_the_sum_and_what_went(shop: Shop, warm: bool):
+def test_as_data_it_gives_the_sum_and_what_went(shop: Shop, warm: bool):
     talk = worked(str(shop.project), tokens=150_000)
     shop.write(talk)
     shop.at = talk.now + 30 if warm else shop.at
-    found = shop.context("clear", "--json").json
-    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (not warm, not warm, warm)
-    assert {row["id"]: row["handle"] for row in found["results"]} == (dict.fromkeys(EXPIRED) if warm else shop.cleared())
-    assert found["items"] == len(EXPIRED)
-    assert found["tokens"] == found["sum"]["leaves"] > 2_000
-    assert found["kept"]["grace"]["items"] == len(LATELY)
-    assert found["session"] == SESSION
-    assert (found["sum"]["pays_after"] > 14) is warm
+    answer = shop.context("clear", "--json").json
+    assert (answer["cleared"], answer["pays"], answer["sum"]["warm"]) == (not warm, not warm, warm)
+    assert {row["id"]: row["handle"] for row in answer["results"]} == (dict.fromkeys(EXPIRED) if warm else shop.cleared())
+    assert answer["items"] == len(EXPIRED)
+    assert answer["tokens"] == answer["sum"]["leaves"] > 2_000
+    assert answer["kept"]["grace"]["items"] == len(LATELY)
+    assert answer["session"] == SESSION
+    assert (answer["sum"]["pays_after"] > 14) is warm
 
 
 @pytest.mark.parametrize("words", [["--tier", "nothing"], ["--id", ""], ["--id", "T999"], ["a", "b"], ["--tier", "short", "a.ts"]])

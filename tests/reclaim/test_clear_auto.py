@@ -109,9 +109,9 @@ def test_a_large_result_leaves_a_notice_and_names_that_it_held(cold: Shop):
         assert handle_in(notice) == handle_in(contents[id]) == handles[id]
         result = cold.state().expired[id]
         assert kept == outline_of(result, before[id])
-        told = kept.removeprefix(verdict_line(result))
-        assert len(told) <= len(before[id]) // 10
-        assert all(name in before[id] for name in told.split() if name != "--")
+        names_kept = kept.removeprefix(verdict_line(result))
+        assert len(names_kept) <= len(before[id]) // 10
+        assert all(name in before[id] for name in names_kept.split() if name != "--")
         assert result.kind.startswith("run") or bool(kept) is (id in LARGE)
 
 
@@ -168,14 +168,14 @@ def test_a_warm_cache_that_makes_it_dear_shows_what_would_go_and_the_command_tha
     before = _warm(shop, looked(str(shop.project), idle=120, tokens=120_000))
     done = shop.context("clear")
     assert done.code == 0
-    said = " ".join(done.out.split())
-    assert "Not cleared: it " in said
-    assert "warm: all messages" in said
-    assert "must be written again" in said
-    assert "so auto waits for a cold cache" in said
-    assert "Nothing was changed." in said
-    assert "To clear now anyway" in said
-    assert "clear --now" in said
+    output = " ".join(done.out.split())
+    assert "Not cleared: it " in output
+    assert "warm: all messages" in output
+    assert "must be written again" in output
+    assert "so auto waits for a cold cache" in output
+    assert "Nothing was changed." in output
+    assert "To clear now anyway" in output
+    assert "clear --now" in output
     assert shop.transcript.read_bytes() == before
     assert not (shop.home / "archive.sqlite").exists()
     planned = shop.context("clear", "--json").json

@@ -38,7 +38,7 @@ def test_a_handle_and_an_id_print_the_whole_text(cold: Shop):
         assert done.out.strip("\n") == numbered(NAMED).strip("\n")
 
 
-def test_in_place_the_whole_text_stands_again_and_is_held(cold: Shop):
+def test_in_place_the_whole_text_is_back_and_is_held(cold: Shop):
     before = cold.contents()
     cold.clear()
     cold.at += 60
@@ -150,7 +150,7 @@ def _journal(shop: Shop) -> list[dict]:
     return [json.loads(line) for line in Path(shop.site().paths().journal).read_text().splitlines()]
 
 
-def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
+def test_the_journal_holds_the_reason_of_each_and_why_gives_it(cold: Shop):
     prospect, done = cold.clear()
     (entry,) = [entry for entry in _journal(cold) if entry["event"] == "clear"]
     assert set(entry["reasons"]) == set(entry["ids"]) == set(done.handles)
@@ -160,10 +160,10 @@ def test_the_journal_holds_the_reason_of_each_and_why_tells_it(cold: Shop):
     assert entry["reasons"] == {
         id: f"worth more cleared than kept: a chance of {chance} that it is needed again" for id, chance in chances.items()
     }
-    told = cold.context("why", "read-long").out
-    assert entry["reasons"]["read-long"] in " ".join(told.split())
+    answer = cold.context("why", "read-long").out
+    assert entry["reasons"]["read-long"] in " ".join(answer.split())
     assert cold.state().expired["read-long"].ended[4] == [entry["reasons"]["read-long"]]
-    assert "by the user" not in told
+    assert "by the user" not in answer
 
 
 def test_what_the_user_named_went_by_the_user(cold: Shop):

@@ -128,8 +128,8 @@ def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
     clearing.cool(db, "session")
     (project / "app.py").unlink()
     (project / ".git").rename(project / "gone")
-    found = archive.verify(db)
-    assert (found.broken, found.lost) == ([], [id])
+    report = archive.verify(db)
+    assert (report.broken, report.lost) == ([], [id])
 
 
 def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, project: Path) -> None:

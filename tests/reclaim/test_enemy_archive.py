@@ -17,17 +17,17 @@ MOST_ASKED = ("chains", "thought_records")
 def _tables(path: Path) -> dict[str, list[str]]:
     """Our tables and their columns."""
     with closing(sqlite3.connect(path)) as db:
-        made = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name DESC")]
-        ours = [name for name in made if not name.startswith(("words", "sqlite_"))]
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name DESC")]
+        ours = [name for name in tables if not name.startswith(("words", "sqlite_"))]
         return {name: [row[1] for row in db.execute(f"PRAGMA table_info({name})")] for name in ours}
 
 
 def _spoils(table: str, columns: list[str]) -> dict[str, list[str]]:
-    told = f"x'{BYTES.hex()}'"
+    value = f"x'{BYTES.hex()}'"
     return {
         "gone": [f"DROP TABLE {table}"],
-        "another": [f"DROP TABLE {table}", f"CREATE TABLE {table} (x)", f"INSERT INTO {table} VALUES ({told})"],  # noqa: S608  our own names
-        "bytes": [f"UPDATE OR IGNORE {table} SET {column} = {told}" for column in columns],  # noqa: S608
+        "another": [f"DROP TABLE {table}", f"CREATE TABLE {table} (x)", f"INSERT INTO {table} VALUES ({value})"],  # noqa: S608  our own names
+        "bytes": [f"UPDATE OR IGNORE {table} SET {column} = {value}" for column in columns],  # noqa: S608
     }
 
 

@@ -53,9 +53,9 @@ def test_nothing_that_prints_contents_puts_a_control_character_into_a_pipe(shop:
 
 
 def test_no_word_of_memory_puts_one_into_a_pipe(shop: Shop):
-    told = BAD.replace("\x00", "")
+    command = BAD.replace("\x00", "")
     assert shop.popkit("memory", "on").code == 0
-    [added] = json.loads(shop.popkit("memory", "add", "--json", f"Always run {told} before a commit.").out)["items"]
+    [added] = json.loads(shop.popkit("memory", "add", "--json", f"Always run {command} before a commit.").out)["items"]
     assert shop.popkit("memory", "promote", added["id"]).code == 0
     words = [
         ["list"],

@@ -48,8 +48,8 @@ def _twice(data: bytes) -> bytes:
 
 def _unknown_in_chain(data: bytes) -> bytes:
     last = json.loads(_lines(data)[-1])
-    told = {**last, "type": "reflection", "uuid": "new", "parentUuid": last["uuid"]}
-    return data + b"".join(json.dumps(entry).encode() + b"\n" for entry in (told, {**last, "uuid": "newer", "parentUuid": "new"}))
+    unknown = {**last, "type": "reflection", "uuid": "new", "parentUuid": last["uuid"]}
+    return data + b"".join(json.dumps(entry).encode() + b"\n" for entry in (unknown, {**last, "uuid": "newer", "parentUuid": "new"}))
 
 
 NOT_UNDERSTOOD = {
@@ -144,12 +144,12 @@ def test_what_is_refused_does_not_count_as_cleared(shop: Shop):
 def test_what_has_no_say_may_be_as_it_likes(shop: Shop):
     """Lines outside of the chain of a type that is not known, doubled ids of what stays, blank lines."""
     before = shop.write(worked(str(shop.project)))
-    told = json.dumps({"type": "mood", "sessionId": "x", "value": "fine"}).encode() + b"\n"
-    data = _inserted(before, 9, told, b"\n")
+    unknown = json.dumps({"type": "mood", "sessionId": "x", "value": "fine"}).encode() + b"\n"
+    data = _inserted(before, 9, unknown, b"\n")
     shop.transcript.write_bytes(data)
     assert shop.context("clear").code == 0
     assert set(shop.cleared()) == EXPIRED
-    assert told in shop.transcript.read_bytes()
+    assert unknown in shop.transcript.read_bytes()
     shop.undo()
     assert shop.transcript.read_bytes() == data
 
@@ -325,7 +325,7 @@ def test_a_transcript_of_200_megabytes_comes_back_as_it_was(shop: Shop):
 
 
 @pytest.fixture
-def outside(shop: Shop, tmp_path: Path) -> Path:
+def moved(shop: Shop, tmp_path: Path) -> Path:
     """The transcript, moved elsewhere; a link stands in its place."""
     shop.write(worked(str(shop.project)))
     real = tmp_path / "elsewhere.jsonl"
@@ -335,13 +335,13 @@ def outside(shop: Shop, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", [["retention"], ["timeline"], ["stats"], ["why", "1"]], ids=" ".join)
-def test_what_a_link_leads_to_is_told_of(shop: Shop, outside: Path, words: list[str]):
+def test_a_transcript_behind_a_link_is_reported_on(shop: Shop, moved: Path, words: list[str]):
     done = shop.popkit("context", *words, "--session", SESSION)
-    assert (done.code, outside.exists()) == (0, True), done
+    assert (done.code, moved.exists()) == (0, True), done
 
 
 @pytest.mark.parametrize("target", ["loop", "nothing", "folder", "device"])
-def test_a_link_that_leads_to_no_file_is_told_and_keeps_nobody(shop: Shop, tmp_path: Path, target: str):
+def test_a_link_that_leads_to_no_file_is_reported_and_holds_nobody_up(shop: Shop, tmp_path: Path, target: str):
     shop.transcript.unlink(missing_ok=True)
     shop.transcript.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "folder").mkdir()

@@ -27,10 +27,10 @@ def test_memory_has_a_bound(tmp_path: Path, megabytes: int):
     folder.mkdir(parents=True)
     project.mkdir()
     path = folder / f"{SESSION}.jsonl"
-    made = Transcript(path, project)
+    transcript = Transcript(path, project)
     blob = json.dumps({"type": "api-request-blob", "body": "x" * 2_000_000}, separators=(",", ":")) + "\n"
     for number in range(5):
-        made.called(f"toolu_{number}", "Read", {"file_path": f"/shop/{number}.py"}, "a line of code\n" * 20_000, 1_000 + number)
+        transcript.called(f"toolu_{number}", "Read", {"file_path": f"/shop/{number}.py"}, "a line of code\n" * 20_000, 1_000 + number)
         with path.open("a") as file:
             file.writelines([blob] * (megabytes // 10))
     env = {

@@ -80,25 +80,25 @@ def test_the_full_text_takes_the_place_of_the_answer(shop: Shop, gone, version: 
     reading = Reading(shop, version)
     gone(reading)
     ran = reading.again()
-    told = json.loads(ran.stdout)["hookSpecificOutput"]
-    assert told["hookEventName"] == "PostToolUse"
-    file = told["updatedToolOutput"]["file"]
-    assert told["updatedToolOutput"]["type"] == "text"
+    answer = json.loads(ran.stdout)["hookSpecificOutput"]
+    assert answer["hookEventName"] == "PostToolUse"
+    file = answer["updatedToolOutput"]["file"]
+    assert answer["updatedToolOutput"]["type"] == "text"
     assert (file["filePath"], file["content"], file["startLine"]) == (str(reading.path), TEXT, 1)
-    assert "additionalContext" not in told
+    assert "additionalContext" not in answer
     (result,) = [row for row in processes.Home(shop.folder).state(shop.session_id).live.values() if row.kind == "read"]
     assert result.tokens > 300, "the tracker knows what the model sees now"
 
 
 @pytest.mark.parametrize("version", [OLD, "2.1.120"])
 @pytest.mark.parametrize("gone", GONE.values(), ids=GONE)
-def test_an_older_client_is_told_the_text_beside_the_answer(shop: Shop, gone, version: str):
+def test_an_older_client_gets_the_text_beside_the_answer(shop: Shop, gone, version: str):
     reading = Reading(shop, version)
     gone(reading)
-    told = json.loads(reading.again().stdout)["hookSpecificOutput"]
-    assert TEXT in told["additionalContext"]
-    assert str(reading.path) in told["additionalContext"]
-    assert "updatedToolOutput" not in told
+    answer = json.loads(reading.again().stdout)["hookSpecificOutput"]
+    assert TEXT in answer["additionalContext"]
+    assert str(reading.path) in answer["additionalContext"]
+    assert "updatedToolOutput" not in answer
 
 
 def test_what_an_older_client_would_not_show_is_left_away(shop: Shop):
@@ -109,7 +109,7 @@ def test_what_an_older_client_would_not_show_is_left_away(shop: Shop):
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-def test_where_the_earlier_read_stands_nothing_is_said(shop: Shop, version: str):
+def test_where_the_earlier_read_is_still_there_nothing_is_said(shop: Shop, version: str):
     reading = Reading(shop, version)
     reading.talk.read("first", str(reading.path), TEXT)
     reading.talk.say("So.")
@@ -117,7 +117,7 @@ def test_where_the_earlier_read_stands_nothing_is_said(shop: Shop, version: str)
     assert reading.again().silent
 
 
-def test_an_expired_read_still_stands(shop: Shop):
+def test_an_expired_read_is_still_there(shop: Shop):
     reading = Reading(shop, NEW)
     reading.talk.read("first", str(reading.path), TEXT)
     reading.talk.edit("edit", str(reading.path))
@@ -162,8 +162,8 @@ def test_what_the_main_thread_has_does_not_help_a_subagent(shop: Shop):
     main.talk.say("So.")
     main.write()
     _compacted(Reading(shop, NEW, "abc"))
-    told = json.loads(main.again("abc").stdout)["hookSpecificOutput"]
-    assert told["updatedToolOutput"]["file"]["content"] == TEXT
+    answer = json.loads(main.again("abc").stdout)["hookSpecificOutput"]
+    assert answer["updatedToolOutput"]["file"]["content"] == TEXT
     assert main.again().silent, "the main thread has it"
 
 

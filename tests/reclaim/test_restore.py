@@ -43,9 +43,9 @@ def test_it_goes_by(cleared: Shop, way: str):
 
 def test_it_goes_by_the_number_of_a_call(cleared: Shop):
     assert cleared.context("restore", "T1").out.strip("\n") == OLD.strip("\n")
-    stands = cleared.context("restore", "T11")
-    assert stands.code == 1
-    assert "was not cleared" in stands.err
+    refused = cleared.context("restore", "T11")
+    assert refused.code == 1
+    assert "was not cleared" in refused.err
 
 
 def test_several_are_told_apart(cleared: Shop):
@@ -64,7 +64,7 @@ def test_since_prints_what_was_cleared_since_then(cleared: Shop):
     assert "nothing of this session was cleared since" in done.err
 
 
-def test_as_data_it_tells_what_and_the_content(cleared: Shop):
+def test_as_data_it_has_the_name_and_the_content(cleared: Shop):
     for found in (cleared.popkit("restore", "read-old", "--json").json, cleared.context("restore", "read-old", "--json").json):
         (record,) = found["records"]
         assert (record["handle"], record["id"], record["content"]) == (cleared.cleared()["read-old"], "read-old", OLD)
@@ -148,13 +148,13 @@ def test_after_a_prune_a_restore_says_that_it_was_pruned(cleared: Shop, words: l
     cleared.at += 40 * 24 * 3600
     assert cleared.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
     done = cleared.context("restore", *words)
-    said = " ".join(done.err.split())
+    error = " ".join(done.err.split())
     assert done.code == 1
-    assert "3 results that this session had cleared were pruned on 2026-" in said
-    assert "nothing of this session was cleared" not in said
+    assert "3 results that this session had cleared were pruned on 2026-" in error
+    assert "nothing of this session was cleared" not in error
 
 
-def test_a_picture_is_told_of_and_comes_back_in_place(shop: Shop):
+def test_a_picture_is_mentioned_and_comes_back_in_place(shop: Shop):
     talk = worked(str(shop.project))
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO" * 900}}
     talk.use("picture", "mcp__demo__look", {"at": "it"})
@@ -219,7 +219,7 @@ def test_what_we_say_ourselves_follows_the_locale(cleared: Shop, tmp_path: Path)
 # --- in place ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_in_place_it_stands_where_it_stood(cleared: Shop):
+def test_in_place_it_is_back_where_it_was(cleared: Shop):
     done = cleared.context("restore", "read-old", "--in-place")
     assert done.code == 0
     assert "/resume " in done.out
@@ -236,8 +236,8 @@ def test_in_place_since_everything_comes_back(cleared: Shop):
 
 
 def test_in_place_as_data(cleared: Shop):
-    found = cleared.context("restore", "read-old", "--in-place", "--json").json
-    assert [row["id"] for row in found["restored"]] == ["read-old"]
+    answer = cleared.context("restore", "read-old", "--in-place", "--json").json
+    assert [row["id"] for row in answer["restored"]] == ["read-old"]
 
 
 def test_in_place_twice_is_refused(cleared: Shop):
@@ -302,8 +302,8 @@ def test_a_restore_is_booked_as_a_false_expiration(cleared: Shop, words: list):
     words = [*words, "--session", cleared.session_id] if words[0] == "context" else words
     assert cleared.popkit(*words).code == 0
     assert cleared.state().counts.false_expirations["medium"] == before + 1
-    told = cleared.context("stats", "--json").json["session"]
-    assert told["false_expirations"] == sum(cleared.state().counts.false_expirations.values()) >= 1
+    stats = cleared.context("stats", "--json").json["session"]
+    assert stats["false_expirations"] == sum(cleared.state().counts.false_expirations.values()) >= 1
     cleared.assert_state_follows()
 
 

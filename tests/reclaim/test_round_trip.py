@@ -82,13 +82,13 @@ def test_real_sessions_come_back_as_they_were(transcripts: Path, memory: Path, p
 ASKED = st.one_of(st.just({"now": True}), st.just({}), st.sampled_from([{"tier": tier} for tier in TIERS]))
 
 
-@given(made=generated.transcripts, asked=ASKED, profile=st.sampled_from(PROFILES))
+@given(transcript=generated.transcripts, asked=ASKED, profile=st.sampled_from(PROFILES))
 @settings(max_examples=examples(40, 3_000), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_transcript_comes_back_as_it_was(made: generated.Generated, asked: dict, profile: str):
+def test_any_transcript_comes_back_as_it_was(transcript: generated.Generated, asked: dict, profile: str):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
         shop = Shop(Path(folder), profile=profile)
-        before = made.write(shop.transcript)
-        shop.at = made.talk.now + 4_000
+        before = transcript.write(shop.transcript)
+        shop.at = transcript.talk.now + 4_000
         _cleared_and_undone(shop, before, **asked)
         shop.assert_state_follows()
 

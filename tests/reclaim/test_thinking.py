@@ -46,8 +46,8 @@ def spoken(data: bytes) -> list[bytes]:
     """The lines of a transcript whose thinking the host sends: those of messages that hold something else too."""
     lines = data.splitlines()
     messages = [json.loads(line).get("message", {}).get("id") for line in lines]
-    said = {id for id, line in zip(messages, lines) if len(thinking_of(line)) < len(blocks(line))}
-    return [line for id, line in zip(messages, lines) if id in said]
+    ids = {id for id, line in zip(messages, lines) if len(thinking_of(line)) < len(blocks(line))}
+    return [line for id, line in zip(messages, lines) if id in ids]
 
 
 def assert_thinking_left(before: bytes, after: bytes, ids: set[str]) -> int:
@@ -78,10 +78,10 @@ def transcript_span(line: bytes) -> tuple:
     return len(text[:start].encode()), len(text[:end].encode())
 
 
-def later(shop: Shop, talk: Talk, *said: str) -> bytes:
+def later(shop: Shop, talk: Talk, *texts: str) -> bytes:
     """The talk goes on after what the file holds."""
     there = len(talk.entries)
-    for text in said:
+    for text in texts:
         talk.prompt(text)
         talk.bash(f"later-{len(talk.entries)}", "npm test", "ok\n" * 200)
         talk.say("That.")
@@ -107,7 +107,7 @@ def test_what_was_thought_behind_the_first_change_leaves_and_all_comes_back(thou
     thoughtful.assert_state_follows()
 
 
-def test_what_a_clear_would_take_is_told_before(thoughtful: Shop):
+def test_what_a_clear_would_take_is_announced(thoughtful: Shop):
     index = transcript.index(str(thoughtful.transcript))
     first, _ = next(places.contents(str(thoughtful.transcript), index, EXPIRED.__contains__, index.since))
     behind = places.thinking_behind(str(thoughtful.transcript), index, first.start)
@@ -231,7 +231,7 @@ def test_a_result_that_is_put_back_alone_is_a_change_like_a_clear(thoughtful: Sh
     assert (back.thinking, back.left > 0) == (0, True)
 
 
-def test_thinking_that_was_lost_keeps_what_stands_behind_it_away(thoughtful: Shop):
+def test_thinking_that_was_lost_keeps_later_thinking_away(thoughtful: Shop):
     """Never a gap: what is behind it would be refused."""
     before = thoughtful.transcript.read_bytes()
     thoughtful.clear(with_thinking=True)
@@ -295,13 +295,13 @@ def test_thinking_is_restored_by_its_handle_only_and_counts_as_no_mistake(though
 # --- any transcript ---------------------------------------------------------------------------------------------------------------
 
 
-@given(made=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
+@given(recording=st.builds(generated.with_thinking, generated.transcripts), now=st.booleans())
 @settings(max_examples=examples(40, 1_000), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_any_transcript_comes_back_as_it_was(made: generated.Generated, now: bool):
+def test_any_transcript_comes_back_as_it_was(recording: generated.Generated, now: bool):
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
         shop = Shop(Path(folder))
-        before = made.write(shop.transcript)
-        shop.at = made.talk.now + 4_000
+        before = recording.write(shop.transcript)
+        shop.at = recording.talk.now + 4_000
         try:
             _, done = shop.clear(with_thinking=True, now=now)
         except Refused:
@@ -348,7 +348,7 @@ def test_a_signature_tells_how_much_was_thought_whatever_text_is_shown():
     assert thinking_tokens({"type": "redacted_thinking", "data": signature}) == 1_000
 
 
-def test_where_it_tells_less_than_the_text_the_text_counts():
+def test_where_the_signature_implies_less_than_the_text_the_text_counts():
     assert thinking_tokens(thought("so much " * 500)) > 1_000
     assert thinking_tokens({"type": "thinking", "thinking": "so " * 100, "signature": None}) > 50
     assert thinking_tokens({"type": "redacted_thinking"}) == 0

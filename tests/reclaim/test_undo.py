@@ -31,12 +31,12 @@ def test_an_undo_says_what_came_back_and_how_the_client_gets_it(working: Shop):
     assert f"/resume {SESSION}" in done.out
 
 
-def test_as_data_it_tells_the_same(working: Shop):
+def test_as_data_it_says_the_same(working: Shop):
     prospect = working.clear()[0]
-    found = working.context("undo", "--json").json
-    assert {row["id"] for row in found["restored"]} == EXPIRED
-    assert (found["gone"], found["trouble"]) == ([], "")
-    assert found["tokens"] == prospect.plan.sum.leaves
+    answer = working.context("undo", "--json").json
+    assert {row["id"] for row in answer["restored"]} == EXPIRED
+    assert (answer["gone"], answer["trouble"]) == ([], "")
+    assert answer["tokens"] == prospect.plan.sum.leaves
 
 
 def test_the_clear_of_another_session_stays_undone(working: Shop):
@@ -53,17 +53,17 @@ def test_a_placeholder_that_the_model_repeats_is_no_placeholder(shop: Shop):
     talk = worked(str(shop.project))
     shop.write(talk)
     shop.clear()
-    told = shop.contents()["read-old"]
+    notice = shop.contents()["read-old"]
     there = len(talk.entries)
     talk.use("echo", "Bash", {"command": "echo it"})
-    talk.result("echo", told)
+    talk.result("echo", notice)
     shop.goes_on(talk, there)
     shop.undo()
-    assert shop.contents()["echo"] == told
+    assert shop.contents()["echo"] == notice
     assert shop.cleared().keys() == {"echo"}
 
 
-def test_what_was_pruned_meanwhile_is_told_and_the_rest_comes_back(working: Shop):
+def test_what_was_pruned_meanwhile_is_named_and_the_rest_comes_back(working: Shop):
     handles = working.clear()[1].handles
     forget(working, handles["found"])
     done = working.context("undo")
@@ -172,19 +172,19 @@ def test_where_nothing_can_come_back_it_says_what_is_lost_and_changes_nothing(tw
     before = twice.transcript.read_bytes()
     for _ in range(2):
         done = twice.context("undo")
-        said = " ".join(done.err.split())
+        error = " ".join(done.err.split())
         assert (done.code, done.out) == (1, "")
-        assert "gone for good" in said
-        assert "npm test" in said
+        assert "gone for good" in error
+        assert "npm test" in error
     assert twice.transcript.read_bytes() == before
 
 
-def test_placeholders_that_the_archive_knows_nothing_of_are_told(twice: Shop):
+def test_placeholders_that_the_archive_knows_nothing_of_are_reported(twice: Shop):
     twice.at += 90 * 86_400
     assert twice.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
-    said = " ".join(twice.context("undo").err.split())
-    assert f"{len(twice.cleared())} placeholders" in said
-    assert "no longer in the archive" in said
+    error = " ".join(twice.context("undo").err.split())
+    assert f"{len(twice.cleared())} placeholders" in error
+    assert "no longer in the archive" in error
 
 
 def forked(shop: Shop) -> Shop:

@@ -30,18 +30,18 @@ STORED = {"archive.sqlite", "sessions"}
 def test_a_dry_run_says_what_would_go_and_changes_nothing(cleared: Shop):
     before, transcript = names(cleared), cleared.transcript.read_bytes()
     done = cleared.popkit("uninstall", "--dry-run")
-    said = " ".join(done.out.split())
+    output = " ".join(done.out.split())
     assert done.code == 0, done
-    assert "archive" in said
-    assert "kept originals" in said
-    assert "3 placeholders in 1 session could no longer be restored" in said
-    assert all(handle in said for handle in cleared.cleared().values())
-    assert "--undo puts their contents back first" in said
+    assert "archive" in output
+    assert "kept originals" in output
+    assert "3 placeholders in 1 session could no longer be restored" in output
+    assert all(handle in output for handle in cleared.cleared().values())
+    assert "--undo puts their contents back first" in output
     assert (names(cleared), cleared.transcript.read_bytes()) == (before, transcript)
-    found = cleared.popkit("uninstall", "--dry-run", "--json").json
-    assert found["placeholders"] == {str(cleared.transcript): sorted(cleared.cleared().values())}
-    assert found["parts"]["kept originals"]["bytes"] == len(cleared.original)
-    assert found["deleted"] == []
+    answer = cleared.popkit("uninstall", "--dry-run", "--json").json
+    assert answer["placeholders"] == {str(cleared.transcript): sorted(cleared.cleared().values())}
+    assert answer["parts"]["kept originals"]["bytes"] == len(cleared.original)
+    assert answer["deleted"] == []
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cle
     assert cleared.popkit("context", "undo", "--session", SESSION).code == 0
     with cleared.transcript.open("a") as file:
         file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in (*sent, quoting))
-    found = cleared.popkit("uninstall", "--dry-run", "--json").json
-    assert found["placeholders"] == {}
+    answer = cleared.popkit("uninstall", "--dry-run", "--json").json
+    assert answer["placeholders"] == {}
     assert cleared.popkit("archive", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
 
 
-def test_what_cannot_be_put_back_is_told_and_nothing_is_deleted(cleared: Shop):
+def test_what_cannot_be_put_back_is_named_and_nothing_is_deleted(cleared: Shop):
     cleared.transcript.write_bytes(cleared.transcript.read_bytes() + b"no line of a transcript\n")
     done = cleared.popkit("uninstall", "--yes", "--undo")
     assert done.code == 1
@@ -102,11 +102,11 @@ def test_as_data_it_needs_a_yes(cleared: Shop):
     done = cleared.popkit("uninstall", "--json")
     assert (done.code, "--yes" in done.json["error"]) == (1, True)
     assert names(cleared) >= STORED
-    found = cleared.popkit("uninstall", "--json", "--yes", "--undo").json
-    assert (found["put_back"], found["placeholders"]) == (3, {})
-    assert set(found["deleted"]) >= STORED
-    assert found["left"] == ["mine.txt", "retention-config.json"]
-    assert found["then"][0] == "claude plugin uninstall popkit@popkit"
+    answer = cleared.popkit("uninstall", "--json", "--yes", "--undo").json
+    assert (answer["put_back"], answer["placeholders"]) == (3, {})
+    assert set(answer["deleted"]) >= STORED
+    assert answer["left"] == ["mine.txt", "retention-config.json"]
+    assert answer["then"][0] == "claude plugin uninstall popkit@popkit"
 
 
 def test_the_status_line_goes_and_the_one_of_before_comes_back(cleared: Shop):

@@ -243,10 +243,10 @@ def test_at_the_end_of_a_turn_clear_and_undo_wait_for_the_answer_to_be_written(s
     talk = worked(str(shop.project), Thinker)
     asked(talk)
     shop.write(talk)
-    with appended_later(shop, said(talk, "That is it.")):
+    with appended_later(shop, lines_of_answer(talk, "That is it.")):
         assert shop.clear(with_thinking=True)[1].thinking
     append(shop, since(talk, asked))
-    with appended_later(shop, said(talk, "Nothing more.")):
+    with appended_later(shop, lines_of_answer(talk, "Nothing more.")):
         assert shop.undo().records
 
 
@@ -257,7 +257,7 @@ def since(talk: Talk, moment: Callable[[Talk], object]) -> bytes:
     return b"".join(json.dumps(entry).encode() + b"\n" for entry in talk.entries[there:])
 
 
-def said(talk: Talk, answer: str) -> bytes:
+def lines_of_answer(talk: Talk, answer: str) -> bytes:
     return since(talk, lambda talk: talk.say(answer))
 
 

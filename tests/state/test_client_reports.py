@@ -22,12 +22,12 @@ RESETS = "2027-01-15T12:00:00Z"  # four hours after T
 NEXT = "2027-01-15T17:00:00.000Z"
 
 
-def told(percent: object, resets: object = RESETS, kind: object = "five_hour") -> dict[str, object]:
+def limit(percent: object, resets: object = RESETS, kind: object = "five_hour") -> dict[str, object]:
     return {"kind": kind, "percentUsed": percent, "resetsAt": resets}
 
 
 def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
-    client_reports.note_limits(str(home), [told(percent, resets)], at, fresh)
+    client_reports.note_limits(str(home), [limit(percent, resets)], at, fresh)
 
 
 def stamp(at: float) -> str:
@@ -40,7 +40,7 @@ def kept(home: Path) -> list[float]:
 
 def test_a_reading_is_kept_whole_in_a_private_file(tmp_path: Path):
     home = tmp_path / "popkit"
-    client_reports.note_limits(str(home), [told(62.5), told(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
+    client_reports.note_limits(str(home), [limit(62.5), limit(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
     five, seven = client_reports.readings(str(home))
     assert (five.kind, five.at, five.percent, five.resets_at) == ("five_hour", T, 62.5, T + 4 * 3_600)
     assert (seven.kind, seven.percent) == ("seven_day", 31)
@@ -53,7 +53,7 @@ def test_what_has_not_moved_is_kept_again_after_a_while_only(tmp_path: Path):
     assert [reading.at - T for reading in client_reports.readings(str(tmp_path))] == [0, 300, 600]
 
 
-def test_a_session_that_rests_does_not_take_back_what_another_has_seen(tmp_path: Path):
+def test_an_idle_session_does_not_take_back_what_another_has_seen(tmp_path: Path):
     note(tmp_path, 50, T)
     note(tmp_path, 30, T + 60, fresh=False)
     assert kept(tmp_path) == [50]
@@ -72,8 +72,8 @@ def test_it_is_bounded(tmp_path: Path):
     rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(client_reports.MOST_READINGS)]
     (tmp_path / client_reports.LIMITS_FILE).write_text(json.dumps(rows))
     note(tmp_path, 99, T + 5_000)
-    found = client_reports.readings(str(tmp_path))
-    assert (len(found), found[0].percent, found[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
+    readings = client_reports.readings(str(tmp_path))
+    assert (len(readings), readings[0].percent, readings[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
     assert (tmp_path / client_reports.LIMITS_FILE).stat().st_size < client_reports.MOST_BYTES
 
 
@@ -90,14 +90,26 @@ CORRUPT = [
 
 
 @pytest.mark.parametrize("content", CORRUPT, ids=range(len(CORRUPT)))
-def test_a_corrupt_file_holds_nothing_and_is_written_anew(content: str, tmp_path: Path):
+def test_a_corrupt_file_holds_nothing_and_is_rewritten(content: str, tmp_path: Path):
     (tmp_path / client_reports.LIMITS_FILE).write_text(content)
     assert kept(tmp_path) == []
     note(tmp_path, 10, T)
     assert kept(tmp_path) == [10]
 
 
-ODD = [None, "x", {}, [1], [{}], [told("7")], [told(True)], [told(-1)], [told(float("nan"))], [told(7, kind="one_day")], [told(7, kind=[])]]
+ODD = [
+    None,
+    "x",
+    {},
+    [1],
+    [{}],
+    [limit("7")],
+    [limit(True)],
+    [limit(-1)],
+    [limit(float("nan"))],
+    [limit(7, kind="one_day")],
+    [limit(7, kind=[])],
+]
 
 
 @pytest.mark.parametrize("reported", ODD, ids=range(len(ODD)))
@@ -107,14 +119,14 @@ def test_what_is_no_reading_is_not_kept(reported: object, tmp_path: Path):
 
 
 def test_a_reset_that_nobody_can_read_is_as_if_none_were_given(tmp_path: Path):
-    client_reports.note_limits(str(tmp_path), [told(7, "soon")], T, fresh=True)
+    client_reports.note_limits(str(tmp_path), [limit(7, "soon")], T, fresh=True)
     assert [reading.resets_at for reading in client_reports.readings(str(tmp_path))] == [0.0]
 
 
 def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
     def write(first: int) -> None:
         for number in range(first, 100, 2):
-            client_reports.note_limits(str(tmp_path), [told(number)], T + number, fresh=True)
+            client_reports.note_limits(str(tmp_path), [limit(number)], T + number, fresh=True)
 
     threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1)]
     for thread in threads:
@@ -168,24 +180,24 @@ anything = st.recursive(
 
 
 def test_a_whole_breakdown_misses_nothing():
-    found = client_reports.parsed_breakdown(breakdown())
-    assert found["missing"] == []
-    assert [len(found[name]) for name in ("memory", "tools", "agents", "skills")] == [2, 5, 1, 2]
+    parsed = client_reports.parsed_breakdown(breakdown())
+    assert parsed["missing"] == []
+    assert [len(parsed[name]) for name in ("memory", "tools", "agents", "skills")] == [2, 5, 1, 2]
     assert client_reports.parsed_breakdown(breakdown(skills=None))["missing"] == []
 
 
 @given(st.sampled_from(["categories", "memoryFiles", "mcpTools", "agents", "skills", "slashCommands", "model"]), anything)
-def test_whatever_a_part_holds_it_is_kept_or_said_to_be_missing(part: str, value: object):
+def test_whatever_a_part_holds_it_is_kept_or_reported_as_missing(part: str, value: object):
     try:
-        found = client_reports.parsed_breakdown(breakdown(**{part: value}))
+        parsed = client_reports.parsed_breakdown(breakdown(**{part: value}))
     except ValueError:
         assert part == "categories"
         return
     for name in ("categories", "memory", "tools", "agents", "skills"):
-        assert all(isinstance(row["tokens"], int) and row["name"] for row in found[name])
+        assert all(isinstance(row["tokens"], int) and row["name"] for row in parsed[name])
     listed = value.get("skillFrontmatter") if part == "skills" and isinstance(value, dict) else value
     if part not in ("slashCommands", "model") and not isinstance(listed, list) and not (part == "skills" and value is None):
-        assert found["missing"]
+        assert parsed["missing"]
 
 
 @given(anything)
@@ -194,10 +206,10 @@ def test_what_is_no_breakdown_is_refused(value: object):
         client_reports.parsed_breakdown(value)
 
 
-def test_a_list_without_an_end_is_cut_and_said_to_be():
+def test_a_list_without_an_end_is_cut_and_marked_as_cut():
     many = [{"name": f"mcp__s__{number}", "serverName": "s", "tokens": 1} for number in range(5_000)]
-    found = client_reports.parsed_breakdown(breakdown(mcpTools=many))
-    assert (len(found["tools"]), found["missing"]) == (1_000, ["mcpTools"])
+    parsed = client_reports.parsed_breakdown(breakdown(mcpTools=many))
+    assert (len(parsed["tools"]), parsed["missing"]) == (1_000, ["mcpTools"])
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"no json", b'{"hidden": [1]}', b"\xff\xfe"])

@@ -147,7 +147,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_a_state_that_somebody_has_laid_out_anew_is_read_as_it_is(session: Session, layout):
+def test_a_state_that_somebody_has_reformatted_is_read_as_it_is(session: Session, layout):
     assert len(json.loads(session.state.read_text())["live"]) > 2
     session.state.write_text(layout(session.state.read_text()))
     session.last_call()
@@ -188,7 +188,7 @@ def test_session_facts_of_wrong_types_do_not_stop_the_monitor(session: Session, 
     assert session.home.failures() == []
 
 
-def test_a_state_that_a_hook_cannot_rebuild_from_a_transcript_begins_anew(home: processes.Home):
+def test_a_state_that_a_hook_cannot_rebuild_from_a_transcript_starts_empty(home: processes.Home):
     for number in range(3):
         assert processes.run("post-tool-use", payloads.bash(f"mkdir {number}"), home.env()).silent
     Path(home.paths(SESSION).state).write_bytes(b"x")

@@ -32,12 +32,12 @@ def ending(tmp_path: Path, blocking_hooks: Path) -> Blocking:
     return blocking
 
 
-def policies(ending: Blocking, said: str | None = None, **auto_gc: bool) -> Path:
+def policies(ending: Blocking, content: str | None = None, **auto_gc: bool) -> Path:
     folder = Path(ending.shop.home.path) / GOVERNANCE
     folder.mkdir(parents=True, exist_ok=True)
     each = {name: {"older_than_days": 30, "auto_gc": auto_gc.get(name, False)} for name in ("memory", "rag")}
     text = json.dumps({"version": 2, "revision": 1, "updated_at": "", **each}, indent=2)
-    (folder / jobs.POLICIES).write_text(text if said is None else said)
+    (folder / jobs.POLICIES).write_text(text if content is None else content)
     return folder
 
 
@@ -47,10 +47,10 @@ def ends(ending: Blocking) -> None:
 
 def starts_nothing(ending: Blocking) -> None:
     """A session's end starts no child: one that a later end starts has told of itself, and none before."""
-    earlier = ending.told.with_name("earlier")
-    ending.env["TOLD"] = str(earlier)
+    earlier = ending.report.with_name("earlier")
+    ending.env["REPORT"] = str(earlier)
     ends(ending)
-    ending.env["TOLD"] = str(ending.told)
+    ending.env["REPORT"] = str(ending.report)
     (Path(ending.shop.home.path) / GOVERNANCE / jobs.NOTE).unlink(missing_ok=True)
     policies(ending, rag=True)
     ends(ending)
@@ -98,7 +98,7 @@ def test_where_a_child_learns_it_collects_too(ending: Blocking):
     ends(ending)
     assert ending.child()[3:] == ["memory", "learn", str(ending.shop.transcript), "--if-on", "--quiet"]
     ending.let_go()
-    assert not ending.told.with_name("told.tmp").exists()
+    assert not ending.report.with_name("report.tmp").exists()
 
 
 def test_where_nothing_is_learnt_it_is_started_by_itself(ending: Blocking):
@@ -110,9 +110,9 @@ def test_where_nothing_is_learnt_it_is_started_by_itself(ending: Blocking):
     ending.let_go()
 
 
-@pytest.mark.parametrize("said", ["{", "[]", "null", '{"rag": 5}', '{"rag": {"auto_gc": "true"}}', "\xff" * 99, "[" * 99_999, ""])
-def test_policies_that_cannot_be_read_start_nothing_and_fail_no_hook(ending: Blocking, said: str):
-    policies(ending, said)
+@pytest.mark.parametrize("content", ["{", "[]", "null", '{"rag": 5}', '{"rag": {"auto_gc": "true"}}', "\xff" * 99, "[" * 99_999, ""])
+def test_policies_that_cannot_be_read_start_nothing_and_fail_no_hook(ending: Blocking, content: str):
+    policies(ending, content)
     starts_nothing(ending)
 
 

@@ -88,21 +88,21 @@ def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry:
 
 
 def test_every_constructor_is_among_them():
-    made = {entry["event"] for entry, _, _ in ENTRIES.values()}
+    events = {entry["event"] for entry, _, _ in ENTRIES.values()}
     others = {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
-    assert made == {*others, "entered", "memory", "warmed"}
+    assert events == {*others, "entered", "memory", "warmed"}
 
 
-def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time():
+def test_an_entry_that_names_a_call_comes_before_it_any_other_goes_by_its_time():
     entries = [
         journal.pinned("b", 9.0),
         journal.files_changed({"/p/a": "modified"}, 8.0, "t1"), journal.files_changed({"/p/b": "gone"}, 7.0, "t9"),
         journal.committed("t2", ["/p/a"], 3.0), journal.committed("t3", None, 3.0), journal.pinned("a", 1.0), journal.advised(4, 1.0),
     ]  # fmt: skip
-    found = journal.Sorted(entries, {"t1", "t2"})
-    assert {call: [event.name for event in before] for call, before in found.before.items()} == {"t1": ["files_changed"]}
-    assert [event.at for event in found.timed] == [1.0, 7.0, 9.0], "a call that is not known is a time"
-    assert found.commits == {"t2": ["/p/a"], "t3": None}
+    sorted_entries = journal.Sorted(entries, {"t1", "t2"})
+    assert {call: [event.name for event in before] for call, before in sorted_entries.before.items()} == {"t1": ["files_changed"]}
+    assert [event.at for event in sorted_entries.timed] == [1.0, 7.0, 9.0], "a call that is not known is a time"
+    assert sorted_entries.commits == {"t2": ["/p/a"], "t3": None}
 
 
 def test_what_memory_gave_comes_in_order_of_time():
@@ -110,17 +110,17 @@ def test_what_memory_gave_comes_in_order_of_time():
     assert journal.remembered_texts(entries) == [(5.0, "a"), (9.0, "b")]
 
 
-def test_a_clear_outside_takes_results_out_of_the_context_and_moves_what_stands_behind(tmp_path):
+def test_a_clear_by_the_provider_takes_results_out_of_the_context_and_moves_what_follows(tmp_path):
     lines = Measured()
     lines.prompt()
     for id in "abc":
         lines.call(id)
     entry = journal.cleared_outside(["a"], 900, "by the API", lines.now + 0.5)
 
-    def made(*entries: dict) -> rebuild.Rebuilt:
+    def rebuilt_with(*entries: dict) -> rebuild.Rebuilt:
         return rebuild.rebuild(lines.write(tmp_path / "s.jsonl"), list(entries), lambda profile: RULES)
 
-    before, after = made(), made(entry)
+    before, after = rebuilt_with(), rebuilt_with(entry)
     assert after.state.expired["a"].cleared == OUTSIDE
     assert after.state.expired["a"].ended[4] == ["by the API"]
     assert after.conversation.places["c"].prefix < before.conversation.places["c"].prefix
@@ -152,9 +152,9 @@ def test_pins_and_commits_book_nothing():
 
 
 def test_a_clear_counts_once_a_request_shows_that_it_is_gone():
-    found = settled(WITH, [CLEAR], BOTH)
-    assert (found["confirmed"], found["reclaimed_tokens"], found["pending_tokens"]) == (1, 8_000, 0)
-    assert found["charged_rewrite"] > 0
+    figures = settled(WITH, [CLEAR], BOTH)
+    assert (figures["confirmed"], figures["reclaimed_tokens"], figures["pending_tokens"]) == (1, 8_000, 0)
+    assert figures["charged_rewrite"] > 0
 
 
 def test_it_is_reckoned_at_the_prices_of_the_model_that_answered():
@@ -165,9 +165,9 @@ def test_it_is_reckoned_at_the_prices_of_the_model_that_answered():
 
 
 def test_a_clear_that_no_request_shows_is_pending():
-    found = settled(WITHOUT, [CLEAR], BOTH)
-    assert (found["confirmed"], found["reclaimed_tokens"], found["pending_tokens"]) == (0, 0, 8_000)
-    assert (found["saved"], found["net"]) == (0, 0)
+    figures = settled(WITHOUT, [CLEAR], BOTH)
+    assert (figures["confirmed"], figures["reclaimed_tokens"], figures["pending_tokens"]) == (0, 0, 8_000)
+    assert (figures["saved"], figures["net"]) == (0, 0)
 
 
 def test_a_clear_of_which_nothing_is_to_be_seen_came_to_nothing():
@@ -176,13 +176,13 @@ def test_a_clear_of_which_nothing_is_to_be_seen_came_to_nothing():
 
 
 def test_a_clear_that_was_put_back_had_been_one():
-    found = settled(WITHOUT, [CLEAR, journal.undone(["t1", "t2"], 8_000, 12.0)], set())
-    assert (found["clears"], found["undone"], found["pending_tokens"]) == (1, 1, 0)
-    found = settled(WITHOUT, [CLEAR, journal.restored("t1", 12.0, 3_000)], {"t2"})
-    assert (found["restored"], found["pending_tokens"]) == (1, 5_000)
+    figures = settled(WITHOUT, [CLEAR, journal.undone(["t1", "t2"], 8_000, 12.0)], set())
+    assert (figures["clears"], figures["undone"], figures["pending_tokens"]) == (1, 1, 0)
+    figures = settled(WITHOUT, [CLEAR, journal.restored("t1", 12.0, 3_000)], {"t2"})
+    assert (figures["restored"], figures["pending_tokens"]) == (1, 5_000)
 
 
-def test_a_restore_that_was_printed_is_charged_where_its_result_stands():
+def test_a_restore_that_was_printed_is_charged_where_its_result_is():
     printed = journal.restored("t1", 25.0)
     plain = settled(WITH, [CLEAR], BOTH)
     assert settled(WITH, [CLEAR, printed], BOTH) == plain, "the user saw it, not the model"
@@ -197,20 +197,20 @@ def test_what_is_fetched_again_is_charged():
 
 
 def test_our_own_text_is_charged_without_any_clear():
-    found = settled(WITHOUT, [journal.advised(400, 10.0)], set())
-    assert (found["advice_tokens"], found["charged_advice"] > 0, found["net"] < 0) == (400, True, True)
+    figures = settled(WITHOUT, [journal.advised(400, 10.0)], set())
+    assert (figures["advice_tokens"], figures["charged_advice"] > 0, figures["net"] < 0) == (400, True, True)
 
 
 def test_a_compaction_leaves_nothing_pending():
-    found = settled([request(5.0, 20_000), (Usage(at=15.0), 0), request(20.0, 6_000)], [CLEAR], BOTH)
-    assert (found["pending_tokens"], found["reclaimed_tokens"]) == (0, 0)
+    figures = settled([request(5.0, 20_000), (Usage(at=15.0), 0), request(20.0, 6_000)], [CLEAR], BOTH)
+    assert (figures["pending_tokens"], figures["reclaimed_tokens"]) == (0, 0)
 
 
 def test_the_last_clear_of_a_result_is_the_one_that_counts():
     later = journal.cleared(["t2"], 100, {}, 40.0)
-    outside = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
+    by_provider = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
     times = {"t1": 10.0, "t2": 40.0, "t4": 50.0}
-    assert journal.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, outside]) == times
+    assert journal.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, by_provider]) == times
 
 
 ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10.0)
@@ -220,7 +220,7 @@ def _kept_out(entries: list, **more) -> list:
     return [(booking.id, booking.tokens) for booking in journal.bookings(entries, set(), **more)]
 
 
-def test_what_did_not_enter_is_booked_once_for_a_result_that_stands_in_the_conversation():
+def test_what_did_not_enter_is_booked_once_for_a_result_that_is_in_the_conversation():
     assert _kept_out([ENTERED]) == [("t1", 2_396)]  # 8,000 x 299.5 / 1,000
     assert _kept_out([{**ENTERED, "chars": 4_000}, ENTERED]) == [("t1", 2_396)]
     assert _kept_out([ENTERED], calls={"t1"}) == [("t1", 2_396)]
@@ -266,8 +266,8 @@ HOSTILE = st.lists(
 
 @given(HOSTILE)
 def test_a_journal_may_hold_anything(entries):
-    found = settled(WITH, entries, {"t1"})
-    assert all(isinstance(value, (int, float)) for value in found.values())
+    figures = settled(WITH, entries, {"t1"})
+    assert all(isinstance(value, (int, float)) for value in figures.values())
     known = journal.Sorted(entries, {"t1"})
     assert [event.at for event in known.timed] == sorted(event.at for event in known.timed)
     assert all(isinstance(id, str) for id in journal.clear_times(entries))

@@ -44,9 +44,9 @@ class Door(Written):
 
 @pytest.fixture
 def door(tmp_path: Path) -> Door:
-    made = Door(tmp_path / "p")
-    made.say("go")
-    return made
+    session = Door(tmp_path / "p")
+    session.say("go")
+    return session
 
 
 def test_six_requests_by_hand(door: Door) -> None:
@@ -54,11 +54,11 @@ def test_six_requests_by_hand(door: Door) -> None:
     door.enters_short()  # the second calls for it
     for word in ("two", "three", "four"):
         door.grep(word)  # the third would have written it, the others read it
-    found = door.ledger()
-    assert (found["kept_out"], found["kept_out_tokens"]) == (1, KEPT)
-    assert found["saved_kept_out"] == pytest.approx(KEPT * (1.25 + 3 * 0.1), abs=0.1)
-    assert found["usd_kept_out"] == pytest.approx(KEPT * (1.25 + 3 * 0.1) * 5 / 1e6, abs=1e-6)
-    assert (found["net"], found["unpriced"], found["refetched"]) == (found["saved_kept_out"], 0, 0)
+    figures = door.ledger()
+    assert (figures["kept_out"], figures["kept_out_tokens"]) == (1, KEPT)
+    assert figures["saved_kept_out"] == pytest.approx(KEPT * (1.25 + 3 * 0.1), abs=0.1)
+    assert figures["usd_kept_out"] == pytest.approx(KEPT * (1.25 + 3 * 0.1) * 5 / 1e6, abs=1e-6)
+    assert (figures["net"], figures["unpriced"], figures["refetched"]) == (figures["saved_kept_out"], 0, 0)
 
 
 def test_an_answer_of_the_door_that_came_too_late_saved_nothing(door: Door) -> None:
@@ -69,9 +69,9 @@ def test_an_answer_of_the_door_that_came_too_late_saved_nothing(door: Door) -> N
 def test_what_was_printed_again_is_charged(door: Door) -> None:
     door.enters_short()
     door.bash("popkit restore abcd2345", SHORT * 5)
-    found = door.ledger()
-    assert found["restored"] == 1
-    assert found["charged_restores"] > found["saved_kept_out"], "all of it was written, at once"
+    figures = door.ledger()
+    assert figures["restored"] == 1
+    assert figures["charged_restores"] > figures["saved_kept_out"], "all of it was written, at once"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_what_is_read_again_and_enters_whole_is_charged(door: Door, again: dict,
     door.enters_short()
     door.call("Read", {**READ, **again}, SHORT * 2)
     door.call("Read", {**READ, **again}, SHORT * 2)
-    found = door.ledger()
-    assert found["refetched"] == count, "once"
-    assert found["charged_refetches"] > 0
+    figures = door.ledger()
+    assert figures["refetched"] == count, "once"
+    assert figures["charged_refetches"] > 0
 
 
 def test_other_lines_or_files_are_not_what_was_left_out(door: Door) -> None:
@@ -111,16 +111,16 @@ def test_what_is_fetched_after_a_compaction_was_gone_anyway(door: Door) -> None:
     door.compact()
     door.say("go on")
     door.call("Read", READ, SHORT * 2)
-    found = door.ledger()
-    assert (found["refetched"], found["kept_out"]) == (0, 1)
-    assert found["saved_kept_out"] == pytest.approx(KEPT * 1.25, abs=0.1), "the one request before it"
+    figures = door.ledger()
+    assert (figures["refetched"], figures["kept_out"]) == (0, 1)
+    assert figures["saved_kept_out"] == pytest.approx(KEPT * 1.25, abs=0.1), "the one request before it"
 
 
 def test_what_enters_shorter_again_is_not_fetched_again(door: Door) -> None:
     door.enters_short()
     door.enters_short()
-    found = door.ledger()
-    assert (found["kept_out"], found["refetched"]) == (2, 0)
+    figures = door.ledger()
+    assert (figures["kept_out"], figures["refetched"]) == (2, 0)
 
 
 def test_a_request_that_kept_the_cache_warm_pays_where_the_user_came_late(door: Door) -> None:
@@ -131,12 +131,12 @@ def test_a_request_that_kept_the_cache_warm_pays_where_the_user_came_late(door: 
         door.now += 280
         door.journal.append(journal.warmed(prompt + 20, prompt, 20, 8, door.now))
     door.say("go on")
-    found = door.ledger()
+    figures = door.ledger()
     each = prompt * 0.1 + 20 * 1.25 + 8 * 5
-    assert found["charged_warming"] == pytest.approx(2 * each, abs=0.1)
-    assert (found["warmings"], found["kept_warm"]) == (2, 1)
-    assert found["saved_kept_warm"] == pytest.approx(door.tokens * 1.15, abs=0.1)
-    assert found["net"] > 0
+    assert figures["charged_warming"] == pytest.approx(2 * each, abs=0.1)
+    assert (figures["warmings"], figures["kept_warm"]) == (2, 1)
+    assert figures["saved_kept_warm"] == pytest.approx(door.tokens * 1.15, abs=0.1)
+    assert figures["net"] > 0
 
 
 # --- what was cleared and comes again is charged --------------------------------------------------------------------------------------
@@ -163,8 +163,8 @@ def refetched(tmp_path, tool: str, tool_input: dict, *, placeholders: bool = Tru
     lines.say("again", usage=USAGE)
     path = lines.write(tmp_path / "session.jsonl")
     known = [entry(["T1"], 300, {} if entry is journal.cleared else "by the provider", at=between(path))]
-    made = rebuild(path, known, lambda profile: Ruleset.from_config({}, TOOLS, profile), original=lambda handle: json.dumps(TEXT))
-    return made.state.counts.ledger["refetched"]
+    rebuilt = rebuild(path, known, lambda profile: Ruleset.from_config({}, TOOLS, profile), original=lambda handle: json.dumps(TEXT))
+    return rebuilt.state.counts.ledger["refetched"]
 
 
 def between(path: str) -> float:
@@ -184,6 +184,6 @@ def test_what_is_run_again_with_the_same_outcome_is_no_content_that_was_missed(t
     assert refetched(tmp_path, "Bash", {"command": line}, failed=failed) == 0
 
 
-def test_what_left_outside_the_transcript_and_is_read_again_is_fetched_again(tmp_path):
+def test_a_result_that_the_provider_cleared_and_that_is_read_again_is_fetched_again(tmp_path):
     assert refetched(tmp_path, "Read", {"file_path": "/shop/a.py"}, placeholders=False, entry=journal.cleared_outside) == 1
     assert refetched(tmp_path, "Bash", {"command": "npm test"}, placeholders=False, entry=journal.cleared_outside) == 0

@@ -50,12 +50,12 @@ class Kept:
 
 @settings(deadline=None)
 @given(histories())
-def test_what_rests_decides_as_what_is_read_whole(tmp_path_factory: pytest.TempPathFactory, history):
+def test_lazy_rows_decide_as_rows_that_are_read_whole(tmp_path_factory: pytest.TempPathFactory, history):
     folder = tmp_path_factory.mktemp("contexts")
-    whole, resting = Kept(folder / "whole", 0), Kept(folder / "resting", 1)
+    whole, lazy = Kept(folder / "whole", 0), Kept(folder / "resting", 1)
     for event in history:
-        assert resting.observe(event) == whole.observe(event)
-    assert resting.known() == whole.known()
+        assert lazy.observe(event) == whole.observe(event)
+    assert lazy.known() == whole.known()
 
 
 def test_results_rest(tmp_path: Path):

@@ -33,7 +33,7 @@ def managed(uses: int, tokens: int) -> dict[str, Any]:
     return {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": uses, "cleared_input_tokens": tokens}]}
 
 
-class Told:
+class Session:
     """A session of results and answers; the prompt grows by what is printed, but for what is left out."""
 
     def __init__(self, folder: Path, asked: object = None):
@@ -64,110 +64,110 @@ class Told:
         return [(entry["ids"], entry["tokens"]) for entry in entries if entry["event"] == "outside"]
 
 
-def _says_what_it_left_out(told: Told):
+def _says_what_it_left_out(session: Session):
     """A session whose answers say that three results were left out, one by one; what was rebuilt of it."""
     for _ in range(3):
-        told.result()
-    told.answer()
-    told.answer(2 * TOKENS, managed(2, 5_900))
-    made = told.look()
-    assert told.noted() == [(["t1", "t2"], 5_900)]
-    assert [made.state.expired[id].cleared for id in ("t1", "t2")] == [OUTSIDE, OUTSIDE]
-    assert "t3" in made.state.live
-    told.result()
-    told.answer(0, managed(2, 5_900))  # each request anew
-    told.look()
-    assert len(told.noted()) == 1
-    told.answer(TOKENS, managed(3, 8_800))
-    made = told.look()
-    assert [ids for ids, _ in told.noted()] == [["t1", "t2"], ["t3"]]
-    return made
+        session.result()
+    session.answer()
+    session.answer(2 * TOKENS, managed(2, 5_900))
+    rebuilt = session.look()
+    assert session.noted() == [(["t1", "t2"], 5_900)]
+    assert [rebuilt.state.expired[id].cleared for id in ("t1", "t2")] == [OUTSIDE, OUTSIDE]
+    assert "t3" in rebuilt.state.live
+    session.result()
+    session.answer(0, managed(2, 5_900))  # each request anew
+    session.look()
+    assert len(session.noted()) == 1
+    session.answer(TOKENS, managed(3, 8_800))
+    rebuilt = session.look()
+    assert [ids for ids, _ in session.noted()] == [["t1", "t2"], ["t3"]]
+    return rebuilt
 
 
-def test_what_an_answer_says_is_noted_once_however_often_it_is_said_and_counts_where_the_user_has_asked_for_it(tmp_path: Path):
-    ledger = _says_what_it_left_out(Told(tmp_path, EDIT)).state.counts.ledger
+def test_what_an_answer_reports_is_noted_once_however_often_and_counts_where_the_user_has_asked_for_it(tmp_path: Path):
+    ledger = _says_what_it_left_out(Session(tmp_path, EDIT)).state.counts.ledger
     assert (ledger["clears"], ledger["confirmed"], ledger["results"]) == (2, 2, 3)
     assert ledger["reclaimed_tokens"] == pytest.approx(3 * TOKENS, rel=0.3)
 
 
 def test_what_the_host_clears_by_itself_is_noted_and_no_gain_of_ours(tmp_path: Path):
-    told = Told(tmp_path)
-    ledger = _says_what_it_left_out(told).state.counts.ledger
+    session = Session(tmp_path)
+    ledger = _says_what_it_left_out(session).state.counts.ledger
     assert not any(ledger.values())
-    told.result()
-    told.lines.use("again", "Bash", {"command": "print 1"})
-    told.lines.result("again", TEXT + "1", {"stdout": TEXT, "stderr": "", "interrupted": False})
-    told.answer()
-    assert not any(told.look().state.counts.ledger.values()), "nor is it our loss that it is fetched again"
+    session.result()
+    session.lines.use("again", "Bash", {"command": "print 1"})
+    session.lines.result("again", TEXT + "1", {"stdout": TEXT, "stderr": "", "interrupted": False})
+    session.answer()
+    assert not any(session.look().state.counts.ledger.values()), "nor is it our loss that it is fetched again"
 
 
 def test_what_did_not_enter_saves_nothing_more_once_the_host_leaves_its_result_out(tmp_path: Path):
     def kept_out(left_out: int) -> float:
-        told = Told(tmp_path / str(left_out))
-        told.result()
-        store.journal(told.site.paths(), journal.entered("t1", [], "abcd2345", 9_000, 5_000, TOKENS, ["said above"], 0.0))
-        told.answer()
+        session = Session(tmp_path / str(left_out))
+        session.result()
+        store.journal(session.site.paths(), journal.entered("t1", [], "abcd2345", 9_000, 5_000, TOKENS, ["said above"], 0.0))
+        session.answer()
         for _ in range(5):
-            told.answer(TOKENS if left_out else 0, managed(left_out, TOKENS) if left_out else None)
-        return told.look().state.counts.ledger["saved_kept_out"]
+            session.answer(TOKENS if left_out else 0, managed(left_out, TOKENS) if left_out else None)
+        return session.look().state.counts.ledger["saved_kept_out"]
 
     assert 0 < kept_out(1) < kept_out(0)
 
 
 def test_the_panel_names_what_the_host_has_cleared_and_offers_no_undo_of_it(tmp_path: Path):
-    told = Told(tmp_path)
-    _says_what_it_left_out(told)
-    found = report.build(outlook.look(told.site, told.write(), 0.0))
-    assert (found["by_host"]["cleared"], found["cleared"]["items"]) == (3, 0)
-    shown = text.laid_out(panel.panel(found))
+    session = Session(tmp_path)
+    _says_what_it_left_out(session)
+    data = report.build(outlook.look(session.site, session.write(), 0.0))
+    assert (data["by_host"]["cleared"], data["cleared"]["items"]) == (3, 0)
+    shown = text.laid_out(panel.panel(data))
     assert "Claude Code: 3 results cleared" in shown
     assert not [line for line in shown if "Archived" in line or "Undo" in line or "Reclaimed" in line]
 
 
 def test_the_panel_names_what_the_host_wrote_to_files_and_answered_unchanged(tmp_path: Path):
-    told = Told(tmp_path)
+    session = Session(tmp_path)
     notice = "<persisted-output>\nOutput too large (55.3KB). Full output saved to: /tmp/x.txt\n\nPreview (first 2KB):\n" + TEXT[:2_000]
-    told.lines.use("big", "Bash", {"command": "make"})
-    told.lines.result("big", notice, {"stdout": TEXT, "stderr": "", "persistedOutputPath": "/x.txt", "persistedOutputSize": 55_300})
-    told.lines.use("mcp", "mcp__shop__all", {})
-    told.lines.result("mcp", "Error: result (170,041 characters) exceeds maximum allowed tokens. Output has been saved to /tmp/y.txt.")
+    session.lines.use("big", "Bash", {"command": "make"})
+    session.lines.result("big", notice, {"stdout": TEXT, "stderr": "", "persistedOutputPath": "/x.txt", "persistedOutputSize": 55_300})
+    session.lines.use("mcp", "mcp__shop__all", {})
+    session.lines.result("mcp", "Error: result (170,041 characters) exceeds maximum allowed tokens. Output has been saved to /tmp/y.txt.")
     for id in ("one", "two"):
-        told.lines.use(id, "Read", {"file_path": "/shop/a.py"})
-        told.lines.result(
+        session.lines.use(id, "Read", {"file_path": "/shop/a.py"})
+        session.lines.result(
             id, "File unchanged since last read. The content from the earlier Read is still current.", {"type": "file_unchanged"}
         )
-    told.answer()
-    found = report.build(outlook.look(told.site, told.write(), 0.0))
-    assert found["by_host"] == {"cleared": 0, "in_files": 2, "unchanged": 2}
-    assert "Claude Code: 2 long outputs in files, 2 re-reads answered unchanged" in text.laid_out(panel.panel(found))
-    assert found["figures"] == {}, "nothing of it is ours"
+    session.answer()
+    data = report.build(outlook.look(session.site, session.write(), 0.0))
+    assert data["by_host"] == {"cleared": 0, "in_files": 2, "unchanged": 2}
+    assert "Claude Code: 2 long outputs in files, 2 re-reads answered unchanged" in text.laid_out(panel.panel(data))
+    assert data["figures"] == {}, "nothing of it is ours"
 
 
 def test_the_hosts_own_cut_is_noted_too(tmp_path: Path):
-    told = Told(tmp_path)
-    told.result()
-    told.answer()
-    told.answer(TOKENS, {"applied_edits": [], "client_cut_tool_uses": 1, "client_estimated_cleared_input_tokens": 1_800})
-    told.look()
-    assert told.noted() == [(["t1"], 1_800)]
+    session = Session(tmp_path)
+    session.result()
+    session.answer()
+    session.answer(TOKENS, {"applied_edits": [], "client_cut_tool_uses": 1, "client_estimated_cleared_input_tokens": 1_800})
+    session.look()
+    assert session.noted() == [(["t1"], 1_800)]
 
 
-def test_where_nothing_is_said_the_prompt_tells_what_was_asked_for(tmp_path: Path):
-    told = Told(tmp_path, EDIT)
+def test_where_no_answer_reports_it_the_prompt_shows_what_was_asked_for(tmp_path: Path):
+    session = Session(tmp_path, EDIT)
     for _ in range(3):
-        told.result()
-        told.answer()
-    told.look()
-    assert told.noted() == []
-    told.result()
-    told.answer(2 * TOKENS)
-    told.look()
-    [(ids, tokens)] = told.noted()
+        session.result()
+        session.answer()
+    session.look()
+    assert session.noted() == []
+    session.result()
+    session.answer(2 * TOKENS)
+    session.look()
+    [(ids, tokens)] = session.noted()
     assert (ids, tokens) == (["t1", "t2"], pytest.approx(2 * TOKENS, rel=0.3))
-    told.result()
-    told.answer(TOKENS)  # one comes, one goes
-    told.look()
-    assert [ids for ids, _ in told.noted()] == [["t1", "t2"], ["t3"]]
+    session.result()
+    session.answer(TOKENS)  # one comes, one goes
+    session.look()
+    assert [ids for ids, _ in session.noted()] == [["t1", "t2"], ["t3"]]
 
 
 @pytest.mark.parametrize(
@@ -181,27 +181,27 @@ def test_where_nothing_is_said_the_prompt_tells_what_was_asked_for(tmp_path: Pat
     ],
     ids=["nothing", "a trigger that is far", "more at once", "more kept", "spared"],
 )
-def test_a_prompt_that_falls_for_another_reason_tells_nothing(tmp_path: Path, asked: object):
-    told = Told(tmp_path, asked)
+def test_a_prompt_that_falls_for_another_reason_shows_nothing(tmp_path: Path, asked: object):
+    session = Session(tmp_path, asked)
     for _ in range(4):
-        told.result()
-        told.answer()
-    told.answer(2 * TOKENS)
-    told.look()
-    assert told.noted() == []
+        session.result()
+        session.answer()
+    session.answer(2 * TOKENS)
+    session.look()
+    assert session.noted() == []
 
 
-def test_after_a_compaction_the_count_begins_anew(tmp_path: Path):
-    told = Told(tmp_path)
-    told.result()
-    told.result()
-    told.answer(0, managed(1, 1_900))
-    told.look()
-    told.lines.compact()
-    told.result()
-    told.answer(0, managed(1, 1_900))
-    told.look()
-    assert [ids for ids, _ in told.noted()] == [["t1"], ["t3"]]
+def test_after_a_compaction_the_count_starts_over(tmp_path: Path):
+    session = Session(tmp_path)
+    session.result()
+    session.result()
+    session.answer(0, managed(1, 1_900))
+    session.look()
+    session.lines.compact()
+    session.result()
+    session.answer(0, managed(1, 1_900))
+    session.look()
+    assert [ids for ids, _ in session.noted()] == [["t1"], ["t3"]]
 
 
 @pytest.mark.parametrize(
@@ -209,15 +209,15 @@ def test_after_a_compaction_the_count_begins_anew(tmp_path: Path):
     [7, [], {"applied_edits": 3}, {"applied_edits": [1, {}, {"type": "clear_tool_uses_20250919", "cleared_tool_uses": "x"}]}, "x"],
 )
 def test_what_is_not_understood_says_nothing(tmp_path: Path, says: object):
-    told = Told(tmp_path)
-    told.result()
-    told.answer()
-    told.answer(0, says)
-    told.look()
-    assert told.noted() == []
+    session = Session(tmp_path)
+    session.result()
+    session.answer()
+    session.answer(0, says)
+    session.look()
+    assert session.noted() == []
 
 
 @pytest.mark.parametrize("asked", ["x", 7, [EDIT, EDIT], {"type": "clear_thinking"}, {**EDIT, "keep": 7, "trigger": None}])
 def test_settings_of_any_shape_are_taken_or_left(tmp_path: Path, asked: object):
-    editing = editing_of(Told(tmp_path, asked).site.environ)
+    editing = editing_of(Session(tmp_path, asked).site.environ)
     assert editing is None or (editing.trigger, editing.keep, editing.at_least, editing.spared) == (100_000, 3, 0, ())

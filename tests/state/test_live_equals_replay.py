@@ -86,18 +86,18 @@ def test_calls_through_real_processes_give_the_state_that_replay_gives(tmp_path:
     calls = count(100, 300) if prompt_ids else 60
     day = sessions.day(tmp_path, random.Random(300 + prompt_ids), calls, prompt_ids=prompt_ids)
     home = processes.Home(tmp_path)
-    told: list[str] = []
+    answered: list[str] = []
 
     def run(payload: dict, at: float) -> dict | None:
         ran = processes.run_event(payload, home.env(POPKIT_CLOCK=repr(at), CLAUDE_PROJECT_DIR=str(day.project)), cwd=tmp_path)
-        told.append(payload["hook_event_name"]) if ran.stdout else None
+        answered.append(payload["hook_event_name"]) if ran.stdout else None
         assert _as_it_may(payload, ran), ran
         return json.loads(ran.stdout) if ran.stdout.startswith(b"{") else None
 
     sessions.play(day.steps, run)
     assert home.failures() == []
-    assert set(told) <= {"PreCompact", "SessionStart", "PostToolUse"}
-    assert "PreCompact" in told, "what is dead and what must survive"
+    assert set(answered) <= {"PreCompact", "SessionStart", "PostToolUse"}
+    assert "PreCompact" in answered, "what is dead and what must survive"
     kept = Kept(home, day)
     _assert_equal(kept, _agents(day))
     facts, expired = kept.stored()

@@ -90,7 +90,7 @@ def test_a_script_is_gone_once_package_json_does_not_hold_it(shop: Checkout):
     assert shop.state(Fact("lib")).state == GONE
 
 
-def test_without_a_checkout_nothing_can_be_told(tmp_path: Path):
+def test_without_a_checkout_nothing_is_known(tmp_path: Path):
     assert memory_checks.check(str(tmp_path / "gone"), [Fact("a.py")]) == {}
 
 
@@ -133,7 +133,7 @@ def listed(shop: Checkout) -> list[Entry]:
     ]  # fmt: skip
 
 
-def told(entries: list[Entry]) -> list[tuple]:
+def facts_of(entries: list[Entry]) -> list[tuple]:
     return [(entry.kind, entry.path, entry.changed) for entry in entries]
 
 
@@ -175,7 +175,9 @@ def test_a_change_is_seen_even_if_it_keeps_the_size_and_the_time_of_the_file(sho
 )
 def test_stamps_that_are_none_change_nothing(shop: Checkout, stamps):
     shop.git("mv", "src/other.py", "src/till.py")
-    assert told(memory_checks.current(str(shop.root), listed(shop), stamps)) == told(memory_checks.current(str(shop.root), listed(shop)))
+    assert facts_of(memory_checks.current(str(shop.root), listed(shop), stamps)) == facts_of(
+        memory_checks.current(str(shop.root), listed(shop))
+    )
 
 
 def test_whatever_became_of_the_files_entries_with_stamps_are_those_without(shop: Checkout):
@@ -187,7 +189,7 @@ def test_whatever_became_of_the_files_entries_with_stamps_are_those_without(shop
         elif change == "remove":
             (shop.root / "src/cart.py").unlink()
         with_stamps, without = (memory_checks.current(str(shop.root), listed(shop), each) for each in (stamps, None))
-        assert told(with_stamps) == told(without), change
+        assert facts_of(with_stamps) == facts_of(without), change
 
 
 def test_entries_are_read_back_as_they_were_written(shop: Checkout):

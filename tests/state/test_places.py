@@ -62,9 +62,9 @@ def rebuilt(lines: Lines, tmp_path, *journal: dict) -> rebuild.Rebuilt:
     )
 
 
-def prefixes(made: rebuild.Rebuilt) -> dict[str, int]:
+def prefixes(replayed: rebuild.Rebuilt) -> dict[str, int]:
     """id -> tokens of the prompt before each result."""
-    return {id: place.prefix for id, place in made.conversation.places.items()}
+    return {id: place.prefix for id, place in replayed.conversation.places.items()}
 
 
 @pytest.fixture
@@ -74,13 +74,13 @@ def lines() -> Measured:
     return lines
 
 
-def left(made: rebuild.Rebuilt, *ids: str) -> int:
+def left(replayed: rebuild.Rebuilt, *ids: str) -> int:
     """Tokens that left the context with these results."""
-    results = {**made.state.live, **made.state.expired}
-    return sum(gain(results[id], made.state.calibration, Ruleset.from_config({}, TOOLS)) for id in ids)
+    results = {**replayed.state.live, **replayed.state.expired}
+    return sum(gain(results[id], replayed.state.calibration, Ruleset.from_config({}, TOOLS)) for id in ids)
 
 
-def test_a_result_stands_behind_the_prompt_of_the_request_that_called_it(lines, tmp_path):
+def test_a_result_comes_after_the_prompt_of_the_request_that_called_it(lines, tmp_path):
     lines.call(*"abc")
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
@@ -94,28 +94,28 @@ def test_results_that_one_request_called_stand_at_the_same_place(lines, tmp_path
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 32_000}
 
 
-def test_where_no_request_tells_they_stand_at_the_beginning(tmp_path):
+def test_where_no_request_shows_their_place_they_are_at_the_beginning(tmp_path):
     lines = Lines()
     lines.prompt()
     lines.bash("a", "ls", text_of("a"))
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 0}
 
 
-def test_what_stands_behind_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
+def test_what_follows_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
     lines.call(*"abcd")
     before = prefixes(rebuilt(lines, tmp_path))
-    made = rebuilt(lines, tmp_path, lines.clear("b"))
-    gone = left(made, "b")
+    replayed = rebuilt(lines, tmp_path, lines.clear("b"))
+    gone = left(replayed, "b")
     assert gone > 500
-    assert prefixes(made) == {**before, "c": before["c"] - gone, "d": before["d"] - gone}
+    assert prefixes(replayed) == {**before, "c": before["c"] - gone, "d": before["d"] - gone}
 
 
 def test_a_clear_of_several_moves_each_by_those_before_it(lines, tmp_path):
     lines.call(*"abcde")
     before = prefixes(rebuilt(lines, tmp_path))
-    made = rebuilt(lines, tmp_path, lines.clear("a", "c"))
-    one, both = left(made, "a"), left(made, "a", "c")
-    assert [before[id] - prefixes(made)[id] for id in "abcde"] == [0, one, one, both, both]
+    replayed = rebuilt(lines, tmp_path, lines.clear("a", "c"))
+    one, both = left(replayed, "a"), left(replayed, "a", "c")
+    assert [before[id] - prefixes(replayed)[id] for id in "abcde"] == [0, one, one, both, both]
 
 
 def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_path):
@@ -123,9 +123,9 @@ def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_pat
     entry = lines.clear("a")
     lines.tokens = 33_000
     lines.call("d")
-    made = rebuilt(lines, tmp_path, entry)
-    assert prefixes(made)["d"] == 33_000
-    assert prefixes(made)["c"] == 34_000 - left(made, "a")
+    replayed = rebuilt(lines, tmp_path, entry)
+    assert prefixes(replayed)["d"] == 33_000
+    assert prefixes(replayed)["c"] == 34_000 - left(replayed, "a")
 
 
 def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, tmp_path):
@@ -134,18 +134,18 @@ def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, 
     lines.tokens = 33_000
     lines.call(*"de")
     second = lines.clear("b", "d")
-    made = rebuilt(lines, tmp_path, first, second)
-    assert prefixes(made) == {
+    replayed = rebuilt(lines, tmp_path, first, second)
+    assert prefixes(replayed) == {
         "a": 30_000,
-        "b": 32_000 - left(made, "a"),
-        "c": 34_000 - left(made, "a", "b"),
-        "d": 33_000 - left(made, "b"),
-        "e": 35_000 - left(made, "b", "d"),
+        "b": 32_000 - left(replayed, "a"),
+        "c": 34_000 - left(replayed, "a", "b"),
+        "d": 33_000 - left(replayed, "b"),
+        "e": 35_000 - left(replayed, "b", "d"),
     }
 
 
 @pytest.mark.parametrize("came_back", ["an undo", "nothing that the journal tells"])
-def test_what_came_back_stands_where_it_stood(lines, tmp_path, came_back):
+def test_what_came_back_is_where_it_was(lines, tmp_path, came_back):
     lines.call(*"abc")
     before = prefixes(rebuilt(lines, tmp_path))
     entry = {"event": "clear", "at": lines.now + 0.5, "ids": ["a"], "tokens": 900}
@@ -160,7 +160,7 @@ def test_of_a_clear_that_the_journal_does_not_tell_nothing_moves(lines, tmp_path
     assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
 
 
-def test_no_result_stands_before_the_beginning(tmp_path):
+def test_no_result_is_placed_before_the_beginning(tmp_path):
     lines = Measured(tokens=200)
     lines.prompt()
     lines.call("a")
@@ -195,10 +195,10 @@ def test_what_two_calls_of_one_request_gave_has_not_been_sent(lines, tmp_path):
     lines.result("b", text_of("b"))
     one = rebuilt(lines, tmp_path).conversation.unsent
     lines.result("c", text_of("c"))
-    made = rebuilt(lines, tmp_path)
-    assert made.conversation.unsent - one == made.state.live["c"].tokens
-    assert "a" in made.state.live
-    assert made.conversation.unsent < made.state.live["b"].tokens + made.state.live["c"].tokens + 100
+    replayed = rebuilt(lines, tmp_path)
+    assert replayed.conversation.unsent - one == replayed.state.live["c"].tokens
+    assert "a" in replayed.state.live
+    assert replayed.conversation.unsent < replayed.state.live["b"].tokens + replayed.state.live["c"].tokens + 100
 
 
 def test_before_the_first_request_everything_that_was_said_is_unsent(tmp_path):
@@ -206,8 +206,8 @@ def test_before_the_first_request_everything_that_was_said_is_unsent(tmp_path):
     lines.prompt("go")
     assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("go")
     lines.bash("a", "ls", text_of("a"))
-    made = rebuilt(lines, tmp_path)
-    assert made.conversation.unsent == estimate_tokens("go") + made.state.live["a"].tokens
+    replayed = rebuilt(lines, tmp_path)
+    assert replayed.conversation.unsent == estimate_tokens("go") + replayed.state.live["a"].tokens
 
 
 def test_what_no_request_has_sent_the_model_has_not_seen(lines, tmp_path):
@@ -215,9 +215,9 @@ def test_what_no_request_has_sent_the_model_has_not_seen(lines, tmp_path):
     for id in "bc":
         lines.request(id, "both")
         lines.result(id, text_of(id))
-    made = rebuilt(lines, tmp_path)
-    assert made.conversation.unseen == {"b", "c"}
-    assert set(prefixes(made)) == {"a", "b", "c"}
+    replayed = rebuilt(lines, tmp_path)
+    assert replayed.conversation.unseen == {"b", "c"}
+    assert set(prefixes(replayed)) == {"a", "b", "c"}
     lines.say("[interrupted]")
     assert rebuilt(lines, tmp_path).conversation.unseen == {"b", "c"}, "the client wrote that, no request answered"
     lines.say("Both are there.", {"input_tokens": 34_000})

@@ -10,7 +10,7 @@ from hooks.utils.state import memory, published
 NOW = 1_800_000_000.0
 
 
-def test_an_alert_is_told_once(tmp_path: Path) -> None:
+def test_an_alert_is_shown_once(tmp_path: Path) -> None:
     project = memory.Project(str(tmp_path), Repository("shop-0123456789ab", "/shop", "shop"))
     project.turn_on(NOW)
     assert published.unseen_alerts(project) == {}

@@ -66,7 +66,7 @@ def test_calls_that_left_whole_have_a_row_each_under_the_handle_of_all():
 
 @settings(max_examples=examples(60, 600))
 @given(st.builds(talked, HISTORIES), SHARES)
-def test_every_call_stands_once_on_a_receipt_with_each_handle_under_which_something_of_it_is(talk: Talk, share: float):
+def test_every_call_is_on_a_receipt_once_with_each_handle_under_which_something_of_it_is(talk: Talk, share: float):
     done = talk.compact(share)
     noted = [receipts.noted(receipts.calls_of(done.left, talk.conversation.state), 1.0)]
     [found] = read(journal.compacted("auto", 1, 0, [], 1.0), noted=noted) or [{"calls": []}]
@@ -123,7 +123,7 @@ def test_what_an_undo_or_a_restore_put_back_into_a_transcript_is_no_longer_out(e
     assert [back(each) for each in read(cleared, journal.restored("t1", 21.0))] == [{"t1": False}], "it was printed"
 
 
-def test_what_an_older_version_noted_tells_ids_and_reasons():
+def test_what_an_older_version_noted_gives_ids_and_reasons():
     older = {name: value for name, value in COMPACTED.items() if name != "beside"}
     [found] = read(older, BESIDE, noted=[])
     assert (found["why"], found["before"], found["after"]) == ("auto", 50_000, 20_000)

@@ -45,11 +45,11 @@ class Edited(Kept):
         reconciling.note(self.site, self.site.paths(), [journal.cleared_outside(self.ids, 900, HOW, self.at)])
         sessions.play(day.steps[steps:], run)
 
-    def made(self):
+    def replayed(self):
         return reconciling.rebuilt(self.site, self.site.paths(), str(self.day.transcript))
 
     def live(self) -> list:
-        return list(self.made().state.live)
+        return list(self.replayed().state.live)
 
 
 WORK = ("read", "read", "search", "test", "read")
@@ -64,7 +64,7 @@ def test_hooks_and_a_rebuild_agree_on_it(tmp_path: Path, then: tuple):
 
 def test_what_left_is_over_for_the_reason_that_was_given_and_nothing_is_left_of_it_to_reclaim(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
-    state = kept.made().state
+    state = kept.replayed().state
     for id in kept.ids:
         assert (state.expired[id].ended[0], state.expired[id].ended[4]) == ("manual", [HOW])
         assert state.expired[id].cleared == OUTSIDE
@@ -75,11 +75,11 @@ def test_what_left_is_over_for_the_reason_that_was_given_and_nothing_is_left_of_
 
 def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
     kept = Edited(tmp_path, "test", "test", "read", "test")
-    expired = next(result for result in kept.made().state.expired.values() if not result.cleared)
+    expired = next(result for result in kept.replayed().state.expired.values() if not result.cleared)
     entry = journal.cleared_outside([expired.id], 10, HOW, kept.at + 1)
     reconciling.note(kept.site, kept.site.paths(), [entry])
     _assert_equal(kept)
-    after = kept.made().state.expired[expired.id]
+    after = kept.replayed().state.expired[expired.id]
     assert (after.ended[0], after.cleared) == (expired.ended[0], OUTSIDE)
 
 
@@ -88,8 +88,8 @@ def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
 )
 def test_no_clear_takes_it(tmp_path: Path, asked: planning.Selection):
     kept = Edited(tmp_path, *WORK)
-    found = planning.plan(kept.made().conversation, asked, kept.at + 9_000, _Never(), Prices(0.1, 1.25, 5.0, 300, False), cold=True)
-    assert not {decision.result.id for decision in found.decisions} & set(kept.ids)
+    plan = planning.plan(kept.replayed().conversation, asked, kept.at + 9_000, _Never(), Prices(0.1, 1.25, 5.0, 300, False), cold=True)
+    assert not {decision.result.id for decision in plan.decisions} & set(kept.ids)
 
 
 class _Never:
@@ -101,7 +101,7 @@ class _Never:
 
 def test_nobody_is_offered_a_handle_for_it(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
-    looked = outlook.of(kept.site, str(kept.day.transcript), kept.made(), kept.at)
+    looked = outlook.of(kept.site, str(kept.day.transcript), kept.replayed(), kept.at)
     rows = [row for row in report.build(looked)["results"] if row["id"] in kept.ids]
     assert {(row["state"], row["handle"]) for row in rows} == {("cleared", "")}
 
@@ -113,11 +113,11 @@ def test_a_pin_does_not_bring_it_back(tmp_path: Path):
     assert not set(kept.ids) & set(kept.live())
 
 
-def test_a_placeholder_that_stands_for_it_as_well_gives_it_its_handle(tmp_path: Path):
+def test_a_placeholder_that_replaced_it_too_gives_it_its_handle(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
-    made = kept.made()
-    engine.observe(made.state, events.Cleared({kept.ids[0]: "abcd2345"}), made.conversation.rules)
-    assert made.state.expired[kept.ids[0]].cleared == "abcd2345"
+    rebuilt = kept.replayed()
+    engine.observe(rebuilt.state, events.Cleared({kept.ids[0]: "abcd2345"}), rebuilt.conversation.rules)
+    assert rebuilt.state.expired[kept.ids[0]].cleared == "abcd2345"
 
 
 # --- nobody is kept waiting -----------------------------------------------------------------------------------------------------------
@@ -189,14 +189,14 @@ def test_a_pin_that_is_set_while_a_transcript_is_read_holds(session: Session):
     other = live.Site(session.home.env(), session.day.session_id)
     pin = [{"event": "pin", "target": first, "at": session.day.now + 60}]
     session.site.happens = lambda: reconciling.note(other, other.paths(), pin)
-    made = reconciling.reconcile(session.site, str(session.day.transcript))
-    assert first in made.state.pins
+    rebuilt = reconciling.reconcile(session.site, str(session.day.transcript))
+    assert first in rebuilt.state.pins
     assert first in session.state().pins
 
 
 def test_what_is_made_while_nobody_interferes_is_saved(session: Session):
-    made = reconciling.reconcile(session.site, str(session.day.transcript))
-    assert shared_facts(session.state()) == shared_facts(made.state)
+    rebuilt = reconciling.reconcile(session.site, str(session.day.transcript))
+    assert shared_facts(session.state()) == shared_facts(rebuilt.state)
     assert session.missed() == []
 
 
@@ -205,9 +205,9 @@ def test_what_is_made_while_nobody_interferes_is_saved(session: Session):
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _hook(name: str, made: Written, home: Path, **more: str) -> None:
-    payload = {"session_id": made.session, "transcript_path": str(made.path), "cwd": made.project, **more}
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(home.parent), "POPKIT_HOME": str(home), "POPKIT_CLOCK": str(made.now)}
+def _hook(name: str, written: Written, home: Path, **more: str) -> None:
+    payload = {"session_id": written.session, "transcript_path": str(written.path), "cwd": written.project, **more}
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(home.parent), "POPKIT_HOME": str(home), "POPKIT_CLOCK": str(written.now)}
     command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / f"{name}.py")]
     done = subprocess.run(command, env=env, input=json.dumps(payload).encode(), capture_output=True, timeout=HANG_S, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
@@ -215,19 +215,19 @@ def _hook(name: str, made: Written, home: Path, **more: str) -> None:
 
 @pytest.mark.parametrize("booked", [True, False])
 def test_at_its_end_what_was_booked_is_settled(tmp_path: Path, booked: bool) -> None:
-    made, home = Written(tmp_path / "p"), tmp_path / "popkit"
-    made.say("go")
-    id = made.grep("one")
-    _hook("session-start", made, home, source="startup", hook_event_name="SessionStart")
+    written, home = Written(tmp_path / "p"), tmp_path / "popkit"
+    written.say("go")
+    id = written.grep("one")
+    _hook("session-start", written, home, source="startup", hook_event_name="SessionStart")
     if booked:
-        entry = journal.entered(id, [], "abcd2345", 9_000, 1_000, 300, ["noise"], made.now - 1)
-        store.journal(made.site(home).paths(), entry)
-    made.grep("two")
-    made.ends()
-    _hook("session-end", made, home, reason="prompt_input_exit", hook_event_name="SessionEnd")
-    counts = stored_state(made.site(home).paths()).counts
+        entry = journal.entered(id, [], "abcd2345", 9_000, 1_000, 300, ["noise"], written.now - 1)
+        store.journal(written.site(home).paths(), entry)
+    written.grep("two")
+    written.ends()
+    _hook("session-end", written, home, reason="prompt_input_exit", hook_event_name="SessionEnd")
+    counts = stored_state(written.site(home).paths()).counts
     if booked:
-        assert counts.settled == made.path.stat().st_size
+        assert counts.settled == written.path.stat().st_size
         assert counts.ledger["saved_kept_out"] > 0
         assert counts.days
     else:

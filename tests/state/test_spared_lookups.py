@@ -14,7 +14,7 @@ from hooks.utils.state import journal, reconciling, store
 from hooks.utils.state.spared_lookups import Recall
 from tests.views.written import BEGAN, PROJECT, Written
 
-SAID = """# Memory of shop
+MEMORY = """# Memory of shop
 
 - src/checkout/: basket_totals.ts, coupons.ts, payment_page.ts
 - package.json
@@ -28,9 +28,9 @@ TOTALS, COUPONS, PAYMENT = "src/checkout/basket_totals.ts", "src/checkout/coupon
 CHECK = "npm run check:types -- --strict"
 
 
-def recall(said: str = SAID, at: float = 0.0) -> Recall:
+def recall(text: str = MEMORY, at: float = 0.0) -> Recall:
     """One in which an answer has named a file already: the first counts for nothing."""
-    found = Recall([(at, said)], PROJECT)
+    found = Recall([(at, text)], PROJECT)
     found.wrote([PAYMENT], at, "m0")
     return found
 
@@ -42,7 +42,7 @@ def spared(found: Recall) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         TOTALS,
         f"{PROJECT}/{TOTALS}",
@@ -50,20 +50,20 @@ def spared(found: Recall) -> list[float]:
         f"The sum is in `{TOTALS}`.",
     ],
 )
-def test_a_file_of_memory_that_nobody_has_named_spares_a_look_up(said: str):
+def test_a_file_of_memory_that_nobody_has_named_spares_a_look_up(text: str):
     found = recall()
-    found.wrote([said], 7.0, "m1")
+    found.wrote([text], 7.0, "m1")
     assert spared(found) == [7.0]
 
 
 def test_the_first_answer_that_names_a_file_spares_nothing():
-    found = Recall([(0.0, SAID)], PROJECT)
+    found = Recall([(0.0, MEMORY)], PROJECT)
     found.wrote([TOTALS], 7.0, "m1")
     assert spared(found) == []
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "src/app/basket_totals_of_all.ts",  # another file
         "src/other/basket_totals.ts",  # of another folder
@@ -75,9 +75,9 @@ def test_the_first_answer_that_names_a_file_spares_nothing():
         "",
     ],
 )
-def test_what_memory_did_not_tell_spares_nothing(said: str):
+def test_what_memory_did_not_tell_spares_nothing(text: str):
     found = recall()
-    found.wrote([said], 7.0, "m1")
+    found.wrote([text], 7.0, "m1")
     assert spared(found) == []
 
 
@@ -98,7 +98,7 @@ def test_each_file_counts_once_and_the_files_of_one_answer_as_one():
 
 
 def test_what_was_written_before_memory_gave_it_was_not_known_from_there():
-    found = Recall([(5.0, SAID)], PROJECT)
+    found = Recall([(5.0, MEMORY)], PROJECT)
     found.wrote([TOTALS], 4.0, "m1")
     found.wrote([PAYMENT], 5.5, "m2")
     found.wrote([COUPONS], 6.0, "m3")
@@ -121,12 +121,12 @@ TEXTS = st.lists(st.sampled_from([TOTALS, COUPONS, CHECK, "coupons.ts", "package
 
 @given(TEXTS, TEXTS, TEXTS)
 def test_hearing_more_never_spares_more(heard: list[str], more: list[str], written: list[str]):
-    def counted(told: list[str]) -> int:
+    def counted(mentions: list[str]) -> int:
         found = recall()
-        for said in told:
-            found.note_mentions(said)
-        for number, said in enumerate(written):
-            found.wrote([said], float(number), f"m{number}")
+        for text in mentions:
+            found.note_mentions(text)
+        for number, text in enumerate(written):
+            found.wrote([text], float(number), f"m{number}")
         return len(spared(found))
 
     assert counted(heard + more) <= counted(heard)
@@ -143,7 +143,7 @@ def written(tmp_path: Path) -> Written:
 
 def ledger(written: Written, home: Path, given_at: float = BEGAN - 1.0) -> dict:
     site = written.site(home)
-    store.journal(site.paths(), journal.remembered(SAID, estimate_tokens(SAID), given_at))
+    store.journal(site.paths(), journal.remembered(MEMORY, estimate_tokens(MEMORY), given_at))
     return reconciling.reconcile(site, str(written.path)).state.counts.ledger
 
 
@@ -153,12 +153,12 @@ def test_a_session_that_used_its_memory(written: Written, tmp_path: Path):
     written.bash("npm run check:types -- --strict")
     written.edit(COUPONS)
     written.ends()
-    found = ledger(written, tmp_path / "home")
-    assert found["spared"] == 1
-    assert found["memory_tokens"] == estimate_tokens(SAID)
-    assert found["saved_memory"] > 0
-    assert found["charged_memory"] > 0
-    assert found["net"] == pytest.approx(found["saved_memory"] - found["charged_memory"], abs=0.2)
+    figures = ledger(written, tmp_path / "home")
+    assert figures["spared"] == 1
+    assert figures["memory_tokens"] == estimate_tokens(MEMORY)
+    assert figures["saved_memory"] > 0
+    assert figures["charged_memory"] > 0
+    assert figures["net"] == pytest.approx(figures["saved_memory"] - figures["charged_memory"], abs=0.2)
 
 
 def test_a_session_that_looked_for_it_all_the_same_was_only_charged(written: Written, tmp_path: Path):
@@ -166,9 +166,9 @@ def test_a_session_that_looked_for_it_all_the_same_was_only_charged(written: Wri
     written.call("Glob", {"pattern": "**/*total*"}, TOTALS)
     written.read(TOTALS)
     written.ends()
-    found = ledger(written, tmp_path / "home")
-    assert (found["spared"], found["saved"]) == (0, 0)
-    assert found["net"] == -found["charged_memory"] < 0
+    figures = ledger(written, tmp_path / "home")
+    assert (figures["spared"], figures["saved"]) == (0, 0)
+    assert figures["net"] == -figures["charged_memory"] < 0
 
 
 def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path: Path):
@@ -176,7 +176,7 @@ def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path
     written.read(TOTALS)
     site = written.site(tmp_path / "home")
     assert not reconciling.is_due(site, str(written.path))
-    store.journal(site.paths(), journal.remembered(SAID, 40, BEGAN))
+    store.journal(site.paths(), journal.remembered(MEMORY, 40, BEGAN))
     assert reconciling.is_due(site, str(written.path))
 
 

@@ -191,11 +191,11 @@ def test_what_a_killed_sweep_has_left_goes_with_the_next(ours: Folder) -> None:
     assert ours.sessions() == set()
 
 
-@pytest.mark.parametrize("spoilt", ["session.json", "main.state.json"])
-def test_a_folder_that_cannot_be_read_stops_no_other(ours: Folder, spoilt: str) -> None:
+@pytest.mark.parametrize("corrupt_file", ["session.json", "main.state.json"])
+def test_a_folder_that_cannot_be_read_stops_no_other(ours: Folder, corrupt_file: str) -> None:
     folder = ours.session("a-spoilt", days=400)
-    (folder / spoilt).write_text("{nonsense")
-    os.utime(folder / spoilt, (ours.now - 400 * DAY,) * 2)
+    (folder / corrupt_file).write_text("{nonsense")
+    os.utime(folder / corrupt_file, (ours.now - 400 * DAY,) * 2)
     session.update(str(ours.home), "b-hostile", transcript="/x\0y")
     (folder / "deep").mkdir()
     os.utime(folder / "deep", (ours.now - 400 * DAY,) * 2)

@@ -23,10 +23,10 @@ NAMES = st.sampled_from(sorted(ARMS))
 
 def site(home: Path, session: str = "one") -> Site:
     """A session in a home, whose facts are those of its first hook."""
-    made = Site({"POPKIT_HOME": str(home), "POPKIT_NOW": "1000"}, session)
-    if trials.FACT not in made.session:
-        made.remember(**trials.facts_at_start(made))
-    return made
+    started = Site({"POPKIT_HOME": str(home), "POPKIT_NOW": "1000"}, session)
+    if trials.FACT not in started.session:
+        started.remember(**trials.facts_at_start(started))
+    return started
 
 
 def rows(home: Path) -> list[list]:
@@ -42,7 +42,7 @@ def test_of_two_sessions_one_has_it_and_one_does_not_so_both_arms_grow_alike(sec
     assert sorted(coins.is_treated(run, 2 * block + place) for place in (0, 1)) == [False, True]
 
 
-def test_which_of_the_two_it_is_cannot_be_told_from_those_before():
+def test_which_of_the_two_it_is_cannot_be_guessed_from_those_before():
     coins = Trials("a secret", [])
     first = [coins.is_treated(Run("hints", 1, 0.0), 2 * block) for block in range(2_000)]
     same_again = sum(one == other for one, other in zip(first, first[1:]))
@@ -56,14 +56,14 @@ def test_each_machine_has_a_secret_of_its_own(tmp_path: Path):
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=30), NAMES)
 def test_a_session_has_one_answer_whenever_it_asks(asked: list[str], name: str):
-    coins, said = Trials("x", []), {}
+    coins, answers = Trials("x", []), {}
     for session in asked:
         answer = coins.draw(name, session, 0.0)
-        assert said.setdefault(session, answer) == answer
+        assert answers.setdefault(session, answer) == answer
     assert len(coins.runs[0].rows if coins.runs else []) == len(set(asked))
 
 
-def test_no_coin_is_thrown_for_a_trial_that_is_over_and_what_was_said_stands():
+def test_no_coin_is_thrown_for_a_trial_that_is_over_and_earlier_answers_hold():
     coins = Trials("x", [run_of(2)])
     coins.runs[0].stopped = 5.0
     assert coins.draw("hints", "s0", 6.0) is True
@@ -144,11 +144,11 @@ def test_an_end_is_noted_and_taken_back_when_the_session_goes_on(tmp_path: Path)
     assert rows(tmp_path)[0][3:] == [None, True]
 
 
-def test_that_enough_sessions_are_over_is_told_once(tmp_path: Path):
+def test_that_enough_sessions_are_over_is_announced_once(tmp_path: Path):
     configure(tmp_path, hints="try")
-    made = Trials("x", [run_of(2 * PER_ARM - 1)])
+    fresh = Trials("x", [run_of(2 * PER_ARM - 1)])
     with trials.Changing(str(tmp_path)) as known:
-        known.runs = made.runs
+        known.runs = fresh.runs
     assert trials.notice(site(tmp_path)) == ""
     with trials.Changing(str(tmp_path)) as known:
         known.runs = [run_of(2 * PER_ARM)]
@@ -171,13 +171,13 @@ def test_the_file_is_private_and_what_it_says_comes_back(tmp_path: Path):
     assert path.read_text() == before
 
 
-@pytest.mark.parametrize("spoilt", ["", "[]", "{}", '{"secret": "x", "runs": [{}]}', '{"secret": "x", "runs": [{"name": "no"}]}', "\0"])
-def test_a_file_that_is_not_as_it_was_written_fails_no_session_and_is_left_alone(tmp_path: Path, spoilt: str):
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"secret": "x", "runs": [{}]}', '{"secret": "x", "runs": [{"name": "no"}]}', "\0"])
+def test_a_file_that_is_not_as_it_was_written_fails_no_session_and_is_left_alone(tmp_path: Path, content: str):
     configure(tmp_path, hints="try")
-    (tmp_path / trials.NAME).write_text(spoilt)
+    (tmp_path / trials.NAME).write_text(content)
     mine = site(tmp_path)
     assert mine.setting("hints", "") == "off"
-    assert (tmp_path / trials.NAME).read_text() == spoilt
+    assert (tmp_path / trials.NAME).read_text() == content
     assert "trials Corrupt" in (tmp_path / "hooks.log").read_text()
     with pytest.raises(trials.Corrupt, match="not as it was written"):
         trials.load(str(tmp_path))

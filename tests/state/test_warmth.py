@@ -29,31 +29,31 @@ def environ(home: Path) -> dict[str, str]:
 
 def session(home: Path, number: int, away_s: float = 1_000, turns: int = 6) -> Written:
     folder = home.parent / "claude" / "projects" / "-shop"
-    made = Written(folder, session=f"5e551017-0000-4000-8000-{number:012}")
+    written = Written(folder, session=f"5e551017-0000-4000-8000-{number:012}")
     for turn in range(turns):
-        made.say("a secret question")
-        made.ends(f"answer {turn}")
-        made.now += away_s
-    return made
+        written.say("a secret question")
+        written.ends(f"answer {turn}")
+        written.now += away_s
+    return written
 
 
 def seconds(known: warmth.Breaks) -> list[float]:
     return [one.seconds for session in known.breaks for one in session]
 
 
-def learn(home: Path, made: Written, days: float = 2) -> warmth.Breaks:
-    return warmth.learn_breaks(environ(home), str(home), made.now + days * 86_400)
+def learn(home: Path, written: Written, days: float = 2) -> warmth.Breaks:
+    return warmth.learn_breaks(environ(home), str(home), written.now + days * 86_400)
 
 
 def test_what_is_learnt_is_what_is_read_again_and_holds_no_word_of_the_user(home: Path):
-    made = session(home, 1)
-    known = learn(home, made)
+    written = session(home, 1)
+    known = learn(home, written)
     assert (seconds(known), known.sessions, known.hour) == ([1_005.0] * 5 + [NEVER], 1, 0)
     assert [(one.prompt, one.kept, one.model) for one in known.breaks[0]] == [(20_500, 20_500, "claude-opus-4-8")] * 5 + [
         (20_500, 0, "claude-opus-4-8")
     ]
     again = warmth.read_breaks(str(home))
-    assert (seconds(again), again.sessions, again.is_old(made.now + 2 * 86_400 + 60)) == (seconds(known), 1, False)
+    assert (seconds(again), again.sessions, again.is_old(written.now + 2 * 86_400 + 60)) == (seconds(known), 1, False)
     kept = json.loads((home / "breaks.json").read_text())
     assert kept["breaks"] == [[[1_005, 20_500, 20_500, "claude-opus-4-8"]] * 5 + [[None, 20_500, 0, "claude-opus-4-8"]]]
     assert kept.keys() == {"schema", "learnt", "breaks"}
@@ -69,16 +69,16 @@ def test_a_session_of_a_few_requests_teaches_nothing(home: Path):
 
 
 def test_a_session_that_a_program_drove_teaches_nothing(home: Path):
-    made = session(home, 1)
-    made.path.write_text(made.path.read_text().replace('"isSidechain"', '"entrypoint": "sdk-cli", "isSidechain"'))
-    assert learn(home, made).sessions == 0
+    written = session(home, 1)
+    written.path.write_text(written.path.read_text().replace('"isSidechain"', '"entrypoint": "sdk-cli", "isSidechain"'))
+    assert learn(home, written).sessions == 0
 
 
 def test_only_the_newest_sessions_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(warmth, "SECONDS", HANG_S)
     for number in range(warmth.TRANSCRIPTS + 3):
-        made = session(home, number, turns=warmth.LEAST_REQUESTS)
-    assert learn(home, made).sessions == warmth.TRANSCRIPTS
+        written = session(home, number, turns=warmth.LEAST_REQUESTS)
+    assert learn(home, written).sessions == warmth.TRANSCRIPTS
 
 
 def test_breaks_that_leave_the_cache_warm_are_none(home: Path):
@@ -87,13 +87,13 @@ def test_breaks_that_leave_the_cache_warm_are_none(home: Path):
 
 
 def test_a_session_whose_cache_lasts_an_hour_is_counted_and_teaches_nothing(home: Path):
-    made = Written(home.parent / "claude" / "projects" / "-shop")
-    made.for_an_hour = True
+    written = Written(home.parent / "claude" / "projects" / "-shop")
+    written.for_an_hour = True
     for turn in range(6):
-        made.say("go")
-        made.ends(f"answer {turn}")
-        made.now += 1_000
-    known = learn(home, made)
+        written.say("go")
+        written.ends(f"answer {turn}")
+        written.now += 1_000
+    known = learn(home, written)
     assert (known.sessions, known.hour, known.breaks) == (1, 1, [])
 
 
@@ -118,24 +118,24 @@ def test_a_file_that_cannot_be_used_teaches_nothing(home: Path, text: str):
 
 def test_requests_are_those_that_the_lab_replays(transcripts: Path):
     for path in sorted(transcripts.glob("**/*.jsonl"))[::9]:
-        told = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in entries.moments_in(str(path))]
+        moments = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in entries.moments_in(str(path))]
         replayed = sent_requests.read(str(path), with_needs=False).requests
-        assert told == [(request.message_id, request.sent_at, request.answered_at, request.calls) for request in replayed], path
+        assert moments == [(request.message_id, request.sent_at, request.answered_at, request.calls) for request in replayed], path
 
 
 def test_the_newest_request_is_found_at_the_end_of_a_transcript(tmp_path: Path):
-    made = Written(tmp_path)
-    made.say("go")
-    made.read("src/a.ts")
-    made.ends()
-    whole, tail = entries.newest_moment(str(made.path)), entries.newest_moment(str(made.path), 1_500)
+    written = Written(tmp_path)
+    written.say("go")
+    written.read("src/a.ts")
+    written.ends()
+    whole, tail = entries.newest_moment(str(written.path)), entries.newest_moment(str(written.path), 1_500)
     assert whole is not None
     assert tail is not None
     assert (whole.message_id, whole.calls, whole.usage.tokens) == (tail.message_id, tail.calls, tail.usage.tokens)
-    assert whole.sent_at < whole.answered_at == made.now
+    assert whole.sent_at < whole.answered_at == written.now
     assert entries.newest_moment(str(tmp_path / "none.jsonl")) is None
-    made.compact()
-    assert entries.newest_moment(str(made.path)) is None
-    made.say("go on")
-    made.ends("after it")
-    assert entries.newest_moment(str(made.path)) is not None
+    written.compact()
+    assert entries.newest_moment(str(written.path)) is None
+    written.say("go on")
+    written.ends("after it")
+    assert entries.newest_moment(str(written.path)) is not None

@@ -19,18 +19,18 @@ SITE = Unwritten("", "/p", "session")
 
 def conversation_of(session: Scenario, prompt: int = PROMPT, since_s: float = 5.0, model: str = "claude-opus-4-8") -> Conversation:
     """A conversation whose last request, `since_s` seconds ago, had all of it in a prompt of so many tokens."""
-    told = Conversation(session.state, lambda profile: Ruleset.from_config(session.config, TOOLS, profile or session.rules.profile))
-    told.places = {result.id: Place(prompt // 5, 0) for result in told.results()}
+    conversation = Conversation(session.state, lambda profile: Ruleset.from_config(session.config, TOOLS, profile or session.rules.profile))
+    conversation.places = {result.id: Place(prompt // 5, 0) for result in conversation.results()}
     if prompt:
-        told.requests, told.count = [(Usage(prompt, session.at - since_s, model), 0)], 1
-    return told
+        conversation.requests, conversation.count = [(Usage(prompt, session.at - since_s, model), 0)], 1
+    return conversation
 
 
 def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
     """The outlook of a Scenario at a time; by default of its last call, with a warm cache."""
-    told = conversation_of(session, **conversation)
-    made = Rebuilt(told, SimpleNamespace(abandoned=0, doubts=[], translated=""))
-    return Outlook(SITE, "/p/session.jsonl", session.state, told.rules, max(now, session.at), made)
+    of_session = conversation_of(session, **conversation)
+    rebuilt = Rebuilt(of_session, SimpleNamespace(abandoned=0, doubts=[], translated=""))
+    return Outlook(SITE, "/p/session.jsonl", session.state, of_session.rules, max(now, session.at), rebuilt)
 
 
 def planned(session: Scenario, asked: Selection, cold: bool = False, **conversation) -> Plan:

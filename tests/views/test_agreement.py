@@ -32,8 +32,8 @@ def _notice(asking: Asking, window: int) -> str:
     config = json.loads((asking.home / "retention-config.json").read_text())
     (asking.home / "retention-config.json").write_text(json.dumps({**config, "window_tokens": window}))
     payload = {"session_id": written.session, "transcript_path": str(written.path), "cwd": PROJECT, "hook_event_name": "Stop"}
-    told = context_monitor.handle(payload, {"POPKIT_HOME": str(asking.home), "POPKIT_CLOCK": str(written.now)})
-    return told["systemMessage"] if told else ""
+    hook_output = context_monitor.handle(payload, {"POPKIT_HOME": str(asking.home), "POPKIT_CLOCK": str(written.now)})
+    return hook_output["systemMessage"] if hook_output else ""
 
 
 @pytest.mark.parametrize("profile", sorted(PROFILES))
@@ -57,10 +57,10 @@ def test_what_is_reclaimable_once_the_cache_is_cold_is_what_a_clear_takes_then(w
     asking = Asking(written, tmp_path / "home", "auto")
     cold = asking.data("retention")["reclaimable"]["cold"]
     written.now += COLD_S
-    found = asking.data("retention")["reclaimable"]
-    assert found["now"] == found["cold"]
-    assert abs(found["now"]["tokens"] - cold["tokens"]) <= cold["tokens"] / 5, "a little more may have expired by the clock"
-    assert asking.data("clear")["items"] == found["now"]["items"]
+    data = asking.data("retention")["reclaimable"]
+    assert data["now"] == data["cold"]
+    assert abs(data["now"]["tokens"] - cold["tokens"]) <= cold["tokens"] / 5, "a little more may have expired by the clock"
+    assert asking.data("clear")["items"] == data["now"]["items"]
 
 
 def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Path) -> None:
@@ -112,19 +112,19 @@ def test_a_clear_that_takes_nothing_in_a_full_context_ends_in_the_verdict_of_the
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += cold_s
     _notice(asking, round(asking.data("retention")["context"]["tokens"] / 0.92))
-    told = _joined(asking(line))
-    assert told.startswith("Nothing to clear")
-    assert told.endswith("Full, and little to clear: /compact (what is dead goes first)")
-    assert told.endswith(_verdict(asking))
+    joined = _joined(asking(line))
+    assert joined.startswith("Nothing to clear")
+    assert joined.endswith("Full, and little to clear: /compact (what is dead goes first)")
+    assert joined.endswith(_verdict(asking))
     assert asking.data(line)["verdict"] == asking.data("retention")["verdict"]
 
 
 def test_a_clear_that_names_nothing_ends_in_what_to_do_instead(tmp_path: Path) -> None:
     written = wandered(tmp_path / "projects")
     asking = Asking(written, tmp_path / "home", "auto")
-    told = _joined(asking("clear docs/**"))
+    joined = _joined(asking("clear docs/**"))
     assert _verdict(asking).startswith("Not yet: in ")
-    assert told.partition(" the cache is cold, ")[2] == _verdict(asking).partition(" the cache is cold, ")[2] != ""
+    assert joined.partition(" the cache is cold, ")[2] == _verdict(asking).partition(" the cache is cold, ")[2] != ""
     written.now += COLD_S
     assert _joined(asking("clear docs/**")).endswith(_verdict(asking))
     assert _verdict(asking).startswith("Clear now: ")
@@ -154,11 +154,11 @@ def test_a_transcript_that_a_clear_refuses_has_nothing_to_reclaim(tmp_path: Path
     written.path.write_text("".join([*lines[:9], "not a line of the host's\n", *lines[9:]]))
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
-    found = asking.data("retention")
-    assert found["reclaimable"]["now"] == found["reclaimable"]["cold"] == {"items": 0, "tokens": 0}
+    data = asking.data("retention")
+    assert data["reclaimable"]["now"] == data["reclaimable"]["cold"] == {"items": 0, "tokens": 0}
     assert "Nothing to do: PopKit leaves this transcript alone" in asking("retention")
     assert "so nothing was changed" in asking("clear")
-    assert _notice(asking, round(found["context"]["tokens"] / 0.85)) == ""
+    assert _notice(asking, round(data["context"]["tokens"] / 0.85)) == ""
 
 
 def test_the_status_line_says_the_same_until_a_call_comes(written: Written, tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_the_status_line_says_the_same_until_a_call_comes(written: Written, tmp_
 
 
 def test_try_takes_what_a_clear_would_take_with_a_cold_cache(written: Written, tmp_path: Path) -> None:
-    found = report_of(str(written.path), PROJECT, {"POPKIT_HOME": str(tmp_path / "none")})
-    assert found["reclaimable"]["now"] == found["reclaimable"]["cold"]
+    data = report_of(str(written.path), PROJECT, {"POPKIT_HOME": str(tmp_path / "none")})
+    assert data["reclaimable"]["now"] == data["reclaimable"]["cold"]
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
     now = asking.data("retention")["reclaimable"]["now"]
-    assert abs(now["tokens"] - found["reclaimable"]["now"]["tokens"]) <= now["tokens"] / 5, "a little more may have expired by the clock"
+    assert abs(now["tokens"] - data["reclaimable"]["now"]["tokens"]) <= now["tokens"] / 5, "a little more may have expired by the clock"
 
 
 OPENED: list = []

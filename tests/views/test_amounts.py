@@ -49,18 +49,18 @@ WORDS = ("retention", "clear --dry-run", "clear", "why", "warm show", "stats")
 @pytest.fixture
 def written(tmp_path: Path) -> Written:
     (tmp_path / "home").mkdir()
-    made = long_session(tmp_path / "projects")
-    made.ends()
-    made.now += COLD_S
-    return made
+    session = long_session(tmp_path / "projects")
+    session.ends()
+    session.now += COLD_S
+    return session
 
 
 def asked(written: Written, home: Path, line: str) -> str:
     return answer(line, written.site(home), str(written.path), written.now)
 
 
-def of_windows(said: str) -> list[str]:
-    return [line for line in " ".join(said.split()).split(". ") if "-hour" in line or "weekly" in line]
+def of_windows(text: str) -> list[str]:
+    return [line for line in " ".join(text.split()).split(". ") if "-hour" in line or "weekly" in line]
 
 
 def test_a_clear_and_warmth_say_what_they_are_worth_in_the_window(written: Written, tmp_path: Path, golden):
@@ -81,22 +81,22 @@ def test_programs_read_the_same(written: Written, tmp_path: Path):
     home = tmp_path / "home"
     client_reports.keep_weights(str(home), [weights(0.2)], written.now)
     report = json.loads(asked(written, home, "retention --json"))
-    found = json.loads(asked(written, home, "clear --json --dry-run"))
+    data = json.loads(asked(written, home, "clear --json --dry-run"))
     warm = json.loads(asked(written, home, "warm show --json"))
-    assert report["verdict"]["share"] == found["share"]
-    assert (found["share"]["window"], found["share"]["requests"]) == ("five_hour", 14)
+    assert report["verdict"]["share"] == data["share"]
+    assert (data["share"]["window"], data["share"]["requests"]) == ("five_hour", 14)
     assert warm["one"]["share"]["percent"] < warm["bridged"]["share"]["percent"]
 
 
 @pytest.mark.parametrize(
-    ("percent", "error", "said"),
+    ("percent", "error", "words"),
     [
         (1.234, 0.3, "1.2 % (± 0.3)"), (0.0123, 0.0031, "0.012 % (± 0.004)"), (12.3, 2.01, "12 % (± 3)"),
         (140.4, 22, "140 % (± 22)"), (0.5, 0.0951, "0.50 % (± 0.10)"), (2.0, 0.0, "2.0 % (± 0.0)"),
     ],
 )  # fmt: skip
-def test_an_error_is_rounded_up_to_one_figure_and_its_percent_as_far(percent: float, error: float, said: str):
-    assert amounts.with_error(percent, error) == said
+def test_an_error_is_rounded_up_to_one_figure_and_its_percent_as_far(percent: float, error: float, words: str):
+    assert amounts.with_error(percent, error) == words
 
 
 def test_in_a_table_percents_stand_with_their_error():
@@ -106,7 +106,7 @@ def test_in_a_table_percents_stand_with_their_error():
     assert amounts.net_share({**share, "percent": -2.0, "error": 0.4}) == "taking about 2.0 % (± 0.4) of the five-hour window"
 
 
-def test_the_net_of_a_session_and_of_all_is_told_in_share_of_a_window(written: Written, tmp_path: Path):
+def test_the_net_of_a_session_and_of_all_is_given_as_a_share_of_a_window(written: Written, tmp_path: Path):
     home = tmp_path / "home"
     client_reports.keep_weights(str(home), [weights(0.1)], written.now)
     asked(written, home, "clear")

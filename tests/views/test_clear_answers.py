@@ -33,7 +33,7 @@ class Asking:
         self.written.now += 1
         return shown
 
-    def told(self, *lines: str) -> str:
+    def dialogue(self, *lines: str) -> str:
         return "\n".join(f"> {line}\n{self(line)}\n" for line in lines)
 
     def data(self, line: str) -> dict:
@@ -41,7 +41,9 @@ class Asking:
 
     def offered(self, line: str) -> str:
         """The last command that an answer gives to clear, without our name."""
-        return [said for said in self(line).split("\n") if said.startswith("  /popkit:context clear")][-1][len("  /popkit:context ") :]
+        return [line_of_answer for line_of_answer in self(line).split("\n") if line_of_answer.startswith("  /popkit:context clear")][-1][
+            len("  /popkit:context ") :
+        ]
 
     def contents(self) -> list:
         """The contents of all results, as they stand in the transcript."""
@@ -71,26 +73,26 @@ def cold(long: Asking) -> Asking:
 
 def test_a_warm_cache_says_what_the_rewrite_costs_and_when_it_pays(long: Asking, golden) -> None:
     before = long.written.path.read_bytes()
-    golden(GOLDENS / "clear-warm.txt", long.told("clear --dry-run", "clear", "clear --now --dry-run"))
+    golden(GOLDENS / "clear-warm.txt", long.dialogue("clear --dry-run", "clear", "clear --now --dry-run"))
     assert long.written.path.read_bytes() == before
-    found = long.data("clear")
-    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (False, False, True)
-    assert found["sum"]["pays_after"] > 14
+    data = long.data("clear")
+    assert (data["cleared"], data["pays"], data["sum"]["warm"]) == (False, False, True)
+    assert data["sum"]["pays_after"] > 14
 
 
 def test_a_cold_cache_makes_it_pay_at_once(cold: Asking, golden) -> None:
-    golden(GOLDENS / "clear-cold.txt", cold.told("clear --dry-run", "clear", "clear"))
+    golden(GOLDENS / "clear-cold.txt", cold.dialogue("clear --dry-run", "clear", "clear"))
     assert sum("PopKit cleared" in content for content in cold.contents()) == 8
 
 
-def test_a_forced_clear_that_costs_nothing_is_not_said_to_be_a_loss(short: Asking) -> None:
+def test_a_forced_clear_that_costs_nothing_is_not_called_a_loss(short: Asking) -> None:
     short.written.now += COLD_S
     found = {**short.data("clear --id T9,T10 --now"), "pays": False}  # it is likely needed again, say
     assert found["sum"]["pays_after"] == 0
     assert clear._head(found) == "Cleared"
 
 
-def test_what_is_said_of_a_clear_is_what_it_does(cold: Asking) -> None:
+def test_a_clear_does_what_is_said_of_it(cold: Asking) -> None:
     planned, done = cold.data("clear --dry-run"), cold.data("clear")
     assert (planned["dry_run"], planned["cleared"], done["dry_run"], done["cleared"]) == (True, False, False, True)
     assert all(planned[key] == done[key] for key in ("items", "pays", "kept", "sum"))
@@ -118,11 +120,11 @@ def test_what_is_said_of_a_clear_is_what_it_does(cold: Asking) -> None:
     ],
 )
 def test_what_the_user_asks_for_goes(short: Asking, name: str, line: str, golden) -> None:
-    golden(GOLDENS / f"{name}.txt", short.told(line))
+    golden(GOLDENS / f"{name}.txt", short.dialogue(line))
 
 
-def test_what_is_pinned_is_said_to_be_kept(short: Asking, golden) -> None:
-    golden(GOLDENS / "clear-pinned.txt", short.told("pin T5 T13", "clear --tier session --now", "clear --id T5"))
+def test_pinned_results_are_shown_as_kept(short: Asking, golden) -> None:
+    golden(GOLDENS / "clear-pinned.txt", short.dialogue("pin T5 T13", "clear --tier session --now", "clear --id T5"))
     assert [content for content in short.contents() if content.startswith("[PopKit")] == [short.contents()[6]]
 
 
@@ -144,9 +146,9 @@ def test_the_command_that_an_answer_gives_does_what_it_showed(short: Asking) -> 
     for line in ("clear --now --dry-run", "clear --id T5 --dry-run", "clear 'src/*.ts' --dry-run --now", "clear --tier short", "clear"):
         planned = short.data(line)
         given = short.offered(line)
-        found = short.data(given + " --dry-run")
-        assert found["now"] is (planned["now"] or not planned["pays"])
-        assert {row["id"] for row in planned["results"]} <= {row["id"] for row in found["results"]}
+        data = short.data(given + " --dry-run")
+        assert data["now"] is (planned["now"] or not planned["pays"])
+        assert {row["id"] for row in planned["results"]} <= {row["id"] for row in data["results"]}
 
 
 @pytest.mark.parametrize("line", ["clear --tier short src/*.ts", "clear --tier short --id T2", "clear --id T2 src/*.ts"])
@@ -160,19 +162,19 @@ def test_one_way_to_say_what_goes_is_enough(short: Asking, line: str) -> None:
 def test_an_undo_says_what_went_back(cold: Asking, golden) -> None:
     original = cold.written.path.read_bytes()
     cold("clear")
-    golden(GOLDENS / "undo.txt", cold.told("undo", "undo"))
+    golden(GOLDENS / "undo.txt", cold.dialogue("undo", "undo"))
     assert cold.written.path.read_bytes() == original
     assert cold.data("retention")["cleared"]["items"] == 0
 
 
 def test_nothing_can_be_undone_or_restored_before_a_clear(short: Asking, golden) -> None:
-    golden(GOLDENS / "undo-nothing.txt", short.told("undo", "restore T5", "restore abcd2345", "restore", "restore --since 2h"))
+    golden(GOLDENS / "undo-nothing.txt", short.dialogue("undo", "restore T5", "restore abcd2345", "restore", "restore --since 2h"))
 
 
 def test_a_restore_prints_what_was_cleared(short: Asking, golden) -> None:
     content = short.contents()[4]
     short("clear --tier session --now")
-    golden(GOLDENS / "restore.txt", short.told("restore T5", "restore T5 T7", "restore T3", "restore --since tomorrow"))
+    golden(GOLDENS / "restore.txt", short.dialogue("restore T5", "restore T5 T7", "restore T3", "restore --since tomorrow"))
     handle = short.data("why T5")["handle"]
     for line in ("restore T5", f"restore {handle}", f"restore {handle[:5]}", "restore toolu_05Bash"):
         assert short(line) == "\n" + content
@@ -182,7 +184,7 @@ def test_a_restore_prints_what_was_cleared(short: Asking, golden) -> None:
 def test_a_restore_in_place_is_held_for_a_while(short: Asking, golden) -> None:
     content = short.contents()[4]
     short("clear --tier session --now")
-    golden(GOLDENS / "restore-in-place.txt", short.told("restore T5 T13 --in-place", "why T5", "why T13", "restore T5 --in-place"))
+    golden(GOLDENS / "restore-in-place.txt", short.dialogue("restore T5 T13 --in-place", "why T5", "why T13", "restore T5 --in-place"))
     assert short.contents()[4] == content
     assert short.data("stats")["session"]["false_expirations"] == 2
 
@@ -193,7 +195,7 @@ def test_a_restore_in_place_is_held_for_a_while(short: Asking, golden) -> None:
 def test_every_answer_knows_what_was_cleared(short: Asking, golden) -> None:
     short.written.now += COLD_S
     short("clear --now")
-    golden(GOLDENS / "cleared.txt", short.told("retention --details", "timeline", "why T5", "clear"))
+    golden(GOLDENS / "cleared.txt", short.dialogue("retention --details", "timeline", "why T5", "clear"))
 
 
 def _goes_on(asking: Asking, read: int, created: int, requests: int, prompt: str = "go on") -> None:
@@ -206,9 +208,9 @@ def _goes_on(asking: Asking, read: int, created: int, requests: int, prompt: str
 
 
 def test_a_ledger_with_a_gain_is_shown(cold: Asking, golden) -> None:
-    cold.told("clear")
+    cold.dialogue("clear")
     _goes_on(cold, 0, 61_335 - 12_000, 12)
-    golden(GOLDENS / "ledger-gain.txt", cold.told("retention", "stats"))
+    golden(GOLDENS / "ledger-gain.txt", cold.dialogue("retention", "stats"))
     metrics = cold.data("stats")["session"]
     assert metrics["figures"]["net_usd"] > 0
     assert metrics["tokens_reclaimed"] == metrics["figures"]["cleared_tokens"] > 10_000
@@ -216,16 +218,16 @@ def test_a_ledger_with_a_gain_is_shown(cold: Asking, golden) -> None:
 
 
 def test_a_ledger_with_a_loss_is_shown_as_such(long: Asking, golden) -> None:
-    long.told("clear --now")
+    long.dialogue("clear --now")
     _goes_on(long, 22_000, 22_000, 2)
-    golden(GOLDENS / "ledger-loss.txt", long.told("restore T9", "retention", "stats"))
+    golden(GOLDENS / "ledger-loss.txt", long.dialogue("restore T9", "retention", "stats"))
     metrics = long.data("stats")["session"]
     assert metrics["figures"]["net_usd"] < 0 < metrics["tokens_reclaimed"]
     assert metrics["figures"]["cost_by_usd"]["rewrite"] > 0
 
 
 def test_a_clear_that_the_client_has_not_loaded_reclaims_nothing(long: Asking) -> None:
-    long.told("clear --now")
+    long.dialogue("clear --now")
     _goes_on(long, long.written.tokens, 490, 3)
     figures = long.data("stats")["session"]["figures"]
     assert (figures["cleared_tokens"], figures["saved_usd"]) == (0, 0)
@@ -233,6 +235,6 @@ def test_a_clear_that_the_client_has_not_loaded_reclaims_nothing(long: Asking) -
 
 
 def test_what_was_undone_before_a_request_leaves_nothing_pending(long: Asking) -> None:
-    long.told("clear --now", "undo")
+    long.dialogue("clear --now", "undo")
     figures = long.data("stats")["session"]["figures"]
     assert (figures["pending_tokens"], figures["net_usd"]) == (0, 0)

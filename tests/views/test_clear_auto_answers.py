@@ -62,7 +62,7 @@ def _placeholders(asking: Asking) -> list:
 
 
 def test_with_a_cold_cache_what_is_long_unused_goes_at_once_and_nothing_more_a_moment_later(cold: Asking, golden) -> None:
-    golden(GOLDENS / "auto-cold.txt", cold.told("clear --dry-run", "clear", "clear"))
+    golden(GOLDENS / "auto-cold.txt", cold.dialogue("clear --dry-run", "clear", "clear"))
     assert len(_placeholders(cold)) == 12
     outlines = [content.partition("\n")[2] for content in _placeholders(cold)]
     assert "handleCheckoutStep1" in outlines[0]
@@ -71,16 +71,16 @@ def test_with_a_cold_cache_what_is_long_unused_goes_at_once_and_nothing_more_a_m
 def test_afterwards_the_other_answers_tell_why_it_went_and_how_it_comes_back(cold: Asking, golden) -> None:
     original = cold.written.path.read_bytes()
     cold("clear")
-    golden(GOLDENS / "auto-after.txt", cold.told("why T1", "why T3", "why T5", "retention", "restore T6", "undo"))
+    golden(GOLDENS / "auto-after.txt", cold.dialogue("why T1", "why T3", "why T5", "retention", "restore T6", "undo"))
     assert cold.written.path.read_bytes() == original
 
 
 def test_a_warm_cache_in_which_it_does_not_pay_changes_nothing(asking: Asking, golden) -> None:
     before = asking.written.path.read_bytes()
-    golden(GOLDENS / "auto-warm.txt", asking.told("clear", "clear --dry-run", "clear --now --dry-run"))
+    golden(GOLDENS / "auto-warm.txt", asking.dialogue("clear", "clear --dry-run", "clear --now --dry-run"))
     assert asking.written.path.read_bytes() == before
-    found = asking.data("clear")
-    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (False, False, True)
+    answer = asking.data("clear")
+    assert (answer["cleared"], answer["pays"], answer["sum"]["warm"]) == (False, False, True)
 
 
 def test_under_a_profile_of_lifetimes_a_warm_cache_is_no_hindrance_where_it_pays(tmp_path: Path, golden) -> None:
@@ -91,12 +91,12 @@ def test_under_a_profile_of_lifetimes_a_warm_cache_is_no_hindrance_where_it_pays
     for number in range(3):
         written.bash(f"mkdir -p out/{number}", "made it")
     asking = Asking(written, tmp_path / "home", "spec")
-    golden(GOLDENS / "spec-warm-pays.txt", asking.told("clear --dry-run", "clear"))
-    found = asking.data("retention")
-    assert found["cleared"]["items"] == 5, "the newest was used lately"
+    golden(GOLDENS / "spec-warm-pays.txt", asking.dialogue("clear --dry-run", "clear"))
+    answer = asking.data("retention")
+    assert answer["cleared"]["items"] == 5, "the newest was used lately"
 
 
-def test_where_nothing_is_worth_it_that_is_said(tmp_path: Path, golden) -> None:
+def test_where_nothing_is_worth_it_the_answer_says_so(tmp_path: Path, golden) -> None:
     written = Written(tmp_path / "projects")
     written.say("fix the login")
     for number in range(3):
@@ -104,7 +104,7 @@ def test_where_nothing_is_worth_it_that_is_said(tmp_path: Path, golden) -> None:
     written.bash("git status", "nothing to commit, working tree clean")
     written.now += COLD_S
     asking = asked(written, tmp_path / "home")
-    golden(GOLDENS / "auto-nothing.txt", asking.told("clear", "clear src/part1.ts", "clear --dry-run", "clear --now"))
+    golden(GOLDENS / "auto-nothing.txt", asking.dialogue("clear", "clear src/part1.ts", "clear --dry-run", "clear --now"))
     assert _placeholders(asking) == []
 
 
@@ -113,10 +113,10 @@ def test_where_nothing_is_worth_it_that_is_said(tmp_path: Path, golden) -> None:
     [("auto-path", "clear src/checkout.ts"), ("auto-nothing-path", "clear docs/**"), ("auto-forced-id", "clear --id T1,T2 --now")],
 )
 def test_what_the_user_asks_for_goes(cold: Asking, name: str, line: str, golden) -> None:
-    golden(GOLDENS / f"{name}.txt", cold.told(line))
+    golden(GOLDENS / f"{name}.txt", cold.dialogue(line))
 
 
-def test_what_is_said_of_a_clear_is_what_it_does(cold: Asking) -> None:
+def test_a_clear_does_what_is_said_of_it(cold: Asking) -> None:
     planned, done = cold.data("clear --dry-run"), cold.data("clear")
     assert (planned["dry_run"], planned["cleared"], done["dry_run"], done["cleared"]) == (True, False, False, True)
     assert all(planned[key] == done[key] for key in ("items", "pays", "kept", "sum", "profile", "likely_requests"))
@@ -140,9 +140,9 @@ def test_the_command_that_an_answer_gives_does_what_it_showed(tmp_path: Path, se
     asking = asked(session(tmp_path / "projects"), tmp_path / "home")
     planned = asking.data(line + " --dry-run")
     given = asking.offered(line + " --dry-run")
-    found = asking.data(given)
-    assert found["cleared"] is True
-    assert {row["id"] for row in planned["results"]} <= {row["id"] for row in found["results"]}
+    answer = asking.data(given)
+    assert answer["cleared"] is True
+    assert {row["id"] for row in planned["results"]} <= {row["id"] for row in answer["results"]}
 
 
 # --- a model that binds its thinking to an unedited past ----------------------------------------------------------------------------
@@ -161,14 +161,14 @@ def thoughtful(tmp_path: Path) -> Asking:
     return asked(written, tmp_path / "home")
 
 
-def test_the_reasoning_that_a_clear_loses_is_told_and_the_session_is_to_be_loaded_before_going_on(thoughtful: Asking, golden) -> None:
+def test_the_reasoning_that_a_clear_loses_is_named_and_the_session_is_to_be_loaded_before_going_on(thoughtful: Asking, golden) -> None:
     thoughtful.written.now += COLD_S
-    found = thoughtful.data("clear --dry-run")
-    assert found["thinking"] > 1_000
-    golden(GOLDENS / "bound-cold.txt", thoughtful.told("clear --now", "undo"))
+    answer = thoughtful.data("clear --dry-run")
+    assert answer["thinking"] > 1_000
+    golden(GOLDENS / "bound-cold.txt", thoughtful.dialogue("clear --now", "undo"))
 
 
 def test_a_clear_that_loses_reasoning_and_does_not_pay_is_not_offered(thoughtful: Asking, golden) -> None:
-    golden(GOLDENS / "bound-warm.txt", thoughtful.told("clear"))
+    golden(GOLDENS / "bound-warm.txt", thoughtful.dialogue("clear"))
     assert "--now" not in thoughtful("clear")
     assert thoughtful.data("retention")["verdict"]["kind"] != "clear"

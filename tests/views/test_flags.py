@@ -51,7 +51,7 @@ KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("retenton", '"retenton" (did you mean retention?). Known: ' + KNOWN),
         ("retention --detials", 'unknown flag "--detials" (did you mean --details?). retention knows --aggressive'),
@@ -70,10 +70,10 @@ KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm
         ("warm up", 'warm takes on, off or show, not "up"'),
     ],
 )
-def test_a_mistake_is_answered_with_what_is_known(line, said):
+def test_a_mistake_is_answered_with_what_is_known(line, message):
     with pytest.raises(UsageError) as error:
         parse(split(line), CONTEXT, shell=False)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_shell_may_name_the_session_before_or_after_the_word():

@@ -70,8 +70,8 @@ def test_the_answers_before_the_first_call(name: str, tmp_path: Path, golden) ->
 
 def test_unpin_shows_what_is_let_go(tmp_path: Path, golden) -> None:
     written = spec_session(tmp_path / "projects")
-    site, told = written.site(tmp_path / "home"), []
+    site, dialogue = written.site(tmp_path / "home"), []
     for line in ("pin T10 src/*.ts", "retention --details", "why T10", "why T11", "unpin T11", "unpin T10 src/*.ts", "why T10"):
-        told.append(f"> {line}\n" + answer(line, site, str(written.path), written.now) + "\n")
+        dialogue.append(f"> {line}\n" + answer(line, site, str(written.path), written.now) + "\n")
         written.now += 1
-    golden(GOLDENS / "unpin.txt", "\n".join(told))
+    golden(GOLDENS / "unpin.txt", "\n".join(dialogue))

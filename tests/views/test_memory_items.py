@@ -43,7 +43,7 @@ def test_every_item_is_listed_once(items: list[Item]) -> None:
     assert len(memory_items.in_order(items, NOW)) == len(items)
 
 
-def test_where_there_is_little_room_beside_an_id_the_text_stands_below_it() -> None:
+def test_where_there_is_little_room_beside_an_id_the_text_is_below_it() -> None:
     item = Item("m3fa7b2c91d", "run the tests with make check", kind="note", tier="HOT")
     assert text.laid_out(memory_items.in_order([item], NOW), 40) == ["  m3fa7b2c91d  HOT  note", "    run the tests with make check"]
     assert text.laid_out(memory_items.in_order([item], NOW), 70) == ["  m3fa7b2c91d  HOT  note     run the tests with make check"]
@@ -62,7 +62,7 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "words"),
     [
         ({}, ""),
         ({"held": True}, "pinned"),
@@ -75,5 +75,5 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
         ({"marked_at": NOW - 86_400, "marked_by": "policy"}, "by policy, gone with the next run"),
     ],
 )
-def test_what_is_out_of_the_ordinary_is_said_in_a_few_words(fields: dict, said: str) -> None:
-    assert memory_items.standing(Item("m1", "x", **fields), NOW) == said
+def test_anything_out_of_the_ordinary_is_described_in_a_few_words(fields: dict, words: str) -> None:
+    assert memory_items.standing(Item("m1", "x", **fields), NOW) == words

@@ -31,7 +31,7 @@ LEFT: list[tuple[str, int, list[tuple[str, str]], str]] = [
 ]
 
 
-def made(left: list[Any] = LEFT, **more: Any) -> dict[str, Any]:
+def receipt_data(left: list[Any] = LEFT, **more: Any) -> dict[str, Any]:
     """A receipt of a compaction at the limit of the window, ten minutes ago."""
     rows = [
         {"id": f"toolu_{n}", "number": n + 3, "label": label, "tokens": tokens, "left": [[kind, "abcd2345", why] for kind, why in parts]}
@@ -43,12 +43,14 @@ def made(left: list[Any] = LEFT, **more: Any) -> dict[str, Any]:
     return {**found, **more}
 
 
-EARLIER = [made(LEFT[:n], why=why, at=NOW - 3_600 * (n + 1)) for n, why in enumerate(["manual", "asked", "cold", "clear", "auto"], 1)]
+EARLIER = [
+    receipt_data(LEFT[:n], why=why, at=NOW - 3_600 * (n + 1)) for n, why in enumerate(["manual", "asked", "cold", "clear", "auto"], 1)
+]
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(40, 40), (49, 40), (76, 40), (100, 40), (68, 11)])
 def test_the_receipt_in_the_pane(columns: int, rows: int, golden) -> None:
-    found = [made(), *EARLIER]
+    found = [receipt_data(), *EARLIER]
     head = text.laid_out(receipt.pane_head(found, NOW), columns)
     drawn = [*head, *text.laid_out(receipt.pane_lines(found, NOW, columns, rows - len(head), "/popkit"), columns)]
     golden(GOLDENS / f"receipt-{columns}x{rows}.txt", "\n".join(drawn) + "\n")
@@ -56,19 +58,19 @@ def test_the_receipt_in_the_pane(columns: int, rows: int, golden) -> None:
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_the_receipt_in_words(everything: bool, golden) -> None:
-    drawn = text.laid_out(receipt.lines([made(LEFT[:9], summarised=True), *EARLIER[:2]], [], NOW, everything, "popkit context"))
+    drawn = text.laid_out(receipt.lines([receipt_data(LEFT[:9], summarised=True), *EARLIER[:2]], [], NOW, everything, "popkit context"))
     golden(GOLDENS / f"receipt-{'all' if everything else 'newest'}.txt", "\n".join(drawn) + "\n")
 
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_what_left_subagents_in_words(everything: bool, golden) -> None:
-    of_agents = [made(LEFT[:3], agent="a1b2c3"), made(LEFT[:2], agent="d4e5f6", at=NOW - 3_600)]
-    drawn = text.laid_out(receipt.lines([made(LEFT[:2])], of_agents, NOW, everything, "popkit context"))
+    of_agents = [receipt_data(LEFT[:3], agent="a1b2c3"), receipt_data(LEFT[:2], agent="d4e5f6", at=NOW - 3_600)]
+    drawn = text.laid_out(receipt.lines([receipt_data(LEFT[:2])], of_agents, NOW, everything, "popkit context"))
     golden(GOLDENS / f"receipt-agents-{'all' if everything else 'newest'}.txt", "\n".join(drawn) + "\n")
 
 
-def test_where_only_a_subagent_lost_something_nothing_is_said_of_undoing_it() -> None:
-    drawn = " ".join(text.laid_out(receipt.lines([], [made(LEFT[:2], agent="a1b2c3")], NOW, False, "/popkit")))
+def test_where_only_a_subagent_lost_something_undoing_it_is_not_mentioned() -> None:
+    drawn = " ".join(text.laid_out(receipt.lines([], [receipt_data(LEFT[:2], agent="a1b2c3")], NOW, False, "/popkit")))
     assert "in agent a1b2c3, because the context was nearly full" in drawn
     assert "undo" not in drawn
 
@@ -80,7 +82,7 @@ def test_of_nothing_that_left_it_says_so() -> None:
 
 @given(st.sampled_from([40, 49, 76, 100]), st.integers(-5, 60), st.integers(1, len(LEFT)))
 def test_no_line_is_too_wide_and_what_has_no_room_is_counted(columns: int, rows: int, many: int) -> None:
-    shown = text.laid_out(receipt.pane_lines([made(LEFT[:many])], NOW, columns, rows, "/popkit"), columns)
+    shown = text.laid_out(receipt.pane_lines([receipt_data(LEFT[:many])], NOW, columns, rows, "/popkit"), columns)
     assert max(map(text.width, shown)) <= columns
     named = [line for line in shown if re.match(r" *~\S+  T\d", line)]
     more = re.search(r"and (\d+) more: /popkit why$", shown[-1])
@@ -91,19 +93,19 @@ def test_no_line_is_too_wide_and_what_has_no_room_is_counted(columns: int, rows:
 
 
 def test_a_call_is_found_by_its_number_or_its_id_on_the_newest_receipt_that_has_it() -> None:
-    older, newer = made(at=1.0), made(LEFT[:2], at=2.0)
+    older, newer = receipt_data(at=1.0), receipt_data(LEFT[:2], at=2.0)
     assert [find_receipt([newer, older], word) for word in ("T4", "4", "toolu_1")] == [(newer, newer["calls"][1])] * 3
     assert find_receipt([newer, older], "T5") == (older, older["calls"][2])
     assert find_receipt([newer, older], "T500") is find_receipt([newer, older], "toolu") is None
 
 
-def test_a_call_of_which_nothing_stands_tells_when_and_why_it_left_and_how_it_comes_back() -> None:
-    found = made()
+def test_a_call_that_left_whole_says_when_and_why_it_left_and_how_it_comes_back() -> None:
+    found = receipt_data()
     lines = text.laid_out(receipt.why_lines(found, found["calls"][10], NOW, "/popkit"))
-    told = " ".join(" ".join(lines).split())
-    assert "T13 Bash echo step 4" in told
-    assert "Left 10 min ago, because the context was nearly full, ~64 tokens" in told
-    assert f"Because the whole call was taken out {NEEDED_ROOM}" in told
-    assert "Back popkit restore abcd2345 or /popkit restore T13 --in-place" in told
+    joined = " ".join(" ".join(lines).split())
+    assert "T13 Bash echo step 4" in joined
+    assert "Left 10 min ago, because the context was nearly full, ~64 tokens" in joined
+    assert f"Because the whole call was taken out {NEEDED_ROOM}" in joined
+    assert "Back popkit restore abcd2345 or /popkit restore T13 --in-place" in joined
     gone = next(call for call in found["calls"] if call["state"] == "gone")
     assert "Back gone for good" in " ".join(" ".join(text.laid_out(receipt.why_lines(found, gone, NOW, "/popkit"))).split())

@@ -64,13 +64,13 @@ def _planned(session: Scenario, **asked) -> dict:
 
 
 def test_its_keys_are_the_documented_ones():
-    found = _report(_busy())
-    assert set(found) == KEYS
-    for row in found["results"]:
+    data = _report(_busy())
+    assert set(data) == KEYS
+    for row in data["results"]:
         assert set(row) == ROW_KEYS | ({"expires"} if row["state"] == "live" else {"ended", "handle"})
     assert Report.__annotations__.keys() == KEYS
     assert ResultRow.__annotations__.keys() == ROW_KEYS | {"expires", "ended", "handle"}
-    assert json.loads(json.dumps(found)) == found
+    assert json.loads(json.dumps(data)) == data
 
 
 CALLS = st.lists(st.sampled_from(["read", "grep", "edit", "test", "fail", "ask", "other", "turn", "commit", "compact", "pin"]), max_size=40)
@@ -96,38 +96,38 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     for call in calls:
         acts[call]()
     session.state.calibration = calibration
-    found = _report(session)
-    live = [row for row in found["results"] if row["state"] == "live"]
-    expired = [row for row in found["results"] if row["state"] == "expired"]
+    data = _report(session)
+    live = [row for row in data["results"] if row["state"] == "live"]
+    expired = [row for row in data["results"] if row["state"] == "expired"]
     assert {row["id"] for row in live} == set(session.live)
     assert {row["id"] for row in expired} == set(session.expired)
     for state, rows in (("live", live), ("expired", expired)):
         for tier in TIERS:
             mine = [row["tokens"] for row in rows if row["tier"] == tier]
-            assert found["tiers"][tier][state] == {"items": len(mine), "tokens": sum(mine)}
-    assert found["expired"] == {"items": len(expired), "tokens": sum(row["tokens"] for row in expired)}
-    assert [row["number"] for row in found["results"]] == sorted(row["number"] for row in found["results"])
+            assert data["tiers"][tier][state] == {"items": len(mine), "tokens": sum(mine)}
+    assert data["expired"] == {"items": len(expired), "tokens": sum(row["tokens"] for row in expired)}
+    assert [row["number"] for row in data["results"]] == sorted(row["number"] for row in data["results"])
     whole = _planned(session, now=True)
     gone = [row for row in whole["results"] if row["state"] == "expired"]
     assert gone == whole["results"] or profile == "auto"
     stays = whole["kept"].values()
-    assert len(gone) + sum(have["items"] for have in stays) == found["expired"]["items"]
-    assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == found["expired"]["tokens"]
+    assert len(gone) + sum(have["items"] for have in stays) == data["expired"]["items"]
+    assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == data["expired"]["tokens"]
     assert whole["tokens"] == whole["sum"]["leaves"]
-    drawn = [line for line in laid_out(history.timeline_lines(found, None)) if line.startswith("T") and "[" in line]
-    assert len(drawn) == len(found["results"])
+    drawn = [line for line in laid_out(history.timeline_lines(data, None)) if line.startswith("T") and "[" in line]
+    assert len(drawn) == len(data["results"])
 
 
 def test_a_search_says_how_many_calls_and_seconds_it_has():
     session = Scenario()
     session.grep("login")
     session.nothing(2)
-    found = _report(session, session.at + 100)
-    expires = _row(found, 1)["expires"]
+    data = _report(session, session.at + 100)
+    expires = _row(data, 1)["expires"]
     assert (expires["at_call"], expires["calls_left"]) == (6, 3)
     assert expires["seconds_left"] == 300 - 102
-    assert found["tiers"]["short"]["next"]["soonest"] == {"number": 1, "calls_left": 3, "seconds_left": 198}
-    assert "T1 in 3 calls or 3 min" in "\n".join(laid_out(panel(found)))
+    assert data["tiers"]["short"]["next"]["soonest"] == {"number": 1, "calls_left": 3, "seconds_left": 198}
+    assert "T1 in 3 calls or 3 min" in "\n".join(laid_out(panel(data)))
 
 
 def test_what_the_report_says_of_the_end_is_what_the_engine_does():
@@ -161,9 +161,9 @@ def test_two_live_runs_of_one_name_are_named_once_and_the_newest_run_first():
 
 
 def test_partial_reads_of_a_file_are_shown_together():
-    found = _report(_busy())
-    assert found["partial_reads"] == [{"path": "/p/b.ts", "lines": "lines 1-150", "reads": [9, 10]}]
-    assert "  /p/b.ts lines 1-150 in 2 reads" in laid_out(detail_lines(found))
+    data = _report(_busy())
+    assert data["partial_reads"] == [{"path": "/p/b.ts", "lines": "lines 1-150", "reads": [9, 10]}]
+    assert "  /p/b.ts lines 1-150 in 2 reads" in laid_out(detail_lines(data))
 
 
 def test_an_expired_result_names_the_call_that_ended_it():
@@ -176,11 +176,11 @@ def test_a_pin_names_what_holds_the_result():
     session = _busy()
     session.pin("T9")
     session.pin("*.ts")
-    found = _report(session)
-    assert _row(found, 9)["pinned_by"] == "T9"
-    assert _row(found, 10)["pinned_by"] == "*.ts"
-    assert _row(found, 9)["expires"]["on"] == ["unpin"]
-    assert phrases.ends_until(_row(found, 9)) == "pinned"
+    data = _report(session)
+    assert _row(data, 9)["pinned_by"] == "T9"
+    assert _row(data, 10)["pinned_by"] == "*.ts"
+    assert _row(data, 9)["expires"]["on"] == ["unpin"]
+    assert phrases.ends_until(_row(data, 9)) == "pinned"
 
 
 def test_a_result_that_a_pin_brought_back_is_over_again_once_it_is_let_go():
@@ -217,7 +217,7 @@ def test_unasked_nothing_that_lives_would_go_by_lifetime():
     assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
 
 
-def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that_it_is_needed():
+def test_unasked_live_results_that_would_go_under_auto_are_shown_with_the_chance_that_they_are_needed():
     session = _busy()
     session.read("/p/long.ts", 1, 900)
     session.nothing(150)
@@ -229,16 +229,16 @@ def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that
     assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
 
 
-def test_what_a_placeholder_stands_for_is_neither_reclaimable_nor_expired():
+def test_what_a_placeholder_replaced_is_neither_reclaimable_nor_expired():
     session = _busy()
     session.clear("T12")
     session.observe(events.Cleared({"T4": "abcd2345", "T12": "bcde3456"}))
-    found = _report(session)
-    assert {row["number"]: row["handle"] for row in found["results"] if row["state"] == "cleared"} == {4: "abcd2345", 12: "bcde3456"}
-    assert found["cleared"]["items"] == 2
-    assert found["expired"]["items"] == len([row for row in found["results"] if row["state"] == "expired"])
-    assert found["tiers"]["preserved"]["expired"]["items"] == 0
-    assert phrases.how_ended(_row(found, 4)) == "cleared: restore abcd2345"
+    data = _report(session)
+    assert {row["number"]: row["handle"] for row in data["results"] if row["state"] == "cleared"} == {4: "abcd2345", 12: "bcde3456"}
+    assert data["cleared"]["items"] == 2
+    assert data["expired"]["items"] == len([row for row in data["results"] if row["state"] == "expired"])
+    assert data["tiers"]["preserved"]["expired"]["items"] == 0
+    assert phrases.how_ended(_row(data, 4)) == "cleared: restore abcd2345"
 
 
 def test_what_was_restored_says_how_long_it_is_held():
@@ -257,12 +257,12 @@ def test_what_was_restored_says_how_long_it_is_held():
 def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
-    found = _report(session)
-    assert request.find_result(found, word)["number"] == (13 if "nine" in word else 9)
+    data = _report(session)
+    assert request.find_result(data, word)["number"] == (13 if "nine" in word else 9)
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("T99", "there is no call T99. The newest is T12. Near it: T8, T9, T10, T11, T12"),
         ("0", "there is no call T0. The newest is T12. Near it: T1, T2, T3, T4, T5"),
@@ -271,19 +271,19 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
         ("sa", 'no result has an id with "sa" in it'),
     ],
 )
-def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
+def test_a_name_of_none_or_several_is_answered_with_those_near(word, message):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_same1")
     session.call("Read", {"file_path": "/p/d.ts"}, id="toolu_same2")
-    found = _report(session)
-    found["calls"] = 12 if word in ("T99", "0") else found["calls"]
-    found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
+    data = _report(session)
+    data["calls"] = 12 if word in ("T99", "0") else data["calls"]
+    data["results"] = [row for row in data["results"] if row["number"] <= 12 or word not in ("T99", "0")]
     with pytest.raises(request.NotFound) as error:
-        request.find_result(found, word)
-    assert said in str(error.value)
+        request.find_result(data, word)
+    assert message in str(error.value)
 
 
-def test_a_compacted_result_is_said_to_be_out_of_the_context():
+def test_a_compacted_result_is_shown_as_out_of_the_context():
     session = Scenario()
     session.read("/p/a.ts")
     session.compact()
@@ -305,7 +305,7 @@ def test_a_compacted_result_is_said_to_be_out_of_the_context():
         ('Grep "a very long pattern indeed"', 20, 'Grep "a very long p…'),
     ],
 )
-def test_a_label_is_shortened_to_what_tells_most(label, columns, short):
+def test_a_label_is_shortened_to_its_most_telling_part(label, columns, short):
     assert phrases.shortened(label, columns) == short
 
 
@@ -330,6 +330,6 @@ def test_the_panel_says_once_what_its_tilde_means():
     assert ["~ marks estimates, scaled x1.25 to this session's usage" in line for line in lines].count(True) == 1
 
 
-def test_a_retention_that_is_off_is_said_so():
+def test_retention_that_is_off_is_shown_as_off():
     session = Scenario({"enabled": False})
     assert "Retention is switched off" in "\n".join(laid_out(panel(_report(session))))

@@ -31,7 +31,7 @@ APPLIED = {
                   {**thing("fghijklm", 9, "", "invalid_timestamp"), "created_at": None}],
 }  # fmt: skip
 LABELS = {"abcdefgh": {"label": "Read src/a.ts"}, "bcdefghi": {"label": HOSTILE}, "efghijkl": {"label": "Bash npm test"}}
-TOLD = {
+VIEWS = {
     "show": retention_policies.shown(answers.status(**FULL), NOW, COMMAND),
     "show-fresh": retention_policies.shown({**answers.status(), "revision": 0, "archives": {"count": 0, "bytes": 0}}, NOW, COMMAND),
     "show-unavailable": retention_policies.shown(answers.status(unavailable="the store cannot be reached: " + HOSTILE), NOW, COMMAND),
@@ -95,9 +95,9 @@ TOLD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", VIEWS)
 def test_what_people_read(golden, name: str) -> None:
-    lines = text.laid_out(TOLD[name])
+    lines = text.laid_out(VIEWS[name])
     assert all(len(line) <= WIDTH or line.startswith("  popkit") for line in lines)
     assert not set("\x1b\x07\u202e\u200b\U000e0041\r\n\t") & set("".join(lines)), "no hostile text gets through"
     golden(GOLDENS / f"{name}.txt", "\n".join(lines).strip("\n") + "\n")
@@ -121,8 +121,8 @@ STATES = {
 
 def test_what_people_read_of_one_thing(golden) -> None:
     policy = answers.policy()
-    told = [line for state in STATES.values() for line in retention_activity.explained(answers.explained(**state), policy, NOW, COMMAND)]
-    lines = text.laid_out(told)
+    rows = [line for state in STATES.values() for line in retention_activity.explained(answers.explained(**state), policy, NOW, COMMAND)]
+    lines = text.laid_out(rows)
     assert all(len(line) <= WIDTH for line in lines)
     assert not set("\x1b\x07\u202e\u200b") & set("".join(lines))
     golden(GOLDENS / "explain.txt", "\n".join(lines).strip("\n") + "\n")
@@ -132,8 +132,8 @@ def test_every_reason_has_words() -> None:
     """A code with an underscore in it would be one that nobody has put into words."""
     codes = [value for module in (domains, collection) for name, value in vars(module).items() if name.isupper() and isinstance(value, str)]
     assert len(codes) >= 12
-    said = [retention_policies.reason(code, 30) for code in codes]
-    assert not [each for each in said if "_" in each and "keep_" not in each and "source_types" not in each]
+    phrases = [retention_policies.reason(code, 30) for code in codes]
+    assert not [each for each in phrases if "_" in each and "keep_" not in each and "source_types" not in each]
     assert retention_policies.reason("within_retention_period", 1) == "younger than 1 day"
     assert retention_policies.reason("older_than_retention_period", 2.5) == "older than 2.5 days"
     assert retention_policies.reason("a_reason\x1b of tomorrow", 1) == "a reason of tomorrow"

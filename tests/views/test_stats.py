@@ -57,12 +57,12 @@ def test_session_project_and_all_add_up(tmp_path: Path) -> None:
     here = spec_session(tmp_path / "a", session="here")
     _ask(spec_session(tmp_path / "b", session="same-project"), home)
     _ask(spec_session(tmp_path / "c", session="elsewhere", project="/home/dev/other"), home)
-    found = _ask(here, home)
-    assert [found[scope]["sessions"] for scope in ("session", "project", "all")] == [1, 2, 3]
-    assert [found[scope]["results"] for scope in ("session", "project", "all")] == [14, 28, 42]
-    assert found["session"]["expired_by_tier"] == {"ephemeral": 2, "short": 2, "medium": 2, "session": 1}
-    assert found["session"]["supersession_events"] == 2
-    assert {found[scope]["tokens_reclaimed"] for scope in ("session", "project", "all")} == {0}
+    data = _ask(here, home)
+    assert [data[scope]["sessions"] for scope in ("session", "project", "all")] == [1, 2, 3]
+    assert [data[scope]["results"] for scope in ("session", "project", "all")] == [14, 28, 42]
+    assert data["session"]["expired_by_tier"] == {"ephemeral": 2, "short": 2, "medium": 2, "session": 1}
+    assert data["session"]["supersession_events"] == 2
+    assert {data[scope]["tokens_reclaimed"] for scope in ("session", "project", "all")} == {0}
 
 
 def test_a_subagents_context_counts_in_its_session(tmp_path: Path) -> None:
@@ -73,9 +73,9 @@ def test_a_subagents_context_counts_in_its_session(tmp_path: Path) -> None:
     state = json.loads((folder / "main.state.json").read_text())
     (folder / "agent-explore1.state.json").write_text(json.dumps({**state, "agent_id": "explore1"}))
     (folder / "agent-broken.state.json").write_text("{")
-    found = _ask(written, home)
-    assert set(found["contexts"]) == {"", "explore1"}
-    assert found["session"]["results"] == 28
+    data = _ask(written, home)
+    assert set(data["contexts"]) == {"", "explore1"}
+    assert data["session"]["results"] == 28
     assert _ask(written, home, "retention --json")["agents"][0]["agent"] == "explore1"
 
 
@@ -130,18 +130,18 @@ LOSS = {"kept_out_tokens": 1_000, "usd_kept_out": 0.02, "usd_charged": 1.5}
 UNKNOWN = {"kept_out_tokens": 1_000, "unpriced": 3}
 
 
-def made(kind: str, ledger: dict) -> str:
+def picture(kind: str, ledger: dict) -> str:
     return history.card(kind, figures.of_ledger(ledger), {"installed": figures.of(ledger)}, 41, "2026-11-24", "2026-11")
 
 
 @pytest.mark.parametrize(("name", "ledger"), [("gain", GAIN), ("loss", LOSS), ("unknown", UNKNOWN), ("nothing", {})])
 @pytest.mark.parametrize("kind", [history.SVG, history.MARKDOWN])
 def test_a_card_says_the_net_whatever_it_is(kind: str, name: str, ledger: dict, golden):
-    golden(GOLDENS / f"card-{name}{kind}", made(kind, ledger))
+    golden(GOLDENS / f"card-{name}{kind}", picture(kind, ledger))
 
 
-def test_the_picture_is_xml_and_nothing_stands_outside_of_it():
-    root = ET.fromstring(made(history.SVG, GAIN))  # noqa: S314  our own
+def test_the_picture_is_xml_and_nothing_is_drawn_outside_of_it():
+    root = ET.fromstring(picture(history.SVG, GAIN))  # noqa: S314  our own
     height = float(root.attrib["height"])
     texts = [each for each in root if each.tag.endswith("text")]
     assert texts

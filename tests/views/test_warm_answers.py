@@ -75,11 +75,11 @@ def asking(tmp_path: Path) -> Asking:
 
 
 def test_what_each_word_says(asking: Asking, golden) -> None:
-    told = [f"> {words}\n{asking.says(words)}\n" for words in ("warm", "warm on")]
+    dialogue = [f"> {words}\n{asking.says(words)}\n" for words in ("warm", "warm on")]
     asking.sent(2)
     asking.facts(next=asking.written.now + 220)
-    told += [f"> {words}\n{asking.says(words)}\n" for words in ("warm show", "warm off", "warm show", "warm perhaps")]
-    golden(GOLDENS / "warm.txt", "\n".join(told))
+    dialogue += [f"> {words}\n{asking.says(words)}\n" for words in ("warm show", "warm off", "warm show", "warm perhaps")]
+    golden(GOLDENS / "warm.txt", "\n".join(dialogue))
 
 
 def test_before_the_first_request_there_is_no_sum(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_no_file_of_a_project_switches_it_on_or_lifts_a_limit(tmp_path: Path) ->
     theirs = {"retention": {"keep_warm": "on", "keep_warm_requests": 24, "keep_warm_usd": 100}}
     (project / ".claude" / "retention-config.json").write_text(json.dumps(theirs))
     asking.written.project = str(project)
-    found = asking.data()
-    assert (found["on"], found["limits"]) == (False, {"requests": 2, "usd": 2.0})
+    data = asking.data()
+    assert (data["on"], data["limits"]) == (False, {"requests": 2, "usd": 2.0})
 
 
 def test_the_line_of_the_pane(asking: Asking) -> None:
@@ -137,16 +137,16 @@ def test_of_a_user_without_sessions_nobody_can_say_what_it_would_have_been_worth
 
 
 @pytest.mark.parametrize(
-    ("hour", "said"),
+    ("hour", "reason"),
     [
         (0, "in your last 3 sessions nothing would have been sent One"),
         (2, "nothing would have been sent. In 2 of them the cache lasts an hour, so nothing would have been sent there One"),
         (3, "in your last 3 sessions the cache lasts an hour, so nothing would have been sent One"),
     ],
 )
-def test_of_sessions_in_which_nothing_would_have_been_sent_it_says_why(asking: Asking, hour: int, said: str) -> None:
+def test_of_sessions_in_which_nothing_would_have_been_sent_it_says_why(asking: Asking, hour: int, reason: str) -> None:
     asking.learn([], 3, hour)
-    assert said in " ".join(asking.says("warm").split())
+    assert reason in " ".join(asking.says("warm").split())
 
 
 def test_where_the_cache_lasts_an_hour_it_is_refused_with_the_reason(asking: Asking) -> None:
@@ -199,9 +199,9 @@ def test_what_was_sent_is_counted_in_the_session_and_since_the_answer(asking: As
     asking.written.say("back")
     asking.written.ends("welcome")
     asking.sent(1)
-    found = asking.data()["sent"]
-    assert (found["requests"], found["in_a_row"]) == (3, 1)
-    assert found["usd"] == pytest.approx(3 * (0.1 * 30_200 + 1.25 * 90 + 10 + 20) * 5e-6, abs=1e-6)
+    data = asking.data()["sent"]
+    assert (data["requests"], data["in_a_row"]) == (3, 1)
+    assert data["usd"] == pytest.approx(3 * (0.1 * 30_200 + 1.25 * 90 + 10 + 20) * 5e-6, abs=1e-6)
 
 
 def test_a_cache_that_was_kept_warm_is_warm_for_every_answer(asking: Asking) -> None:

@@ -51,29 +51,29 @@ def _lawful_in(columns: int, lines: list[str]) -> None:
 
 def _played(calls: list) -> Scenario:
     session = Scenario()
-    for what, said in calls:
+    for what, words in calls:
         if what == "Read":
-            session.read("/p/" + said)
+            session.read("/p/" + words)
         elif what == "Grep":
-            session.grep(said, "/p/" + said[:10])
+            session.grep(words, "/p/" + words[:10])
         elif what == "Edit":
-            session.edit("/p/" + said)
+            session.edit("/p/" + words)
         elif what == "Bash":
-            session.bash(said or "ls")
+            session.bash(words or "ls")
         elif what == "fails":
-            session.bash_fails(said or "x", said)
+            session.bash_fails(words or "x", words)
         elif what == "run":
-            session.bash("npm test " + said, "1 failed " + said)
+            session.bash("npm test " + words, "1 failed " + words)
         elif what == "mcp":
-            session.call("mcp__" + said, {"description": said})
+            session.call("mcp__" + words, {"description": words})
         elif what == "ask":
-            session.call("AskUserQuestion", {"query": said})
+            session.call("AskUserQuestion", {"query": words})
         elif what == "todo":
             session.call("TodoWrite", {})
         elif what == "turn":
             session.new_turn()
         elif what == "pin":
-            session.pin(said)
+            session.pin(words)
         else:
             session.wait(200)
     return session
@@ -81,28 +81,30 @@ def _played(calls: list) -> Scenario:
 
 @given(st.lists(CALLS, max_size=14), HOSTILE, st.integers(0, 10**12), st.sampled_from([0.6, 1.0, 1.7]))
 @settings(deadline=None, max_examples=examples(50, 150))
-def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration):
+def test_no_answer_is_wide_or_moves_the_cursor(calls, hostile, tokens, calibration):
     session = _played(calls)
     session.state.calibration = calibration
-    session.state.session_id = said
+    session.state.session_id = hostile
     sums = {"items": tokens, "tokens": tokens}
-    found = report.build(seen(session, session.at + 5, prompt=tokens, model=said))
-    found.update(project=said, transcript=said, abandoned=tokens, agents=[{"agent": said, "calls": tokens, "live": sums, "expired": sums}])
+    found = report.build(seen(session, session.at + 5, prompt=tokens, model=hostile))
+    found.update(
+        project=hostile, transcript=hostile, abandoned=tokens, agents=[{"agent": hostile, "calls": tokens, "live": sums, "expired": sums}]
+    )
     share = {"window": "five_hour", "percent": float(tokens), "error": tokens / 3, "requests": tokens}
     for kind, wait_s in [(kind, wait_s) for kind in KINDS for wait_s in (None, tokens % 10_000)]:
         if kind != "wait" or wait_s is not None:
-            told = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens, "share": share}
-            _lawful(panel({**found, "verdict": told}))
+            verdict = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens, "share": share}
+            _lawful(panel({**found, "verdict": verdict}))
     for everything in (False, True):
         _lawful(panel(found, True, everything))
         _lawful(timeline_lines(found, None if everything else 3))
-    for asked in (Selection(), Selection(now=True), Selection(pattern=said), *map(Selection, TIERS), Selection(ids=tuple(session.live))):
+    for asked in (Selection(), Selection(now=True), Selection(pattern=hostile), *map(Selection, TIERS), Selection(ids=tuple(session.live))):
         for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
-            _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
+            _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(hostile), True))
     _lawful(clear.taken_lines(found))
     for row in found["results"]:
         _lawful(results.why(found, row))
-    for word in (said, "T1", "T99", "zzzz"):
+    for word in (hostile, "T1", "T99", "zzzz"):
         _lawful(_error_of(found, word))
 
 
@@ -126,14 +128,14 @@ class Archived:
 
 
 @given(st.lists(st.tuples(HOSTILE, st.integers(0, 10**12)), max_size=10), HOSTILE)
-def test_no_record_that_goes_back_is_wide(records, said):
+def test_no_record_that_goes_back_is_wide(records, hostile):
     back = PutBack()
     back.records = [Archived(label, tokens) for label, tokens in records]
     back.tokens = [tokens for _, tokens in records]
-    back.lost = [Archived(said, 1)]
-    back.trouble = text.clean(said).strip()
-    _lawful(receipt.undo_lines(back, said))
-    _lawful(receipt.in_place_lines(back, said, 20))
+    back.lost = [Archived(hostile, 1)]
+    back.trouble = text.clean(hostile).strip()
+    _lawful(receipt.undo_lines(back, hostile))
+    _lawful(receipt.in_place_lines(back, hostile, 20))
 
 
 def _error_of(found: dict, word: str) -> list:
@@ -173,38 +175,38 @@ def test_no_figures_are_wide(numbers, agent, amount):
 
 
 @given(HOSTILE, st.integers(0, 90), st.integers(0, 90))
-def test_cutting_and_wrapping_keep_to_their_columns(said, columns, blanks):
-    cleaned = text.clean(said)
+def test_cutting_and_wrapping_keep_to_their_columns(hostile, columns, blanks):
+    cleaned = text.clean(hostile)
     assert text.clean(cleaned) == cleaned
     assert text.width(text.cut(cleaned, columns)) <= columns
     assert text.width(text.cut_start(cleaned, columns)) <= columns
     assert text.width(text.pad(cleaned, columns)) == columns
     if columns >= 8:
         indent = " " * blanks
-        assert all(text.width(line) <= columns for line in text.wrapped(indent + said, columns, indent))
+        assert all(text.width(line) <= columns for line in text.wrapped(indent + hostile, columns, indent))
 
 
 @given(HOSTILE)
-def test_wrapping_loses_no_word(said):
-    words = text.clean(said).split()
-    assert "".join(text.wrapped(said, 20)).replace(" ", "") == "".join(words)
+def test_wrapping_loses_no_word(hostile):
+    words = text.clean(hostile).split()
+    assert "".join(text.wrapped(hostile, 20)).replace(" ", "") == "".join(words)
 
 
-@pytest.mark.parametrize("said", ["plain", "漢字とかな", "ｗｉｄｅ", "한국어", "cafe\u0301", "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", "👩‍👩‍👧 ✔️ ⚠️", "█░─►←…"])
-def test_a_terminal_counts_the_same_columns(said):
+@pytest.mark.parametrize("hostile", ["plain", "漢字とかな", "ｗｉｄｅ", "한국어", "cafe\u0301", "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", "👩‍👩‍👧 ✔️ ⚠️", "█░─►←…"])
+def test_a_terminal_counts_the_same_columns(hostile):
     screen = pyte.Screen(120, 2)
-    pyte.Stream(screen).feed(text.clean(said))
-    assert text.width(text.clean(said)) == screen.cursor.x
+    pyte.Stream(screen).feed(text.clean(hostile))
+    assert text.width(text.clean(hostile)) == screen.cursor.x
 
 
 @pytest.mark.parametrize(("have", "shown", "others"), [(0, 0, 0), (5, 5, 0), (6, 6, 0), (7, 5, 2)])
-def test_no_line_of_a_list_stands_for_one_item(have: int, shown: int, others: int):
+def test_no_line_of_a_list_replaces_a_single_item(have: int, shown: int, others: int):
     assert text.beginning(range(have), 5) == (range(shown), others)
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
-def test_no_chance_is_called_none(share: float, said: str):
-    assert text.chance(share) == said
+@pytest.mark.parametrize(("share", "words"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
+def test_no_chance_is_called_none(share: float, words: str):
+    assert text.chance(share) == words
 
 
 def test_what_fits_is_left_as_it_is():

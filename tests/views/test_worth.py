@@ -35,30 +35,30 @@ class Machine:
 
     def session(self, name: str, at: float, model: str = "claude-opus-4-8", requests: int = 3) -> Written:
         """One of which a result entered shorter, and so many requests went without it."""
-        made = Written(self.folder / "p", session=name)
-        made.now, made.model = at, model
-        made.say("go")
-        id = made.grep("one")
-        self._note(made, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], made.now - STEP_S / 4))
-        self.go_on(made, requests)
-        session.update(str(self.home), name, transcript=str(made.path), project=made.project)
-        return made
+        written = Written(self.folder / "p", session=name)
+        written.now, written.model = at, model
+        written.say("go")
+        id = written.grep("one")
+        self._note(written, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], written.now - STEP_S / 4))
+        self.go_on(written, requests)
+        session.update(str(self.home), name, transcript=str(written.path), project=written.project)
+        return written
 
-    def advised(self, made: Written, tokens: int) -> None:
-        self._note(made, journal.advised(tokens, made.now))
+    def advised(self, written: Written, tokens: int) -> None:
+        self._note(written, journal.advised(tokens, written.now))
 
-    def _note(self, made: Written, entry: dict) -> None:
-        store.journal(made.site(self.home).paths(), entry)
+    def _note(self, written: Written, entry: dict) -> None:
+        store.journal(written.site(self.home).paths(), entry)
 
-    def go_on(self, made: Written, requests: int = 1) -> None:
+    def go_on(self, written: Written, requests: int = 1) -> None:
         for number in range(requests):
-            made.grep(f"more {number}")
+            written.grep(f"more {number}")
 
-    def ask(self, made: Written, now: float | None = None, words: str = "stats --json") -> str:
-        return answer(words, made.site(self.home), str(made.path), made.now if now is None else now)
+    def ask(self, written: Written, now: float | None = None, words: str = "stats --json") -> str:
+        return answer(words, written.site(self.home), str(written.path), written.now if now is None else now)
 
-    def worth(self, made: Written, now: float | None = None) -> dict:
-        return json.loads(self.ask(made, now))["worth"]
+    def worth(self, written: Written, now: float | None = None) -> dict:
+        return json.loads(self.ask(written, now))["worth"]
 
 
 @pytest.fixture
@@ -72,39 +72,39 @@ def _units(requests: int) -> float:
 
 def test_each_period_has_what_was_saved_in_it_and_all_are_over_all_sessions(machine: Machine) -> None:
     for name, days_ago in (("today", 0), ("yesterday", 1), ("last-week", 5), ("long-ago", 40)):
-        made = machine.session(name, BEGAN - days_ago * DAY_S)
-        machine.ask(made)
-    found = machine.worth(machine.session("here", BEGAN), BEGAN + 100)
+        written = machine.session(name, BEGAN - days_ago * DAY_S)
+        machine.ask(written)
+    worth = machine.worth(machine.session("here", BEGAN), BEGAN + 100)
     each = _units(3)
     sessions = {"yesterday": 3, "week": 4, "installed": 5}
     for period, number in sessions.items():
-        assert found[period]["kept_out_tokens"] == number * KEPT
-        assert found[period]["saved_by_usd"]["kept_out"] == pytest.approx(number * each * USD, rel=1e-4)
-    assert found["installed"]["net_usd"] == found["installed"]["saved_usd"]
-    assert found["yesterday"]["since"] == days_before(day_of(BEGAN), 1)
+        assert worth[period]["kept_out_tokens"] == number * KEPT
+        assert worth[period]["saved_by_usd"]["kept_out"] == pytest.approx(number * each * USD, rel=1e-4)
+    assert worth["installed"]["net_usd"] == worth["installed"]["saved_usd"]
+    assert worth["yesterday"]["since"] == days_before(day_of(BEGAN), 1)
 
 
 def test_a_day_later_what_was_today_is_yesterday_and_then_of_the_week(machine: Machine) -> None:
-    made = machine.session("here", BEGAN)
-    told = [machine.worth(made, BEGAN + number * DAY_S) for number in (0, 1, 2, 6, 7)]
-    assert [bool(each["yesterday"]["net_usd"]) for each in told] == [True, True, False, False, False]
-    assert [bool(each["week"]["net_usd"]) for each in told] == [True, True, True, True, False]
-    assert len({each["installed"]["net_usd"] for each in told}) == 1
+    written = machine.session("here", BEGAN)
+    by_day = [machine.worth(written, BEGAN + number * DAY_S) for number in (0, 1, 2, 6, 7)]
+    assert [bool(each["yesterday"]["net_usd"]) for each in by_day] == [True, True, False, False, False]
+    assert [bool(each["week"]["net_usd"]) for each in by_day] == [True, True, True, True, False]
+    assert len({each["installed"]["net_usd"] for each in by_day}) == 1
 
 
 def test_a_session_over_several_days_has_its_part_in_each(machine: Machine) -> None:
-    made = machine.session("here", BEGAN, requests=1)
-    made.now += 3 * DAY_S
-    made.tokens = 0  # nothing is left in the cache
-    machine.go_on(made)
-    found = machine.worth(made)
-    assert found["week"]["net_usd"] == pytest.approx(found["installed"]["net_usd"], abs=1e-5)
-    assert found["installed"]["saved_usd"] == pytest.approx(2 * LEFT_OUT * 1.25 * USD, rel=1e-3)
-    assert found["yesterday"]["saved_usd"] == pytest.approx(LEFT_OUT * 1.25 * USD, rel=1e-3), "written again, when it was cold"
-    assert (found["yesterday"]["kept_out_tokens"], found["week"]["kept_out_tokens"]) == (0, KEPT), "it was kept out once"
+    written = machine.session("here", BEGAN, requests=1)
+    written.now += 3 * DAY_S
+    written.tokens = 0  # nothing is left in the cache
+    machine.go_on(written)
+    worth = machine.worth(written)
+    assert worth["week"]["net_usd"] == pytest.approx(worth["installed"]["net_usd"], abs=1e-5)
+    assert worth["installed"]["saved_usd"] == pytest.approx(2 * LEFT_OUT * 1.25 * USD, rel=1e-3)
+    assert worth["yesterday"]["saved_usd"] == pytest.approx(LEFT_OUT * 1.25 * USD, rel=1e-3), "written again, when it was cold"
+    assert (worth["yesterday"]["kept_out_tokens"], worth["week"]["kept_out_tokens"]) == (0, KEPT), "it was kept out once"
 
 
-def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_told(machine: Machine) -> None:
+def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_shown(machine: Machine) -> None:
     other, here = machine.session("other", BEGAN), machine.session("here", BEGAN)
     first = machine.worth(here)["installed"]["saved_usd"]
     assert first == pytest.approx(_units(3) * USD, rel=1e-3), "of the other one nothing is stored yet"
@@ -123,12 +123,12 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     reconciling.reconcile(main.site(machine.home), str(agent.path), "sub1")
     store.journal(paths, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], agent.now - STEP_S / 4))
     machine.go_on(agent)
-    found = machine.worth(here)["installed"]
-    assert found["saved_usd"] == pytest.approx((2 * _units(3) + _units(1)) * USD, rel=1e-3)
-    assert found["kept_out_tokens"] == 3 * KEPT
+    worth = machine.worth(here)["installed"]
+    assert worth["saved_usd"] == pytest.approx((2 * _units(3) + _units(1)) * USD, rel=1e-3)
+    assert worth["kept_out_tokens"] == 3 * KEPT
 
 
-def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_to_be_missing_until_then(
+def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_shown_as_missing_until_then(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others, here = [machine.session(name, BEGAN) for name in ("one", "two", "three")], machine.session("here", BEGAN)
@@ -142,10 +142,10 @@ def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_
 
 
 def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine: Machine) -> None:
-    made, here = machine.session("gone", BEGAN), machine.session("here", BEGAN)
-    machine.ask(made)
+    written, here = machine.session("gone", BEGAN), machine.session("here", BEGAN)
+    machine.ask(written)
     before = machine.worth(here)
-    made.path.unlink()
+    written.path.unlink()
     assert machine.worth(here) == before
     sweeping._note_past(str(machine.home), "gone")
     folder = machine.home / "sessions" / "gone"
@@ -156,11 +156,11 @@ def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine
 
 
 def test_a_rebuild_gives_the_same_days(machine: Machine) -> None:
-    made = machine.session("here", BEGAN)
-    first = reconciling.reconcile(made.site(machine.home), str(made.path)).state.counts
+    written = machine.session("here", BEGAN)
+    first = reconciling.reconcile(written.site(machine.home), str(written.path)).state.counts
     (machine.home / "sessions" / "here" / "main.state.json").unlink()
-    again = reconciling.reconcile(made.site(machine.home), str(made.path)).state.counts
-    assert (first.days, first.ledger, first.settled) == (again.days, again.ledger, made.path.stat().st_size)
+    again = reconciling.reconcile(written.site(machine.home), str(written.path)).state.counts
+    assert (first.days, first.ledger, first.settled) == (again.days, again.ledger, written.path.stat().st_size)
 
 
 def test_of_a_context_the_days_of_its_last_week_are_kept() -> None:
@@ -172,40 +172,40 @@ def test_of_a_context_the_days_of_its_last_week_are_kept() -> None:
 
 
 def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
-    made = machine.session("here", BEGAN, requests=1)
-    machine.advised(made, 20_000)
-    machine.go_on(made, 2)
-    found = machine.worth(made)["installed"]
-    assert found["net_usd"] < 0 < found["cost_usd"]
-    assert found["net_usd"] == pytest.approx(found["saved_usd"] - found["cost_usd"], abs=2e-6)
-    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {amounts.usd(found['net_usd'])} since installed (API-equivalent)"
-    assert amounts.usd(found["net_usd"]).startswith("-$0.")
+    written = machine.session("here", BEGAN, requests=1)
+    machine.advised(written, 20_000)
+    machine.go_on(written, 2)
+    worth = machine.worth(written)["installed"]
+    assert worth["net_usd"] < 0 < worth["cost_usd"]
+    assert worth["net_usd"] == pytest.approx(worth["saved_usd"] - worth["cost_usd"], abs=2e-6)
+    assert machine.ask(written, words="stats").splitlines()[3] == f"Net {amounts.usd(worth['net_usd'])} since installed (API-equivalent)"
+    assert amounts.usd(worth["net_usd"]).startswith("-$0.")
 
 
 def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_in_their_place(machine: Machine) -> None:
-    made = machine.session("here", BEGAN, model="somebody-elses-model")
-    found = machine.worth(made)["installed"]
-    assert (found["kept_out_tokens"], found["unpriced"]) == (KEPT, True)
-    assert {found["cost_usd"], found["net_usd"], found["saved_usd"], *found["saved_by_usd"].values()} == {None}
-    lines = machine.ask(made, words="stats").splitlines()
+    written = machine.session("here", BEGAN, model="somebody-elses-model")
+    worth = machine.worth(written)["installed"]
+    assert (worth["kept_out_tokens"], worth["unpriced"]) == (KEPT, True)
+    assert {worth["cost_usd"], worth["net_usd"], worth["saved_usd"], *worth["saved_by_usd"].values()} == {None}
+    lines = machine.ask(written, words="stats").splitlines()
     assert lines[3] == "Net: no price is known for the models that were used"
     assert "Requests to a model whose price is not known are not in the money." in " ".join(lines)
     assert not any("$" in line for line in lines)
     assert [line.split() for line in lines if line.startswith("Net  ")] == [["Net", "-", "-", "-"]] * 2
-    told = " ".join(machine.ask(made, words="retention").split())
-    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in told
+    joined = " ".join(machine.ask(written, words="retention").split())
+    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
 
 
-def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_said_to_be_missing(machine: Machine) -> None:
+def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_shown_as_missing(machine: Machine) -> None:
     machine.ask(machine.session("there", BEGAN, model="somebody-elses-model"))
-    made = machine.session("here", BEGAN)
-    found = machine.worth(made)["installed"]
-    assert (found["kept_out_tokens"], found["unpriced"]) == (2 * KEPT, True)
-    assert found["net_usd"] == pytest.approx(_units(3) * USD, rel=1e-3)
-    assert "Requests to a model whose price is not known" in " ".join(machine.ask(made, words="stats").split())
+    written = machine.session("here", BEGAN)
+    worth = machine.worth(written)["installed"]
+    assert (worth["kept_out_tokens"], worth["unpriced"]) == (2 * KEPT, True)
+    assert worth["net_usd"] == pytest.approx(_units(3) * USD, rel=1e-3)
+    assert "Requests to a model whose price is not known" in " ".join(machine.ask(written, words="stats").split())
 
 
-def test_what_was_stored_before_causes_were_told_apart_comes_from_clears_at_no_known_price() -> None:
+def test_what_was_stored_before_causes_were_distinguished_comes_from_clears_at_no_known_price() -> None:
     counts = Counts()
     counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1, "reclaimed_tokens": 70}
     found = tracker.worth(tracker.metrics_of(counts), BEGAN)
@@ -250,10 +250,10 @@ def test_memory_has_a_row_where_it_saved_anything() -> None:
     ]
 
 
-def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
+def test_what_memory_spared_and_cost_is_shown_with_its_net() -> None:
     ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
-    told = figures.of_ledger(ledger)
-    assert amounts.ledger_in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    of_session = figures.of_ledger(ledger)
+    assert amounts.ledger_in_words(of_session) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
     metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
     lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
@@ -265,17 +265,17 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dollars", "said"),
+    ("dollars", "words"),
     [
         (0, "$0.00"), (0.0004, "$0.00"), (-0.0004, "$0.00"), (0.003, "$0.003"), (-0.003, "-$0.003"), (0.0096, "$0.01"), (12.344, "$12.34"),
         (-99.99, "-$99.99"), (123.4, "$123"), (-9_999, "-$9,999"), (12_300, "$12.3k"), (1_234_567, "$1.23M"),
     ],
 )  # fmt: skip
-def test_money_is_said_in_a_few_columns(dollars: float, said: str) -> None:
-    assert amounts._dollars(dollars) == said
+def test_money_fits_in_a_few_columns(dollars: float, words: str) -> None:
+    assert amounts._dollars(dollars) == words
 
 
-def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
+def test_a_ledger_of_nothing_but_the_door_is_summed_up_in_a_sentence() -> None:
     ledger = {
         **Ledger().to_json(),
         "kept_out_tokens": 4_000,

@@ -34,12 +34,12 @@ class Written:
         """The site of this session with its state in a home."""
         return Site({"POPKIT_HOME": str(home)}, self.session, self.project)
 
-    def say(self, said: str) -> None:
-        self._line("user", {"role": "user", "content": said})
+    def say(self, text: str) -> None:
+        self._line("user", {"role": "user", "content": text})
 
-    def ends(self, said: str = "done") -> None:
+    def ends(self, text: str = "done") -> None:
         """The assistant answers, which ends the turn."""
-        self._answers(f"end_{self.now:.0f}", [{"type": "text", "text": said}])
+        self._answers(f"end_{self.now:.0f}", [{"type": "text", "text": text}])
 
     def call(self, tool: str, tool_input: dict, text: str, *, failed: bool = False, thought: str = "") -> str:
         """One call and its result, after a thought; returns its id."""
@@ -79,9 +79,9 @@ class Written:
 
     def _answers(self, id: str, content: list) -> None:
         usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens, "cache_creation_input_tokens": self.created}
-        told = {**usage, "cache_creation": {"ephemeral_1h_input_tokens": self.created}} if self.for_an_hour else usage
+        full_usage = {**usage, "cache_creation": {"ephemeral_1h_input_tokens": self.created}} if self.for_an_hour else usage
         for block in content:  # the host writes a line for each
-            self._line("assistant", {"id": id, "role": "assistant", "model": self.model, "content": [block], "usage": told})
+            self._line("assistant", {"id": id, "role": "assistant", "model": self.model, "content": [block], "usage": full_usage})
 
     def _line(self, kind: str, message: dict | None, **more: object) -> None:
         self.now += STEP_S / 2

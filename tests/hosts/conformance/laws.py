@@ -59,4 +59,4 @@ def results(body: Body) -> list[str]:
 
 def handles(text: str) -> list[str]:
     """The handle that a shortened result names, where it names one."""
-    return [said["handle"] for _, said in reading.references(text) if said["handle"]][:1]
+    return [reference["handle"] for _, reference in reading.references(text) if reference["handle"]][:1]

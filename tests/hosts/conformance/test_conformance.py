@@ -42,6 +42,6 @@ def play(opencode: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_laws_hold(host: str, play: Callable[[str], Played]) -> None:
-    found = check(play(host))
-    assert {law: checked.broken for law, checked in found.items()} == {law: [] for law in LAWS}
-    assert all(checked.count for checked in found.values()), "each law had something to say"
+    checks = check(play(host))
+    assert {law: checked.broken for law, checked in checks.items()} == {law: [] for law in LAWS}
+    assert all(checked.count for checked in checks.values()), "each law had something to say"

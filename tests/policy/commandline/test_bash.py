@@ -243,12 +243,12 @@ def test_only_a_commit_commits():
 
 
 def test_names_are_short():
-    found = bash.actions(
+    actions = bash.actions(
         "cat src/a.ts; sed -n 10,20p src/a.ts; rg login src; git commit -m 'long text'; python3 -c '" + "x" * 500 + "'", "/w"
     )
-    assert [action.name for action in found[:4]] == ["cat src/a.ts", "sed src/a.ts:10-20", "rg login", "git commit"]
-    assert len(found[4].name) == 80
-    assert len(found[4].part[0]) < 250
+    assert [action.name for action in actions[:4]] == ["cat src/a.ts", "sed src/a.ts:10-20", "rg login", "git commit"]
+    assert len(actions[4].name) == 80
+    assert len(actions[4].part[0]) < 250
 
 
 PIECES = st.sampled_from(
@@ -270,10 +270,10 @@ PIECES = st.sampled_from(
 @example("find . -exec", "/w")
 @example("docker exec", "/w")
 def test_never_raises(line, cwd):
-    found = bash.actions(line, cwd)
-    assert found
-    assert bash.longest_lived(found, RULES)[1] in ("ephemeral", "short", "medium", "session")
-    for action in found:
+    actions = bash.actions(line, cwd)
+    assert actions
+    assert bash.longest_lived(actions, RULES)[1] in ("ephemeral", "short", "medium", "session")
+    for action in actions:
         key, scope = action.part
         assert isinstance(key, str)
         assert isinstance(scope, list)

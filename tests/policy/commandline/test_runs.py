@@ -207,7 +207,7 @@ def test_a_failed_run_that_is_ended_by_a_wider_one_leaves_its_verdict_too(sessio
         ("Found 3 errors in 1 file (checked 9 source files)", "Found 3 errors in 1 file (checked 9 source files)"),
     ],
 )
-def test_the_verdict_is_the_line_that_tells_how_it_went(session: Scenario, output, verdict):
+def test_the_verdict_is_the_line_that_says_how_it_went(session: Scenario, output, verdict):
     session.bash("npm test", output)
     assert verdict in session.result("T1").verdict
     assert "\n" not in session.result("T1").verdict

@@ -40,8 +40,8 @@ def main():
     lines = transcript_lines(payload.get("transcript_path") or "")
     started = time.time()
     time.sleep(answers.get("pause", {}).get(payload.get("tool_name"), 0))
-    told = ("CLAUDE", "POPKIT", "ANTHROPIC_BASE")
-    kept = {name: value for name, value in os.environ.items() if name.startswith(told)}
+    prefixes = ("CLAUDE", "POPKIT", "ANTHROPIC_BASE")
+    kept = {name: value for name, value in os.environ.items() if name.startswith(prefixes)}
     record = {
         "payload": payload,
         "env": kept,

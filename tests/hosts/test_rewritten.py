@@ -18,7 +18,7 @@ OTHER = placeholder("Bash npm test", "old", "bcde3456")
 SYNTHETIC = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 
 
-class Anew(Lines):
+class Rewritten(Lines):
     """Each of the lines that stand behind a boundary hangs on the one before, and is one of its own."""
 
     def boundary(self, trigger: str = "manual") -> str:
@@ -43,12 +43,12 @@ class Anew(Lines):
 
 
 @pytest.fixture
-def lines() -> Anew:
-    return Anew()
+def lines() -> Rewritten:
+    return Rewritten()
 
 
 @pytest.fixture
-def once(lines: Anew) -> Anew:
+def once(lines: Rewritten) -> Rewritten:
     """Three calls, of which a compaction cleared the first."""
     lines.prompt("go")
     lines.bash("t1", "npm test", "1 passing")
@@ -65,19 +65,19 @@ def once(lines: Anew) -> Anew:
     return lines
 
 
-def path_of(lines: Anew, tmp_path) -> str:
+def path_of(lines: Rewritten, tmp_path) -> str:
     return lines.write(tmp_path / "t.jsonl")
 
 
-def rebuilt(lines: Anew, tmp_path, original=None):
+def rebuilt(lines: Rewritten, tmp_path, original=None):
     return rebuild.rebuild(path_of(lines, tmp_path), [], lambda profile: Ruleset.from_config({}, TOOLS, profile), original=original)
 
 
-def live(lines: Anew, tmp_path) -> list[str]:
+def live(lines: Rewritten, tmp_path) -> list[str]:
     return list(rebuilt(lines, tmp_path).state.live)
 
 
-def handles(lines: Anew, tmp_path) -> dict[str, str]:
+def handles(lines: Rewritten, tmp_path) -> dict[str, str]:
     """id -> handle of what the tracker knows as cleared."""
     return {result.id: result.cleared for result in rebuilt(lines, tmp_path).conversation.results() if result.cleared}
 
@@ -85,20 +85,20 @@ def handles(lines: Anew, tmp_path) -> dict[str, str]:
 # --- what stands --------------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_written_down_anew_is_live_and_what_has_a_placeholder_is_cleared(once, tmp_path):
+def test_a_rewritten_result_is_live_and_one_with_a_placeholder_is_cleared(once, tmp_path):
     assert live(once, tmp_path) == ["t2", "t3"]
     assert handles(once, tmp_path) == {"t1": "abcd2345"}
 
 
 def test_each_call_counts_once(once, tmp_path):
-    told = [event.id for event in transcript.events_of(path_of(once, tmp_path)) if event.name == "call"]
-    assert told == ["t1", "t2", "t3"]
+    ids = [event.id for event in transcript.events_of(path_of(once, tmp_path)) if event.name == "call"]
+    assert ids == ["t1", "t2", "t3"]
     state = rebuilt(once, tmp_path).state
     assert (state.index, sum(state.counts.results.values())) == (3, 3)
     assert (state.epoch, state.counts.compacted) == (1, 0), "a compaction, and none of it went"
 
 
-def test_a_result_is_as_large_as_it_was_whatever_stands_in_its_place(once, tmp_path):
+def test_a_result_is_as_large_as_it_was_whatever_replaced_it(once, tmp_path):
     cleared = next(result for result in rebuilt(once, tmp_path).conversation.results() if result.id == "t1")
     assert cleared.tokens == rebuilt(once, tmp_path, {"abcd2345": json.dumps("x" * 9_000)}.get).state.expired["t1"].tokens
     assert cleared.tokens < 20
@@ -153,12 +153,12 @@ def test_a_call_that_was_interrupted_has_its_result_from_then_on(lines, tmp_path
 
 
 def test_nothing_of_it_is_doubted(once, tmp_path):
-    found = transcript.index(path_of(once, tmp_path))
-    assert (found.doubts, found.doubled, found.abandoned, found.compactions) == ([], set(), 0, 1)
-    assert found.calls == {"t1", "t2", "t3"}
+    indexed = transcript.index(path_of(once, tmp_path))
+    assert (indexed.doubts, indexed.doubled, indexed.abandoned, indexed.compactions) == ([], set(), 0, 1)
+    assert indexed.calls == {"t1", "t2", "t3"}
 
 
-def test_a_result_that_stands_twice_with_no_compaction_between_is(once, tmp_path):
+def test_a_result_that_is_there_twice_with_no_compaction_between_is(once, tmp_path):
     once.result("t3", "c2")
     assert transcript.index(path_of(once, tmp_path)).doubled == {"t3"}
 
@@ -170,7 +170,7 @@ def test_requests_are_those_that_were_made(once, tmp_path):
     assert [usage.tokens for usage, _ in conversation.requests] == [0, 19_000]
 
 
-def test_what_was_measured_before_is_not_blurred_by_what_is_written_down_anew(lines, tmp_path):
+def test_what_was_measured_before_is_not_blurred_by_what_is_rewritten(lines, tmp_path):
     """The first request behind it has not grown by just what was said since: it holds all of it, and system and tools."""
     lines.prompt("go")
     tokens = 20_000
@@ -228,7 +228,7 @@ def test_a_summary_after_it_leaves_nothing(once, tmp_path):
     assert handles(once, tmp_path) == {}
 
 
-def test_what_the_summariser_left_verbatim_behind_its_summary_stands(once, tmp_path):
+def test_what_the_summariser_left_verbatim_after_its_summary_stays(once, tmp_path):
     once.boundary("auto")
     once.prompt("summary", isCompactSummary=True)
     once.again("t3", "c1", "git log")
@@ -254,7 +254,7 @@ def test_a_rewind_to_before_a_call_and_the_compaction_leaves_that_call_too(once,
     assert handles(once, tmp_path) == {}
 
 
-def test_a_rewind_within_what_is_written_down_anew_has_what_stands_before_it(once, tmp_path):
+def test_a_rewind_within_what_was_rewritten_has_what_comes_before_it(once, tmp_path):
     before_t3 = next(entry["uuid"] for entry in reversed(once.entries) if entry["type"] == "user" and "t2" in json.dumps(entry))
     once.prompt("rather that", parent=before_t3)
     once.bash("t4", "pwd", "/shop")
@@ -287,7 +287,7 @@ def test_a_rewind_to_before_a_second_compaction_has_what_the_first_one_left(once
 
 def test_a_fork_that_begins_at_the_boundary_knows_its_placeholders_and_what_they_stand_for(once, tmp_path):
     start = next(at for at, entry in enumerate(once.entries) if entry["type"] == "system")
-    fork = Anew()
+    fork = Rewritten()
     fork.entries = once.entries[start:]
     assert live(fork, tmp_path) == ["t2", "t3"]
     assert handles(fork, tmp_path) == {"t1": "abcd2345"}
