@@ -15,7 +15,7 @@ from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import Caller, ContextService, Request, Used, configured_service
 from popkit_retention.context.usage_log import DatabaseLog, get_context_status, snapshot_of
 from popkit_retention.usage.configured_database import open_store
-from tests.context.clients.callers import KINDS, QUESTION, Desk, Kind, id_of
+from tests.context.clients.callers import KINDS, QUESTION, Backend, Kind, id_of
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.hostile import HOSTILE
 from tests.patience import HANG_S, until
@@ -158,9 +158,9 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
 @pytest.mark.parametrize("field", ["user_id", "session_id", "project", "agent"])
 @pytest.mark.parametrize("value", [7, b"dana", ["dana"]], ids=repr)
 def test_what_is_no_text_is_refused_with_the_field_and_nothing_goes(api: Providers, kind: Kind, field: str, value: object):
-    desk = Desk(api)
+    backend = Backend(api)
     with pytest.raises(TypeError, match=f"{field} takes a text, not"):
-        with_context(kind.make(api), **{"user_id": "dana", field: value}, service=desk.service)
+        with_context(kind.make(api), **{"user_id": "dana", field: value}, service=backend.service)
     with pytest.raises(TypeError, match=f"{field} takes a text, not"):
-        kind.ask(desk.client(kind), extra_body={"popkit": {field: value}})
+        kind.ask(backend.client(kind), extra_body={"popkit": {field: value}})
     assert api.requests == []

@@ -121,7 +121,7 @@ def id_of(kind: Kind) -> str:
     return kind.name + ("-async" if kind.asynchronous else "")
 
 
-class Desk:
+class Backend:
     """A provider's API with a service before it: what a test needs of both."""
 
     def __init__(
