@@ -278,7 +278,7 @@ def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> Non
     assert done.stderr == "", "no bar where there is no terminal"
 
 
-def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
+def test_where_nothing_has_the_driver_of_a_server_the_message_says_how_to_get_it(
     environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

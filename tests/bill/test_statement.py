@@ -33,7 +33,7 @@ def by_name(some: list[dict]) -> dict[str, dict]:
 # --- what stands ---
 
 
-def test_what_stands_is_what_the_client_counts_as_used_but_for_messages():
+def test_what_is_always_sent_is_what_the_client_counts_as_used_but_for_messages():
     assert sum(row["tokens"] for row in rows()) == breakdown()["totalTokens"]
     assert sum(row["tokens"] for row in rows(hooks=70)) == breakdown()["totalTokens"] + 70
 
@@ -96,7 +96,7 @@ def test_a_command_that_the_user_types_is_a_use_of_the_skill(tmp_path: Path):
     assert by_name(skills["parts"])["loop"]["used"][0] == 0
 
 
-def test_a_call_counts_once_however_often_its_line_stands_there(tmp_path: Path):
+def test_a_call_counts_once_however_often_its_line_is_there(tmp_path: Path):
     it = Conversation()
     for _ in range(2):
         it.use("t1", "Read", {}, message="m-1")

@@ -59,15 +59,15 @@ def place(tmp_path: Path) -> Place:
 
 
 def conversation(exchanges: int, last: str = "And now?") -> list[dict[str, Any]]:
-    said = [{"role": role, "content": f"{role} {number} " * 40} for number in range(exchanges) for role in ("user", "assistant")]
-    return [*said, {"role": "user", "content": last}]
+    messages = [{"role": role, "content": f"{role} {number} " * 40} for number in range(exchanges) for role in ("user", "assistant")]
+    return [*messages, {"role": "user", "content": last}]
 
 
 def request(messages: list[dict[str, Any]]) -> Request:
     return Request(Provider.ANTHROPIC, MODEL, messages)
 
 
-def test_what_was_built_and_used_stands_in_the_users_database(place: Place):
+def test_what_was_built_and_used_is_in_the_users_database(place: Place):
     with place.service() as service:
         assert service.build(DANA, request(conversation(3)))
         service.answered(DANA, MODEL, Used(input=100, cache_read=50, cache_write=30, cache_write_1h=10, output=20))

@@ -265,7 +265,7 @@ def test_no_browser_is_opened_over_ssh() -> None:
     assert has_browser({}) == (sys.platform == "darwin")
 
 
-def test_a_home_that_cannot_be_named_is_told(begin) -> None:
+def test_a_home_that_cannot_be_named_is_reported(begin) -> None:
     process = begin("--port", "0", POPKIT_HOME="relative/folder")
     said, errors = process.started.communicate(timeout=HANG_S)
     assert (process.started.returncode, said) == (1, "")

@@ -138,7 +138,7 @@ def test_the_summary_that_was_recorded_takes_nothing():
     assert ours(plain.session)[0].cost == ours(larger.session)[0].cost
 
 
-def test_all_that_stands_is_written_again_behind_system_and_tools():
+def test_all_that_remains_is_written_again_behind_system_and_tools():
     scored, _ = ours(compacted_once().session)
     whole = sum(0.1 * prompt for prompt in scored.curve[:12])
     assert scored.cost > whole + 1.25 * (scored.curve[12] - 8_000)

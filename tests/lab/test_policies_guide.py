@@ -45,7 +45,7 @@ def typed(command: str, home: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, shell=True, cwd=home, env=environ, capture_output=True, text=True, check=False)  # noqa: S602
 
 
-def test_the_example_stands_among_the_others(home) -> None:
+def test_the_example_is_among_the_others(home) -> None:
     done = typed(COMMANDS[0], home)
     assert (done.returncode, done.stderr) == (0, "")
     rows = dict(re.findall(r"^. (\S+) +\d\.\d{3} +(\d\.\d{3}) ", done.stdout, re.MULTILINE))

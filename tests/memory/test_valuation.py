@@ -140,7 +140,7 @@ def leaves(policy: dict[str, Any], before: str) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_stands_in_a_policy_is_the_specifications_or_explained(name: str):
+def test_what_is_in_a_policy_is_the_specifications_or_explained(name: str):
     theirs = dict(leaves(block_with(name)[name], name))
     ours = dict(leaves(getattr(memory, name), name))
     assert {key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]} == {key for key in OTHERS if key in ours}

@@ -57,10 +57,10 @@ def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private_and_neve
     kept = project.kept()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
-    said = [json.loads(line) for line in kept.read_text().splitlines()]
-    ids = [entry["uuid"] for entry in said]
+    transcript = [json.loads(line) for line in kept.read_text().splitlines()]
+    ids = [entry["uuid"] for entry in transcript]
     assert len(ids) == len(set(ids))
-    assert [entry["parentUuid"] for entry in said] == [None, *ids[:-1]]
+    assert [entry["parentUuid"] for entry in transcript] == [None, *ids[:-1]]
     assert [event.name for event in host.events_of(str(kept))] == ["prompted", "call", "call", "prompted"]
 
 
@@ -113,8 +113,8 @@ def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(projec
     project.say("[[SCRIPT:more]] go")
     project.say("[[SCRIPT:more]] go on")
     requests = bodies(api, project)
-    told = [json.dumps(body["messages"]).count("# Project memory") for body in requests]
-    assert told == [1, 1]
+    counts = [json.dumps(body["messages"]).count("# Project memory") for body in requests]
+    assert counts == [1, 1]
     assert f"sh {counted} --all" in json.dumps(requests[0]["messages"][0])
     assert broken(requests) == []
     booked = store.read_lines(store.ContextFiles(str(project.popkit), project.session).journal)
@@ -206,7 +206,7 @@ def test_whatever_is_wrong_with_the_helper_results_enter_as_they_came(hasty: Ser
 # --- storage -----------------------------------------------------------------------------------------------------------------------------
 
 
-def told(path: Path) -> list[dict[str, Any]]:
+def contents_of(path: Path) -> list[dict[str, Any]]:
     """What the entries of a transcript say, whoever has written them."""
     names = ("type", "uuid", "parentUuid", "timestamp", "message", "sessionId")
     return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
@@ -227,7 +227,7 @@ def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_i
     export = alone.root / "export.json"
     export.write_text(project.opencode("export", session).stdout)
     (kept,) = (alone.popkit / "transcripts").glob(f"*/{session}.jsonl")
-    assert told(export) == told(kept)
+    assert contents_of(export) == contents_of(kept)
     assert json.loads(project.popkit_says("try", str(export), "--json").stdout)["calls"] == 2
     before = everything(alone.home / ".data")
     (stored,) = stored_sessions.every(alone.env())

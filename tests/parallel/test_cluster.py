@@ -64,30 +64,30 @@ def company(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture, folder: Path, *words: str) -> dict:
+def answer_of(capsys: pytest.CaptureFixture, folder: Path, *words: str) -> dict:
     code = main([*words, "--json"], {"HOME": str(folder), "POPKIT_HOME": str(folder / "home")})
     assert code == 0
-    found = json.loads(capsys.readouterr().out)
-    found.pop("seconds", None)
-    return found
+    answer = json.loads(capsys.readouterr().out)
+    answer.pop("seconds", None)
+    return answer
 
 
 def test_the_lab_finds_the_same_on_one_process_on_two_and_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
     asked = ("lab", str(company), "--policy", "masking-10", "auto", "--ttl", "both")
     ways = (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
-    alone, together, spread = (json.dumps(told(capsys, company, *asked, *way)) for way in ways)
+    alone, together, spread = (json.dumps(answer_of(capsys, company, *asked, *way)) for way in ways)
     assert alone == together == spread
     assert json.loads(alone)["sessions"] == 9
     assert json.loads(alone)["skipped_files"] == [[str(company / "-shop-0" / "noise.jsonl"), DAMAGED]]
 
 
 def test_a_bill_comes_to_the_same_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
-    alone = told(capsys, company, "bill", str(company), "--jobs", "1")
+    alone = answer_of(capsys, company, "bill", str(company), "--jobs", "1")
     assert alone["whole"]["sessions"] == 9
-    assert told(capsys, company, "bill", str(company), "--scheduler", scheduler) == alone
-    found = told(capsys, company, "bill", f"file://{company}", "--scheduler", scheduler)
-    found["left_out"] = [[path.removeprefix("file://"), reason] for path, reason in found["left_out"]]
-    assert found == alone
+    assert answer_of(capsys, company, "bill", str(company), "--scheduler", scheduler) == alone
+    bill = answer_of(capsys, company, "bill", f"file://{company}", "--scheduler", scheduler)
+    bill["left_out"] = [[path.removeprefix("file://"), reason] for path, reason in bill["left_out"]]
+    assert bill == alone
 
 
 def test_memory_learns_the_same_on_a_cluster(scheduler: str, shop: Remembered, tmp_path: Path) -> None:
@@ -144,11 +144,11 @@ def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_
     found = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
     with distributed.Client(impatient, set_as_default=False) as client:
         before = set(client.run_on_scheduler(_tasks))
-        told = list(results(length_unless_killed, found, Where(scheduler=impatient)))
+        lengths = list(results(length_unless_killed, found, Where(scheduler=impatient)))
         sent = set(client.run_on_scheduler(_tasks)) - before
-    named = [Path(source.address).stem for source, length, _ in told if length is None]
+    named = [Path(source.address).stem for source, length, _ in lengths if length is None]
     assert "deadly" in named
-    assert [source for source, _, _ in told] == found
+    assert [source for source, _, _ in lengths] == found
     assert len(named) < 20, "only what waited on the same worker may be taken for it"
     assert len(sent) < 100
 

@@ -35,9 +35,9 @@ def limited(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def log(limited: dict[str, str]) -> Iterator[DatabaseLog]:
-    found = DatabaseLog(limited)
-    yield found
-    found.close()
+    opened = DatabaseLog(limited)
+    yield opened
+    opened.close()
 
 
 def test_a_build_leaves_a_snapshot_without_contents(limited: dict[str, str], log: DatabaseLog) -> None:
@@ -56,9 +56,9 @@ def test_what_calls_use_is_booked_and_fills_the_limit(limited: dict[str, str], l
     log.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
     assert log.flush(HANG_S)
     with open_store(limited) as store:
-        found = store.of_session("s1")
-    assert found[:5] == (1, 100, 200, 150, 50)
-    assert found.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
+        usage = store.of_session("s1")
+    assert usage[:5] == (1, 100, 200, 150, 50)
+    assert usage.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
     until(lambda: log.used_percent("alice", "s1") == 50.0, "the thread to ask again")
 
 
@@ -146,7 +146,7 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
         for stream in (False, True):
             client = with_context(kind.make(api), user_id=name, session_id=name, project=name, agent=name, service=service)
             answer = kind.ask(client, stream=stream, **(USAGE[kind.name] if stream else {}))
-            assert (kind.said(answer) if stream else kind.text(answer)) == TEXT, which
+            assert (kind.streamed_text(answer) if stream else kind.text(answer)) == TEXT, which
         assert log.flush(HANG_S), which
         assert [record.getMessage() for record in caplog.records if record.name.startswith("popkit")] == [], which
         assert written(environ) == [2 * sent + 2] * 2, which

@@ -142,13 +142,13 @@ def test_a_table_of_that_name_that_is_not_ours_is_refused(server: postgresql.Ser
 
 
 def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict[str, str]) -> None:
-    said = configured_database.check_usable(unopened)
+    words = configured_database.check_usable(unopened)
     with pytest.raises(FileNotFoundError):
         open_store(unopened, create=False)
     assert not (Path(unopened["POPKIT_HOME"]) / "usage.sqlite").exists()
     with open_store(unopened), open_store(unopened, create=False) as store:
         assert total(store).requests == 0
-        assert store.words == said
+        assert store.words == words
 
 
 def test_a_transaction_that_fails_leaves_nothing(store: UsageStore) -> None:
@@ -238,13 +238,13 @@ def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_h
 # --- usage -------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_request_is_booked_once_however_often_it_is_told(store: UsageStore) -> None:
+def test_a_request_is_booked_once_however_often_it_is_recorded(store: UsageStore) -> None:
     book(store, used("1"), used("1"))
     book(store, used("1"), used("2"))
     assert total(store) == Sum(2, 2, 4, 14, 10, 0.5, 0)
 
 
-def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_then(store: UsageStore) -> None:
+def test_a_request_that_was_recorded_before_its_answer_was_whole_counts_as_it_is_then(store: UsageStore) -> None:
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 50), usd=0.2))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
@@ -361,7 +361,7 @@ LET_IN = r"user \"\w+\"\. Set PGUSER and PGPASSWORD to a user of that server$"
     ("wrong", "advice"),
     [("nobody listens", ELSE), ("wrong password", LET_IN), ("no password", LET_IN), ("no such user", LET_IN), ("no such database", ELSE)],
 )
-def test_a_server_that_cannot_be_used_is_said_without_credentials(
+def test_a_server_that_cannot_be_used_is_reported_without_credentials(
     server: postgresql.Server, tmp_path: Path, wrong: str, advice: str
 ) -> None:
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ("popkit_nowhere" if wrong == "no such database" else "postgres")}
@@ -373,8 +373,8 @@ def test_a_server_that_cannot_be_used_is_said_without_credentials(
         del environ["PGPASSWORD"]
     if wrong == "no such user":
         environ["PGUSER"] = "nobody_at_all"
-    with pytest.raises(DatabaseUnavailable, match=f"PostgreSQL at 127.*{advice}") as told:
+    with pytest.raises(DatabaseUnavailable, match=f"PostgreSQL at 127.*{advice}") as raised:
         open_store(environ)
-    assert "swordfish" not in str(told.value)
-    assert postgresql.PASSWORD not in str(told.value)
-    assert told.value.__cause__ is None
+    assert "swordfish" not in str(raised.value)
+    assert postgresql.PASSWORD not in str(raised.value)
+    assert raised.value.__cause__ is None

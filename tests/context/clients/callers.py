@@ -107,7 +107,7 @@ class Kind(NamedTuple):
             return "".join(block.text for block in answer.content)
         return answer.choices[0].message.content
 
-    def said(self, events: list[Any]) -> str:
+    def streamed_text(self, events: list[Any]) -> str:
         """What a stream says."""
         if self.name == "anthropic":
             return "".join(event.delta.text for event in events if event.type == "content_block_delta").strip()

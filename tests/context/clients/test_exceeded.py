@@ -47,9 +47,9 @@ class Limited(Ledger):
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_answer_says_in_its_field_popkit_that_a_limit_is_used_up(api: Providers, kind: Kind, stream: bool):
     answer = kind.ask(Backend(api, ledger=Limited(False)).client(kind), stream=stream)
-    told = answer[0] if stream else answer
-    told = getattr(told, "message", told)
-    assert told.popkit == {"exceeded": {**FULL._asdict(), "used_percent": 120.0}}
+    message = answer[0] if stream else answer
+    message = getattr(message, "message", message)
+    assert message.popkit == {"exceeded": {**FULL._asdict(), "used_percent": 120.0}}
     assert len(api.requests) == 1
 
 

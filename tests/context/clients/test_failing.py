@@ -47,22 +47,22 @@ def test_where_building_fails_the_request_goes_as_it_came_to_the_byte(api: Provi
     assert wrapped.raw == plain.raw
 
 
-def test_a_build_that_fails_is_told_once_without_a_word_of_its_content(api: Providers, caplog: pytest.LogCaptureFixture):
+def test_a_build_that_fails_is_reported_once_without_a_word_of_its_content(api: Providers, caplog: pytest.LogCaptureFixture):
     backend = Backend(api, fails)
     for _ in range(3):
         KINDS[0].ask(backend.client(KINDS[0]))
-    [told] = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert told.getMessage().startswith(
+    [warning] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warning.getMessage().startswith(
         "PopKit: building a context failed, so the original messages were sent (ValueError in test_failing.py:"
     )
     assert CONTENT not in caplog.text
 
 
 @every_client
-def test_books_that_cannot_be_written_fail_no_call(api: Providers, kind: Kind, caplog: pytest.LogCaptureFixture):
+def test_usage_that_cannot_be_written_fails_no_call(api: Providers, kind: Kind, caplog: pytest.LogCaptureFixture):
     backend = Backend(api, ledger=Torn())
     assert kind.text(kind.ask(backend.client(kind))) == TEXT
-    assert kind.said(kind.ask(backend.client(kind), stream=True, **USAGE[kind.name])) == TEXT
+    assert kind.streamed_text(kind.ask(backend.client(kind), stream=True, **USAGE[kind.name])) == TEXT
     assert "the usage of a call could not be recorded (OSError" in caplog.text
     assert CONTENT not in caplog.text
 
@@ -91,9 +91,9 @@ def test_where_a_model_fails_the_fallback_model_gets_the_same_messages(backend: 
 )
 def test_a_failure_for_which_no_other_model_may_answer_is_the_callers(backend: Backend, kind: Kind, statuses, options, call, asked):
     backend.api.answers += map(Fails, statuses)
-    with pytest.raises(Exception, match="scripted") as told:
+    with pytest.raises(Exception, match="scripted") as raised:
         kind.ask(backend.client(kind, **options), **call)
-    assert told.value.status_code == statuses[-1]
+    assert raised.value.status_code == statuses[-1]
     assert backend.api.models() == asked
 
 
@@ -130,7 +130,7 @@ def test_an_answer_that_comes_too_late_is_none(name: str):
 def test_a_stream_that_fails_before_its_first_event_goes_on_from_the_fallback_model(backend: Backend, kind: Kind, failure: object):
     backend.api.answers.append(failure)
     events = kind.ask(backend.client(kind, fallback_model=FALLBACK), stream=True, **USAGE[kind.name])
-    assert kind.said(events) == TEXT
+    assert kind.streamed_text(events) == TEXT
     assert backend.api.models() == [MODEL, FALLBACK]
     assert [(model, used.output) for _, model, used in backend.ledger.answers] == [(FALLBACK, OUTPUT)]
 
@@ -161,7 +161,7 @@ def test_a_raw_response_whose_stream_fails_goes_on_from_the_fallback_model(backe
             resource = client.messages if kind.name == "anthropic" else client.chat.completions
             more = {"max_tokens": 64} if kind.name == "anthropic" else {}
             raw = resource.with_raw_response.create(model=MODEL, messages=QUESTION, stream=True, **more)
-            assert kind.said(list(raw.parse())) == TEXT
+            assert kind.streamed_text(list(raw.parse())) == TEXT
     assert backend.api.models() == [MODEL, FALLBACK] * 2
 
 
@@ -185,7 +185,7 @@ def test_a_call_that_is_cancelled_is_not_asked_again(backend: Backend, kind: Kin
 
 
 @pytest.mark.parametrize("kind", [KINDS[1], KINDS[3]], ids=id_of)
-def test_a_machine_that_stands_still_while_a_client_connects_fails_no_test(backend: Backend, kind: Kind, monkeypatch: pytest.MonkeyPatch):
+def test_a_machine_that_stops_for_a_while_as_a_client_connects_fails_no_test(backend: Backend, kind: Kind, monkeypatch: pytest.MonkeyPatch):
     """With a deadline for connecting, as the packages set one, an asynchronous client gives up there; tests set none."""
     connect = asyncio.BaseEventLoop.create_connection
 
@@ -202,7 +202,7 @@ def test_a_machine_that_stands_still_while_a_client_connects_fails_no_test(backe
         kind.ask(backend.client(kind, timeout=package.Timeout(HANG_S, connect=0.1)))
 
 
-def test_that_the_fallback_model_was_asked_is_told(backend: Backend, caplog: pytest.LogCaptureFixture):
+def test_that_the_fallback_model_was_asked_is_logged(backend: Backend, caplog: pytest.LogCaptureFixture):
     backend.api.answers.append(Fails(529))
     KINDS[0].ask(backend.client(KINDS[0], fallback_model=FALLBACK))
     assert f"{MODEL} failed (OverloadedError), so {FALLBACK} is asked." in caplog.text

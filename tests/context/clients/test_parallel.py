@@ -112,7 +112,7 @@ def test_conversations_of_one_session_are_told_apart_by_how_they_begin(api: Prov
 def test_two_conversations_that_begin_alike_each_go_on_from_their_own_last_build(api: Providers):
     """As those of parallel agents of one template do."""
     backend = Backend(api)
-    one, other = ([*QUESTION, {"role": "assistant", "content": said}, {"role": "user", "content": "on"}] for said in "ab")
+    one, other = ([*QUESTION, {"role": "assistant", "content": text}, {"role": "user", "content": "on"}] for text in "ab")
     for messages in (QUESTION, QUESTION, one, other, one, one, other):
         ANTHROPIC.ask(backend.client(ANTHROPIC, session_id="s1"), messages=messages)
     assert [seen.messages[0]["content"].rpartition(" ")[2] for seen in api.requests] == ["1", "2", "3", "4", "4", "5", "5"]
@@ -127,8 +127,8 @@ def test_users_share_nothing(api: Providers):
 
 def test_a_conversation_without_a_session_is_a_session_of_its_own(api: Providers):
     backend = Backend(api)
-    for said in ("one", "one", "two"):
-        ANTHROPIC.ask(backend.client(ANTHROPIC), messages=[{"role": "user", "content": said}])
+    for text in ("one", "one", "two"):
+        ANTHROPIC.ask(backend.client(ANTHROPIC), messages=[{"role": "user", "content": text}])
     one, again, two = [caller.session_id for caller, _ in backend.ledger.builds]
     assert one == again != two
     assert fronts(api) == ["1", "1", "2"]
@@ -166,8 +166,8 @@ def test_only_so_many_conversations_are_remembered_those_used_last():
 
 def test_of_conversations_that_begin_alike_the_newest_builds_are_remembered():
     known = Conversations(most_alike=2)
-    for said in ("ab", "ac", "ad"):
-        turn(known, *said)
+    for texts in ("ab", "ac", "ad"):
+        turn(known, *texts)
     assert turn(known, *"adx") == "ad"
     assert turn(known, *"acx") == "ac"
     assert len(known) == 2
@@ -175,7 +175,7 @@ def test_of_conversations_that_begin_alike_the_newest_builds_are_remembered():
 
 def test_a_build_goes_on_from_the_one_that_shares_the_most_with_it():
     known = Conversations()
-    assert [turn(known, *said) for said in ("a", "abc", "axy", "abcde", "axyz", "abd")] == [None, "a", "abc", "abc", "axy", "abcde"]
+    assert [turn(known, *texts) for texts in ("a", "abc", "axy", "abcde", "axyz", "abd")] == [None, "a", "abc", "abc", "axy", "abcde"]
 
 
 def test_a_conversation_that_branched_off_before_a_cut_goes_on_from_what_was_sent_before_it():
@@ -186,7 +186,7 @@ def test_a_conversation_that_branched_off_before_a_cut_goes_on_from_what_was_sen
     assert turn(known, *"abcdefg") == "abcde"
 
 
-def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_stands():
+def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_is():
     text = "How does it work?"
     as_block = [{"role": "user", "content": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]}]
     system = {"role": "system", "content": "of no account"}

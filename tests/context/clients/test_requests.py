@@ -27,12 +27,12 @@ def test_the_example_builds_each_request_on_the_one_before(api: Providers) -> No
     assert example is not None
     # Closed here: globals are a cycle, and the collector may come to a socket in it before it comes to the client that would close it.
     with KINDS[0].make(api) as client:
-        told: dict[str, Any] = {"client": client, "messages": [], "MODEL": "claude-opus-4-8"}
-        exec(example[1], told)  # noqa: S102  our own example
+        namespace: dict[str, Any] = {"client": client, "messages": [], "MODEL": "claude-opus-4-8"}
+        exec(example[1], namespace)  # noqa: S102  our own example
     first, second = api.requests
     assert [message["role"] for message in second.messages] == ["user", "assistant", "user"]
     assert second.messages[: len(first.messages)] == first.messages
-    assert told["built"].appended
+    assert namespace["built"].appended
 
 
 DEVICE, ACCOUNT = "7f" * 32, "0f8c1e9a-3b1d-4c55-9e0a-5d2a7b6c4e11"
@@ -46,8 +46,8 @@ def as_json(account: str, session: str) -> str:
 @pytest.mark.parametrize("account", [ACCOUNT, ""])
 def test_a_user_is_the_same_in_every_session_and_either_form(account: str) -> None:
     joined = [f"user_{DEVICE}_account_{account}_session_{session}" for session in SESSIONS]
-    told = [as_json(account, session) for session in SESSIONS]
-    assert {person_of(named) for named in (*joined, *told)} == {f"user_{DEVICE}_account_{account}"}
+    in_json = [as_json(account, session) for session in SESSIONS]
+    assert {person_of(named) for named in (*joined, *in_json)} == {f"user_{DEVICE}_account_{account}"}
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_images_tools_and_contents_that_are_none_of_openai_come_to_the_builder_a
 def test_an_answer_may_be_put_into_the_next_request_as_it_came(backend: Backend, reading: Reading, kind: Any):
     """Both packages take the objects that they give."""
     answer = kind.ask(backend.client(kind))
-    said = {"role": "assistant", "content": answer.content} if kind.name == "anthropic" else answer.choices[0].message
-    after = [*QUESTION, said, {"role": "user", "content": "third"}]
+    message = {"role": "assistant", "content": answer.content} if kind.name == "anthropic" else answer.choices[0].message
+    after = [*QUESTION, message, {"role": "user", "content": "third"}]
     kind.ask(kind.make(backend.api), messages=after)
     kind.ask(backend.client(kind), messages=after)
     plain_request, wrapped = backend.api.requests[-2:]
@@ -142,7 +142,7 @@ def test_messages_that_can_be_read_only_once_arrive_whole(backend: Backend, read
     assert backend.api.last.messages[2:] == whole
 
 
-def test_what_stands_in_extra_body_has_the_last_word(backend: Backend, reading: Reading):
+def test_what_is_in_extra_body_has_the_last_word(backend: Backend, reading: Reading):
     other = [{"role": "user", "content": "said in extra_body"}]
     ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"messages": other, "model": "another"})
     assert (reading.options[0].messages, reading.options[0].model) == (other, "another")

@@ -34,7 +34,7 @@ def test_a_call_goes_with_the_built_messages(backend: Backend, kind: Kind):
 
 @every_client
 def test_a_stream_goes_with_the_built_messages(backend: Backend, kind: Kind):
-    assert kind.said(kind.ask(backend.client(kind), stream=True)) == TEXT
+    assert kind.streamed_text(kind.ask(backend.client(kind), stream=True)) == TEXT
     assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
 
 
@@ -240,13 +240,13 @@ def test_raw_responses_are_built_and_taken_down_too(backend: Backend, stream: bo
         answer = client.messages.with_raw_response.create(model=MODEL, max_tokens=64, messages=QUESTION, stream=stream)
         assert answer.status_code == 200
         parsed = answer.parse()
-        assert ANTHROPIC.said(list(parsed)) == TEXT if stream else ANTHROPIC.text(parsed) == TEXT
+        assert ANTHROPIC.streamed_text(list(parsed)) == TEXT if stream else ANTHROPIC.text(parsed) == TEXT
     with backend.client(OPENAI) as client:
         answer = client.chat.completions.with_raw_response.create(
             model=MODEL, messages=QUESTION, **({"stream": True, "stream_options": {"include_usage": True}} if stream else {})
         )
         parsed = answer.parse()
-        assert OPENAI.said(list(parsed)) == TEXT if stream else OPENAI.text(parsed) == TEXT
+        assert OPENAI.streamed_text(list(parsed)) == TEXT if stream else OPENAI.text(parsed) == TEXT
     assert [used.output for _, _, used in backend.ledger.answers] == [OUTPUT, OUTPUT]
 
 
@@ -269,7 +269,7 @@ def test_what_is_imported_before_a_client_is_wrapped_is_neither_package():
     )
 
 
-def test_both_packages_still_have_what_a_wrapped_client_stands_on():
+def test_both_packages_still_have_what_a_wrapped_client_needs():
     """Where a new version has it no more, calls would go unbuilt, or their usage would not be taken down."""
     import anthropic
     import openai

@@ -140,7 +140,7 @@ def test_a_server_that_is_down_or_says_nothing_is_given_up_on(silent: str, close
         refused(lambda url=url: Neo4jStore(url, {}, connect_s=0.2, try_s=0.2), url, "cannot be reached", "memory.store")  # type: ignore[misc]
 
 
-def test_an_address_that_makes_no_sense_is_told() -> None:
+def test_an_address_that_makes_no_sense_is_refused() -> None:
     pytest.importorskip("neo4j")
     for url in ("bolt://", "bolt://host:port", "bolt://[::1", "neo4j+s://127.0.0.1:1?policy=\ud800"):
         refused(lambda url=url: Neo4jStore(url, {}, connect_s=0.2, try_s=0.2))  # type: ignore[misc]
