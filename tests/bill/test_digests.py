@@ -71,13 +71,13 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     conversation.request(output=70)
     (used,) = conversation.digest(tmp_path)["used"]
     words = estimate_tokens("begin")
-    said = BASE + 2_000 - words
+    carried = BASE + 2_000 - words
     made_of = used.pop("kinds")
     assert made_of["said"] == [0, words, 0, words]
     assert [sum(column) for column in zip(*made_of.values())] == [0, words, 0, 2_000 + words]
     assert used == {
         "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
-        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, said, 0, said], "pauses": [0, 0], "lost": [0, 0],
+        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, carried, 0, carried], "pauses": [0, 0], "lost": [0, 0],
     }  # fmt: skip
     paid = usd_of(used, MODELS)
     assert paid is not None
@@ -177,7 +177,7 @@ def test_subagents_have_conversations_of_their_own(place: Path):
     assert sorted(digest["session"] for digest in asked(place)[0]) == ["one", "one/agent-a"]
 
 
-def test_a_store_that_is_spoilt_is_made_again_from_the_transcripts(place: Path):
+def test_a_store_that_is_corrupt_is_made_again_from_the_transcripts(place: Path):
     Conversation().write(place / "one.jsonl")
     found, _ = asked(place)
     store = place.parents[2] / "home" / digests.FILE

@@ -33,7 +33,7 @@ def session(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_share_of_tokens_and_of_what_is_needed_later_is_told_by_level(session):
+def test_the_share_of_tokens_and_of_what_is_needed_later_is_shown_by_level(session):
     rows = json.loads(run("kept", "--json", "--processes", "1", "--transcripts", str(session)))
     assert [row["remaining"] for row in rows] == ["90 %", "70 %", "50 %", "30 %"]
     assert all(row["builds"] == 2 and row["needs"] == 1 for row in rows)

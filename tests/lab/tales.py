@@ -162,8 +162,8 @@ def _pieces(entry: dict) -> list:
         return [(entry["uuid"], round(len(content) / 2.9))]
     found = []
     for number, block in enumerate(content):
-        said = block.get("text", block.get("content"))
-        text = said if isinstance(said, str) else json.dumps(block["input"], ensure_ascii=False)
+        written = block.get("text", block.get("content"))
+        text = written if isinstance(written, str) else json.dumps(block["input"], ensure_ascii=False)
         found.append(((entry["uuid"], number), round(len(text) / 2.9)))
     return found
 

@@ -73,7 +73,7 @@ def _message(line: bytes) -> str:
     return (entry["message"].get("id") or entry["uuid"]) if entry.get("type") == "assistant" else ""
 
 
-def told_of(plan: planning.Plan) -> tuple:
+def contents_of(plan: planning.Plan) -> tuple:
     """Everything that a plan says."""
     rows = [(one.action, one.reason, one.tokens, one.placeholder, one.need, one.value, one.result.to_row()) for one in plan.decisions]
     return rows, plan.pays, plan.likely_requests, plan.sum.to_json() if plan.sum else None
@@ -83,7 +83,7 @@ def check(path: Path, folder: Path, numbers: list[int]) -> set[str]:
     """The reasons that the plans gave, once they are found to be the same."""
     reasons: set[str] = set()
     for found, planned in plans(path, folder, numbers):
-        assert told_of(found) == told_of(planned)
+        assert contents_of(found) == contents_of(planned)
         reasons |= {decision.reason for decision in found.decisions}
     return reasons
 
@@ -105,7 +105,7 @@ def test_where_the_cache_is_cold_both_clear_the_same(tmp_path) -> None:
     path = tmp_path / "session.jsonl"
     measured(transcript).write(path)
     ((found, planned),) = plans(path, tmp_path, [len(sent_requests.read(str(path)).requests)])
-    assert told_of(found) == told_of(planned)
+    assert contents_of(found) == contents_of(planned)
     assert found.pays
     assert len(found.having(planning.CLEAR)) > 3
 
@@ -129,8 +129,8 @@ def last_plan(transcript: Tale, folder: Path) -> tuple:
     path = folder / "session.jsonl"
     measured(transcript).write(path)
     ((found, planned),) = plans(path, folder, [len(sent_requests.read(str(path)).requests)])
-    assert told_of(found) == told_of(planned)
-    return told_of(found)
+    assert contents_of(found) == contents_of(planned)
+    return contents_of(found)
 
 
 def looked(after: int = 12) -> Tale:

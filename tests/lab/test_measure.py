@@ -201,7 +201,7 @@ def needing(*, before: str = "", said: str = "", second: str = "", writes: str =
     return transcript
 
 
-def missed(transcript: Transcript, folder: Path, script: dict) -> list[str]:
+def misses_of(transcript: Transcript, folder: Path, script: dict) -> list[str]:
     return scored(transcript, folder, script)[1].missed_ids
 
 
@@ -221,20 +221,20 @@ MISSES = {
 
 @pytest.mark.parametrize(("conversation", "script", "misses"), MISSES.values(), ids=MISSES)
 def test_a_miss_is_what_only_a_cleared_result_held(tmp_path, conversation: dict, script: dict, misses: list[str]) -> None:
-    assert missed(needing(**conversation), tmp_path, script) == misses
+    assert misses_of(needing(**conversation), tmp_path, script) == misses
 
 
 def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
     transcript = needing(writes="")
     transcript.use("c", "Read", {"file_path": ALPHA, "deep": [{"in": BETA}]})
-    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
+    assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
 
 
 def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
     transcript = needing(writes="")
     transcript.prompt(f"see {ALPHA}")
     transcript.answer(filled(20, ALPHA), "m-5")
-    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
+    assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
 def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_counts_it_once(tmp_path) -> None:
@@ -250,7 +250,7 @@ def test_what_came_before_a_compaction_can_not_be_missed_after_it(tmp_path) -> N
     transcript = needing(writes="")
     transcript.fold()
     transcript.answer(filled(20, ALPHA), "m-5")
-    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
+    assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
 def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
@@ -261,7 +261,7 @@ def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
     transcript.answer(filled(10), "m-2")
     transcript.prompt(filled(10), parent=root)
     transcript.answer(filled(20, ALPHA), "m-3")
-    assert missed(transcript, tmp_path, {2: {"a": "gone"}}) == []
+    assert misses_of(transcript, tmp_path, {2: {"a": "gone"}}) == []
 
 
 # --- the cache -------------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from popkit_retention.lab.policy import Policy
 from popkit_retention.lab.replay_policies import POLICIES
-from tests.lab.made import Made
+from tests.lab.session_builder import SessionBuilder
 from tests.lab.test_survey import session
 from tests.paths import ROOT
 
@@ -65,11 +65,11 @@ def test_the_example_decides_in_one_session(home) -> None:
 def test_of_a_long_output_the_ends_enter(home) -> None:
     space: dict = {}
     exec(EXAMPLE, space)  # noqa: S102  the guide's own
-    made = Made()
-    long = made.bash(text="\n".join(f"line {number}" for number in range(100)))
+    builder = SessionBuilder()
+    long = builder.bash(text="\n".join(f"line {number}" for number in range(100)))
     entered = space["Short"]().enter(long).split("\n")
     assert (len(entered), entered[0], entered[20], entered[-1]) == (41, "line 0", "[60 lines left out]", "line 99")
-    assert space["Short"]().enter(made.bash(text="short")) is None
+    assert space["Short"]().enter(builder.bash(text="short")) is None
 
 
 def test_every_method_has_a_row() -> None:

@@ -25,8 +25,8 @@ def added(remembering: Remembering, text: str = SAID, **fields: object) -> str:
 
 def test_what_an_agent_adds_is_found_and_is_not_in_the_document(remembering: Remembering) -> None:
     id = added(remembering)
-    for made in (remembering.memory.document(2_000), remembering.memory.audited_document(2_000), remembering.memory.document(2_000, SAID)):
-        assert (made.text, made.items, made.left_out) == ("", [], [(id, document.WAITS)])
+    for built in (remembering.memory.document(2_000), remembering.memory.audited_document(2_000), remembering.memory.document(2_000, SAID)):
+        assert (built.text, built.items, built.left_out) == ("", [], [(id, document.WAITS)])
     assert [item.id for item, _ in remembering.memory.search("make check")] == [id]
     assert [item.id for item in remembering.memory.waiting()] == [id]
 
@@ -43,7 +43,7 @@ def test_nothing_that_an_agent_can_do_brings_it_into_the_document(remembering: R
     assert remembering.item(id).source == AGENT
 
 
-def test_what_is_accepted_is_told_and_it_stays_known_who_said_it(remembering: Remembering) -> None:
+def test_what_is_accepted_is_in_the_document_and_it_stays_known_who_said_it(remembering: Remembering) -> None:
     id = added(remembering)
     (item,) = remembering.memory.accept([id])
     assert (item.source, item.waits) == (ACCEPTED, False)

@@ -145,7 +145,7 @@ def test_a_model_whose_checksum_is_right_is_read_from_the_first_folder_that_has_
     assert embeddings.model([str(tmp_path / "none"), str(tmp_path)], digest) == b"a model"
 
 
-def test_a_missing_model_is_told_with_what_installs_it(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported_with_what_installs_it(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingsUnavailable, match="popkit setup embeddings"):
         embeddings.model([str(tmp_path)])
 

@@ -157,7 +157,7 @@ def test_what_subagents_wrote_into_the_same_file_is_left_out(session, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "said"),
+    ("prompt", "expected"),
     [
         ("Always use pnpm.", ["Always use pnpm."]), ("I prefer small commits.", ["I prefer small commits."]),
         ("Use tabs from now on.", ["Use tabs from now on."]), ("Never commit\nwithout signing.", ["Never commit without signing."]),
@@ -172,8 +172,8 @@ def test_what_subagents_wrote_into_the_same_file_is_left_out(session, tmp_path):
         ("always show checkbox | never", []), ("Always " + "x" * 400, []), ("x\n" * 3_000 + "Always use pnpm.", []),
     ],
 )  # fmt: skip
-def test_directives_are_what_a_person_said_to_keep_to(prompt, said):
-    assert directives(prompt) == said
+def test_directives_are_what_a_person_said_to_keep_to(prompt, expected):
+    assert directives(prompt) == expected
 
 
 def test_a_secret_in_a_directive_is_masked():

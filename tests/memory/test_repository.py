@@ -41,7 +41,7 @@ def test_a_worktree_is_one_project_with_its_repository_and_has_its_own_top(shop,
     assert found.root == str(tmp_path / "elsewhere")
 
 
-def test_a_worktree_of_claude_code_that_is_gone_is_still_told_by_its_path(shop):
+def test_a_worktree_of_claude_code_that_is_gone_is_still_known_by_its_path(shop):
     folder = shop / ".claude" / "worktrees" / "brave-turing"
     git(shop, "worktree", "add", "-q", str(folder))
     there = repository.of(str(folder / "src"))

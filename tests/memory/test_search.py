@@ -39,18 +39,18 @@ def order(query: str, items: list[Item]) -> list[str]:
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.lists(st.sampled_from(WORDS), min_size=1, max_size=4))
-def test_only_what_holds_a_term_is_an_answer_and_scores_fall(said: list[str], asked: list[str]) -> None:
-    found = rank(" ".join(asked), candidates([item(f"i{at}", text) for at, text in enumerate(said)]))
-    assert {each.id for each, _ in found} == {f"i{at}" for at, text in enumerate(said) if set(asked) & set(text.split())}
+def test_only_what_holds_a_term_is_an_answer_and_scores_fall(sentences: list[str], asked: list[str]) -> None:
+    found = rank(" ".join(asked), candidates([item(f"i{at}", text) for at, text in enumerate(sentences)]))
+    assert {each.id for each, _ in found} == {f"i{at}" for at, text in enumerate(sentences) if set(asked) & set(text.split())}
     scores = [score for _, score in found]
     assert all(score > 0 for score in scores)
     assert scores == sorted(scores, reverse=True)
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.sampled_from(WORDS), st.data())
-def test_one_more_occurrence_of_the_term_that_is_asked_for_raises_the_score(said: list[str], term: str, data: st.DataObject) -> None:
-    found = candidates([item(f"i{at}", text) for at, text in enumerate(said)])
-    at = data.draw(st.integers(0, len(said) - 1))
+def test_one_more_occurrence_of_the_term_that_is_asked_for_raises_the_score(sentences: list[str], term: str, data: st.DataObject) -> None:
+    found = candidates([item(f"i{at}", text) for at, text in enumerate(sentences)])
+    at = data.draw(st.integers(0, len(sentences) - 1))
     before = {each.id: score for each, score in rank(term, found)}
     found.items[at] = replace(found.items[at], text=f"{found.items[at].text} {term}")
     found.holding.setdefault(term, 1)
@@ -60,8 +60,8 @@ def test_one_more_occurrence_of_the_term_that_is_asked_for_raises_the_score(said
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.permutations(range(8)), st.sampled_from(WORDS))
-def test_the_order_that_a_store_finds_items_in_does_not_matter(said: list[str], places: list[int], term: str) -> None:
-    items = [item(f"i{at}", text) for at, text in enumerate(said)]
+def test_the_order_that_a_store_finds_items_in_does_not_matter(sentences: list[str], places: list[int], term: str) -> None:
+    items = [item(f"i{at}", text) for at, text in enumerate(sentences)]
     shuffled = [items[at] for at in places if at < len(items)]
     assert rank(term, candidates(items)) == rank(term, candidates(shuffled))
 

@@ -222,8 +222,8 @@ def test_what_has_no_words_tells_nothing(nothing: str):
 
 
 def test_the_sentence_that_will_be_asked_for_stays():
-    told = [*SMALL_TALK[:3], "Oh wow! I sold the old boat to Alice in Hamburg last Friday. How cool is that?"]
-    kept = keep(told, 22, ["Ann", "Tom", "Ann", "Tom"])
+    turns = [*SMALL_TALK[:3], "Oh wow! I sold the old boat to Alice in Hamburg last Friday. How cool is that?"]
+    kept = keep(turns, 22, ["Ann", "Tom", "Ann", "Tom"])
     assert as_text(kept, ["Ann", "Tom", "Ann", "Tom"]) == "Tom: I sold the old boat to Alice in Hamburg last Friday."
 
 

@@ -100,9 +100,9 @@ def test_the_server_is_a_real_one(fresh: Callable[[], Neo4jStore], record_proper
 
 @pytest.fixture
 def store(fresh: Callable[[], Neo4jStore]) -> Iterator[Neo4jStore]:
-    made = fresh()
-    yield made
-    made.close()
+    opened = fresh()
+    yield opened
+    opened.close()
 
 
 def test_nodes_and_indexes_are_those_of_the_specification(store: Neo4jStore) -> None:
@@ -229,7 +229,7 @@ def test_a_store_of_a_later_popkit_is_left_alone(store: Neo4jStore, server: Serv
         store.ask(neo4j_schema.SET_VERSION, writes=True, version=neo4j_schema.VERSION)
 
 
-def test_a_database_that_is_not_there_is_told(fresh: Callable[[], Neo4jStore], server: Server) -> None:
+def test_a_database_that_is_not_there_is_reported(fresh: Callable[[], Neo4jStore], server: Server) -> None:
     fresh().close()
     refused(lambda: Neo4jStore(server.url, {**os.environ, "NEO4J_DATABASE": "nobodys"}), "Set NEO4J_DATABASE")
 
