@@ -149,7 +149,7 @@ def test_a_text_that_is_nested_too_deeply_is_reported_in_plain_words(text):
 
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python reads numbers of any length")
 @pytest.mark.parametrize("before", ["", "// 1\n", '{"a": 1},\n'])
-def test_a_number_with_too_many_digits_is_said_with_its_line(before):
+def test_a_number_with_too_many_digits_is_reported_with_its_line(before):
     text = '{"pins": [],\n' + before.replace("{", '"x": {') + '"window_tokens": -' + "9" * 5_000 + "}"
     line = 2 + before.count("\n")
     assert problems(text) == [

@@ -171,7 +171,7 @@ def test_what_is_old_is_removed_there_when_something_is_sent(team: Team) -> None
         assert found.snapshots("s", 9) == []
 
 
-def test_an_address_that_means_nothing_is_said(team: Team) -> None:
+def test_an_address_that_means_nothing_is_refused(team: Team) -> None:
     append(team.begin(), answer("m1"))
     team.environ = {**team.here, "POPKIT_DATABASE_URL": "swordfish"}
     with pytest.raises(DatabaseUnavailable, match="POPKIT_DATABASE_URL"):

@@ -54,7 +54,7 @@ def test_both_have_the_same_columns_and_the_specifications_indexes(store: UsageS
             assert indexes == (MADE if table == "context_snapshots" else {f"idx_context_usage_{of}" for of in ("session", "user", "day")})
 
 
-def test_a_file_that_is_damaged_is_left_alone_and_it_is_said_what_to_do(tmp_path: Path) -> None:
+def test_a_file_that_is_damaged_is_left_alone_and_the_message_says_what_to_do(tmp_path: Path) -> None:
     damaged = tmp_path / "usage.sqlite"
     damaged.write_bytes(b"no database " * 500)
     with pytest.raises(DatabaseUnavailable, match=f"{damaged}: file is not a database. Move it away, and usage is read from"):
