@@ -195,7 +195,7 @@ def fitted(parts: list, names: tuple) -> list:
     columns = [[part.features[name] for part in parts] for name in names]
     weights = [0.0] * len(names)
     for _ in range(STEPS):
-        chances = told(columns, weights)
+        chances = probabilities(columns, weights)
         wrong = [chance - part.needed for chance, part in zip(chances, parts)]
         steep = [chance * (1 - chance) for chance in chances]
         gradient = [sum(map(mul, wrong, column)) + L2 * weight for column, weight in zip(columns, weights)]
@@ -205,7 +205,7 @@ def fitted(parts: list, names: tuple) -> list:
     return weights
 
 
-def told(columns: list, weights: list) -> list:
+def probabilities(columns: list, weights: list) -> list:
     """The probabilities of rows that stand in columns."""
     totals = [0.0] * len(columns[0])
     for weight, column in zip(weights, columns):
@@ -220,7 +220,7 @@ def chances_of(parts: list, names: tuple) -> list:
         weights = fitted([part for part in parts if part.repository != held], names)
         places = [at for at, part in enumerate(parts) if part.repository == held]
         columns = [[parts[at].features[name] for at in places] for name in names]
-        for at, chance in zip(places, told(columns, weights)):
+        for at, chance in zip(places, probabilities(columns, weights)):
             chances[at] = chance
     return chances
 
