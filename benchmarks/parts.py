@@ -91,7 +91,7 @@ class Watch:
 
     def compact(self, event: object = None) -> None:
         self.context: list = []
-        self.said: set = set()  # strings of the user and the assistant
+        self.spoken: set = set()  # strings of the user and the assistant
         self.held: Counter = Counter()  # string -> results that stand and hold it
         self.named: dict = {}  # file name -> numbers of lines that were spoken of
         self.reads = 0
@@ -123,7 +123,7 @@ class Watch:
                 " ".join(value for value in block.call.tool_input.values() if isinstance(value, str)),
             ]
         elif block in self.session.texts:
-            self.said |= strings_of(text)
+            self.spoken |= strings_of(text)
             if self.prompted:
                 self.prompt, self.turn, self.prompted = text, self.number, False
 
@@ -172,7 +172,7 @@ class Watch:
 
     def _of_strings(self, strings: set) -> dict:
         """How much of a part nothing else in the context holds."""
-        new = sum(string not in self.said and not self.held[string] for string in strings)
+        new = sum(string not in self.spoken and not self.held[string] for string in strings)
         return {"new": log1p(new), "nothing new": float(not new), "share new": new / max(1, len(strings))}
 
 

@@ -132,7 +132,7 @@ def test_a_host_that_says_nothing_of_it_is_not_asked_for_more(tmp_path: Path):
 @pytest.mark.parametrize(
     ("odd", "says"), [({"mcpTools": "many"}, "Partial"), ({"agents": [{"agentType": 7}]}, "Partial"), ({"categories": []}, "Of what")]
 )
-def test_what_was_not_understood_is_said(odd: dict, says: str, tmp_path: Path):
+def test_what_was_not_understood_is_reported(odd: dict, says: str, tmp_path: Path):
     assert says in drawn(Shop(tmp_path, known=breakdown(**odd)), 100)
 
 

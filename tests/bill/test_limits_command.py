@@ -99,17 +99,17 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     environ = worked(tmp_path)
     has_read(tmp_path, [["five_hour", BEGAN + HOUR, 62, RESETS]])
     (window,) = data(tmp_path, environ)["windows"]
-    found = window["took"]
-    assert {(part["session"], part["subagents"]): part["used"]["output"] for part in found["parts"]} == {
+    sums = window["took"]
+    assert {(part["session"], part["subagents"]): part["used"]["output"] for part in sums["parts"]} == {
         ("one", False): 350, ("one", True): 50, ("early", False): 700,
     }  # fmt: skip
-    assert found["tokens"] == sum(part["tokens"] for part in found["parts"]) == sum(found["used"].values())
-    assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
+    assert sums["tokens"] == sum(part["tokens"] for part in sums["parts"]) == sum(sums["used"].values())
+    assert sum(part["share"] for part in sums["parts"]) == pytest.approx(1)
     assert window["percent_per_hour"] is None
-    assert sum(found["sources"].values()) == found["tokens"]
-    assert {row["kind"] for row in found["kinds"]} == {"said", "wrote", "other"}
-    assert sum(row["tokens"] for row in found["kinds"]) == found["sources"]["conversation"]
-    assert found["sources"]["subagents"] == sum(part["tokens"] for part in found["parts"] if part["subagents"])
+    assert sum(sums["sources"].values()) == sums["tokens"]
+    assert {row["kind"] for row in sums["kinds"]} == {"said", "wrote", "other"}
+    assert sum(row["tokens"] for row in sums["kinds"]) == sums["sources"]["conversation"]
+    assert sums["sources"]["subagents"] == sum(part["tokens"] for part in sums["parts"] if part["subagents"])
     assert (window["fit"]["why"], window["fit"]["blocks"], window["fit"]["worth"]) == ("blocks", 0, {})
 
 
@@ -139,9 +139,9 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     worked(tmp_path)
     project = tmp_path / "claude" / "projects" / "-shop"
     at_work().write(project / "two.jsonl")
-    found = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
+    sums = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
     five = {"kind": "five_hour", "percent": 62.4, "at": now - 240, "percent_per_hour": 14.1, "full_at": now + 160 * 60,
-            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found, "fit": FITTED}  # fmt: skip
+            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": sums, "fit": FITTED}  # fmt: skip
     seven = {**five, "kind": "seven_day", "percent": 31, "percent_per_hour": None, "full_at": None, "at": now,
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
              "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
@@ -160,11 +160,11 @@ def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
     conversation.wait(4_000)
     conversation.request(reads=0)
     digest = conversation.digest(tmp_path)
-    found = took([digest], 0.0)
-    assert found["sources"]["standing"] > 0
-    assert found["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
-    assert min(found["sources"].values()) >= 0
-    assert sum(found["sources"].values()) == found["tokens"]
+    sums = took([digest], 0.0)
+    assert sums["sources"]["standing"] > 0
+    assert sums["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
+    assert min(sums["sources"].values()) >= 0
+    assert sum(sums["sources"].values()) == sums["tokens"]
 
 
 def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
@@ -193,9 +193,9 @@ def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
     fit = data(tmp_path, environ)["windows"][0]["fit"]
     assert (fit["why"], list(fit["worth"])) == ("", ["claude-opus-4-6"])
     for kind, percent in (("write_1h", 20), ("output", 50), ("cold_1h", 1.9)):
-        found = fit["worth"]["claude-opus-4-6"][kind]
-        assert found["claimed"]
-        assert abs(found["percent"] - percent) <= found["error"]
+        worth = fit["worth"]["claude-opus-4-6"][kind]
+        assert worth["claimed"]
+        assert abs(worth["percent"] - percent) <= worth["error"]
     assert (fit["worth"]["claude-opus-4-6"]["write_5m"], fit["worth"]["claude-opus-4-6"]["cold_5m"]) == (None, None)
     (kept,) = weights(str(tmp_path / "popkit"), now)
     assert kept.claimed({("claude-opus-4-6", "write_1h"): 1e6})["window"] == "five_hour"

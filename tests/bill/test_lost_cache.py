@@ -66,7 +66,7 @@ def test_a_prompt_that_has_shrunk_lacks_what_was_cleared(tmp_path: Path):
     assert conversation.losses(tmp_path) == [(lost_cache.CLEARED, 40_000)]
 
 
-def test_what_an_answer_says_was_cleared_is_told_though_the_prompt_is_no_smaller(tmp_path: Path):
+def test_what_an_answer_says_was_cleared_is_reported_though_the_prompt_is_no_smaller(tmp_path: Path):
     conversation = Conversation()
     conversation.request(total=80_000)
     conversation.request(reads=BASE, total=81_000)

@@ -128,9 +128,9 @@ def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_coul
     texts = {
         "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
     }
-    found = statement.rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
-    (draft,) = statement.drafts(found, "/shop")
-    parts = {part["name"]: part["tokens"] for part in by_name(found)["/shop/CLAUDE.md"]["parts"]}
+    listed = statement.rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
+    (draft,) = statement.drafts(listed, "/shop")
+    parts = {part["name"]: part["tokens"] for part in by_name(listed)["/shop/CLAUDE.md"]["parts"]}
     assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}
 
 
@@ -144,7 +144,7 @@ def test_what_is_hidden_is_listed_nowhere():
 # --- dollars ---
 
 
-def test_what_stands_before_the_first_word_is_the_first_prompt_less_what_was_said(tmp_path: Path):
+def test_what_comes_before_the_first_word_is_the_first_prompt_less_what_was_said(tmp_path: Path):
     it = Conversation()
     assert it.digest(tmp_path)["standing"] == BASE + 2_000 - estimate_tokens("begin")
 

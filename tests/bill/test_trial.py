@@ -181,10 +181,10 @@ def test_a_trial_waits_for_a_session_that_goes_on_so_that_short_ones_do_not_come
 
 def test_a_session_is_its_main_thread_and_all_its_subagents(tmp_path: Path):
     main, agent, other = Conversation().digest(tmp_path), Conversation().digest(tmp_path), Conversation("claude-nobody-1").digest(tmp_path)
-    found = totals([{**main, "session": "a"}, {**agent, "session": "a/1"}, {**other, "session": "b"}], MODELS)
-    assert (found["a"]["prompts"], found["a"]["requests"]) == (1, 2)
-    assert found["a"]["usd"] == pytest.approx(2 * totals([main], MODELS)[main["session"]]["usd"])
-    assert (found["b"]["requests"], found["b"]["usd"]) == (1, None)
+    sums = totals([{**main, "session": "a"}, {**agent, "session": "a/1"}, {**other, "session": "b"}], MODELS)
+    assert (sums["a"]["prompts"], sums["a"]["requests"]) == (1, 2)
+    assert sums["a"]["usd"] == pytest.approx(2 * totals([main], MODELS)[main["session"]]["usd"])
+    assert (sums["b"]["requests"], sums["b"]["usd"]) == (1, None)
 
 
 def test_where_a_price_is_missing_tokens_decide_and_money_is_shown_for_those_that_have_one():
@@ -218,18 +218,18 @@ def runnings(draw) -> Running:
     running = Running(run_of(draw(st.integers(0, 2 * PER_ARM - 1))))
     for row in running.run.rows:
         prompts, unmeasured = draw(st.integers(0, 2)), draw(st.sampled_from([0, 0, 1]))
-        for found in (running.one, running.other):
-            found[row.session] = used(draw(st.integers(1, 10**9)), prompts, draw(st.sampled_from([None, 0.5, 70.0])), unmeasured=unmeasured)
+        for usage in (running.one, running.other):
+            usage[row.session] = used(draw(st.integers(1, 10**9)), prompts, draw(st.sampled_from([None, 0.5, 70.0])), unmeasured=unmeasured)
     return running
 
 
 @given(runnings())
 def test_nothing_is_read_of_a_trial_before_its_number_is_reached(running: Running):
-    one, other = (Standing(running.run, found, NOW) for found in (running.one, running.other))
+    one, other = (Standing(running.run, usage, NOW) for usage in (running.one, running.other))
     assert (one.counts("hints"), one.waits) == (other.counts("hints"), other.waits)
-    for standing, found in ((one, running.one), (other, running.other)):
+    for standing, usage in ((one, running.one), (other, running.other)):
         with pytest.raises(ValueError, match="before its number is reached"):
-            read(running.run, standing, found, NOW, "")
+            read(running.run, standing, usage, NOW, "")
 
 
 # --- what people see -------------------------------------------------------------------------------------------------------------------

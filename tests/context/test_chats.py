@@ -18,13 +18,13 @@ BOTH = pytest.mark.parametrize("provider", list(Provider))
 WORDS = "report invoice deadline budget meeting draft summary review chapter market plan customer offer letter table".split()
 
 
-def chat(exchanges: int, provider: Provider = Provider.ANTHROPIC, **said: str) -> Talk:
-    """A chat whose exchanges are about as long, each with a topic of its own, and a request behind them. `said`: more in the exchange
+def chat(exchanges: int, provider: Provider = Provider.ANTHROPIC, **added: str) -> Talk:
+    """A chat whose exchanges are about as long, each with a topic of its own, and a request behind them. `added`: more in the exchange
     `at_N`."""
     talk, drawn = Talk(provider, UNBOUND), random.Random(exchanges)
     for n in range(exchanges):
         talk.ask(f"What about topic_{n:03}_of_the_plan? " + " ".join(drawn.choices(WORDS, k=30)))
-        talk.answer(" ".join(drawn.choices(WORDS, k=80)) + said.get(f"at_{n}", ""))
+        talk.answer(" ".join(drawn.choices(WORDS, k=80)) + added.get(f"at_{n}", ""))
     talk.ask("And now?")
     return talk
 

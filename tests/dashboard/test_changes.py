@@ -146,7 +146,7 @@ def test_where_hundreds_have_changed_everything_has(board: Board, asker: Asker) 
     assert (answer["everything"], answer["changed"]) == (True, [])
 
 
-def test_each_part_is_told_by_its_own_address(board: Board, asker: Asker) -> None:
+def test_each_part_is_named_by_its_own_address(board: Board, asker: Asker) -> None:
     board.do("clear")
     assert set(asker.changes()) >= {ONE, LIST, "/api/retention", STATS}
     assert asker.changes() == []
@@ -194,9 +194,9 @@ SOME, OTHER = ("/api/one", ""), ("/api/one/", "other")
 
 @pytest.fixture
 def history() -> History:
-    found = History("run")
-    found.note({SOME: "1", OTHER: "1"})
-    return found
+    begun = History("run")
+    begun.note({SOME: "1", OTHER: "1"})
+    return begun
 
 
 def test_what_has_not_changed_is_not_reported(history: History) -> None:

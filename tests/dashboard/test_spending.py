@@ -279,7 +279,7 @@ def test_a_server_that_hangs_stalls_neither_the_list_nor_who_asks_for_changes(bo
     gc.collect()
 
 
-def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
+def test_while_a_database_is_asked_its_last_answer_is_shown() -> None:
     goes_on, answers = threading.Event(), [[_session("first")], [_session("second")]]
 
     def ask() -> list[SessionUsed]:

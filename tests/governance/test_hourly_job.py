@@ -42,8 +42,8 @@ class Collecting:
 
     def collect(self, after: float = 0.0) -> list:
         self.now += after
-        found: list = retention.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
-        return found
+        domains: list = retention.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
+        return domains
 
     def ids(self) -> list[str]:
         return [item.id for item in self.kept.store.scan()]
@@ -59,13 +59,13 @@ def collecting(home: Path):
 
 def test_it_marks_and_a_day_later_deletes_in_the_jobs_name(collecting: Collecting) -> None:
     collecting.configure(auto_gc=True)
-    (found,) = collecting.collect()
-    assert [each["id"] for each in found["marks"]] == ["m1", "m2"]
+    (collected,) = collecting.collect()
+    assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
     assert collecting.kept.store.value("governed") == {"m1": "job", "m2": "job"}
     collecting.kept.memory.undo(["m2"])
     collecting.kept.memory.pin(["m2"])
-    (found,) = collecting.collect(DAY)
-    assert [each["id"] for each in found["deletes"]] == ["m1"]
+    (collected,) = collecting.collect(DAY)
+    assert [each["id"] for each in collected["deletes"]] == ["m1"]
     assert collecting.ids() == ["m2", "young"]
     with collecting.controller() as controller:
         log = controller.log()["entries"]
@@ -103,8 +103,8 @@ def test_what_cannot_be_collected_is_reported_and_tried_again_an_hour_later(coll
         collecting.collect()
     (home / "memory.sqlite").write_bytes(whole)
     assert collecting.collect(60) == []
-    (found,) = collecting.collect(HOUR)
-    assert [each["id"] for each in found["marks"]] == ["m1", "m2"]
+    (collected,) = collecting.collect(HOUR)
+    assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
 
 
 def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index_is_worked_off(collecting: Collecting, home: Path) -> None:
@@ -205,15 +205,15 @@ def test_status_tells_the_same(home: Path, kept: Remembering) -> None:
 def test_where_it_cannot_be_written_the_collection_is_done_all_the_same(home: Path, kept: Remembering) -> None:
     (home / GOVERNANCE / published.MARKED_FILE).mkdir(parents=True)
     with governing(home, kept, "job") as controller:
-        (found,) = controller.gc("memory")["domains"]  # type: ignore[misc, attr-defined]
-    assert len(found["marks"]) == 7
+        (collected,) = controller.gc("memory")["domains"]  # type: ignore[misc, attr-defined]
+    assert len(collected["marks"]) == 7
     assert "retention" in (home / "hooks.log").read_text()
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("first", 10**400), ("first", 1e300), ("first", -1.0), ("count", -5), ("count", 0), ("count", True)]
 )
-def test_a_number_that_nobody_can_be_told_is_passed_over(home: Path, name: str, value: object) -> None:
+def test_a_number_that_cannot_be_shown_is_passed_over(home: Path, name: str, value: object) -> None:
     row = {"project": PROJECT, "by": "tool", "count": 1, "ids": ["m1"], "first": NOW + DAY}
     folder = home / "data" / "state"
     folder.mkdir(parents=True)

@@ -46,8 +46,8 @@ class Governed(Remembering):
         return self.keep(id, OLD, **fields)
 
     def resource(self, id: str) -> Resource:
-        (found,) = self.domain.resources(self.now, ids=[id])
-        return found
+        (only,) = self.domain.resources(self.now, ids=[id])
+        return only
 
 
 @pytest.fixture(params=["in memory", "sqlite"])

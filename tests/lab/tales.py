@@ -160,12 +160,12 @@ def _pieces(entry: dict) -> list:
     content = entry["message"]["content"]
     if isinstance(content, str):
         return [(entry["uuid"], round(len(content) / 2.9))]
-    found = []
+    pieces = []
     for number, block in enumerate(content):
         written = block.get("text", block.get("content"))
         text = written if isinstance(written, str) else json.dumps(block["input"], ensure_ascii=False)
-        found.append(((entry["uuid"], number), round(len(text) / 2.9)))
-    return found
+        pieces.append(((entry["uuid"], number), round(len(text) / 2.9)))
+    return pieces
 
 
 def _at(entry: dict, earlier: list) -> float:

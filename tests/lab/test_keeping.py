@@ -73,9 +73,9 @@ def test_as_many_are_sent_as_a_session_sends():
 def test_while_tools_run_nothing_is_sent_and_what_cannot_be_read_is_passed_over(tmp_path: Path):
     path = tmp_path / "one.jsonl"
     session(path, 30, 1)
-    found = keeping_warm([Source(str(path), 1), Source(str(tmp_path / "gone.jsonl"), 1)], 300)
-    assert (found["sessions"], found["sent"]) == (1, 0)
-    assert found["cost"] == found["without"]
+    report = keeping_warm([Source(str(path), 1), Source(str(tmp_path / "gone.jsonl"), 1)], 300)
+    assert (report["sessions"], report["sent"]) == (1, 0)
+    assert report["cost"] == report["without"]
 
 
 def test_breaks_that_are_bridged_make_a_session_cheaper(tmp_path: Path):
@@ -85,7 +85,7 @@ def test_breaks_that_are_bridged_make_a_session_cheaper(tmp_path: Path):
         transcript.answer(filled(20_000), f"m{number}")
         transcript.wait(900)
         transcript.prompt("go on")
-    found = keeping_warm([Source(str(transcript.write(tmp_path / "one.jsonl")), 1)], 300, "claude-opus-5-5")
-    assert found["sessions"] == 1
-    assert found["sent"] == 5 * 3 + 1 or found["sent"] == 4 * 3 + 4
-    assert found["cost"] < found["without"]
+    report = keeping_warm([Source(str(transcript.write(tmp_path / "one.jsonl")), 1)], 300, "claude-opus-5-5")
+    assert report["sessions"] == 1
+    assert report["sent"] == 5 * 3 + 1 or report["sent"] == 4 * 3 + 4
+    assert report["cost"] < report["without"]

@@ -140,7 +140,7 @@ def thoughtful() -> Transcript:
     return transcript
 
 
-def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_stands_behind_it(tmp_path) -> None:
+def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_follows_it(tmp_path) -> None:
     # What stands behind the base: prompt 100 | thinking 50, call 10, a 500 | thinking 40, call 10, b 300
     kept, _ = scored(thoughtful(), tmp_path, bound=True)
     assert (kept.curve, kept.rethought) == ([10_100, 10_660, 11_010], 0)
@@ -186,13 +186,13 @@ def test_a_change_further_back_than_the_look_back_writes_all_messages_again(tmp_
 # --- misses, each definition by itself -------------------------------------------------------------------------------------------
 
 
-def needing(*, before: str = "", said: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Transcript:
+def needing(*, before: str = "", spoken: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Transcript:
     """Request 1 calls a, which holds ALPHA; request 2 calls b; the answer to request 3 writes something; and request 4."""
     transcript = Transcript()
     transcript.prompt(filled(100, before))
     transcript.first("a", visible=100)
     transcript.result("a", filled(500, ALPHA))
-    transcript.answer(filled(20, said), "m-b")
+    transcript.answer(filled(20, spoken), "m-b")
     transcript.call("b")
     transcript.result("b", filled(300, second))
     transcript.answer(filled(20, writes), "m-3")
@@ -208,7 +208,7 @@ def misses_of(transcript: Transcript, folder: Path, script: dict) -> list[str]:
 MISSES = {
     "what only a cleared result held is a miss": ({}, {3: {"a": "gone"}}, ["a"]),
     "what the user said before is none": ({"before": ALPHA}, {3: {"a": "gone"}}, []),
-    "what the assistant wrote before is none": ({"said": ALPHA}, {3: {"a": "gone"}}, []),
+    "what the assistant wrote before is none": ({"spoken": ALPHA}, {3: {"a": "gone"}}, []),
     "what the placeholder names is none": ({}, {3: {"a": f"gone: {ALPHA}"}}, []),
     "what a live result also holds is none": ({"second": ALPHA}, {3: {"a": "gone"}}, []),
     "nor what another result's placeholder names, if that held it": ({"second": ALPHA}, {3: {"a": "gone", "b": f"gone: {ALPHA}"}}, []),

@@ -90,7 +90,7 @@ def test_a_module_is_found_in_the_current_folder_and_in_those_of_pythonpath(tmp_
         assert own_policies.load(f"{name}:OldReads").make.__name__ == "OldReads"
 
 
-def test_what_stands_beside_a_file_can_be_imported_by_it(tmp_path, monkeypatch) -> None:
+def test_what_is_beside_a_file_can_be_imported_by_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
     written(tmp_path, name="kept_beside_it.py")
     path = written(tmp_path, "from kept_beside_it import OldReads\n\nclass Mine(OldReads):\n    pass\n", "uses.py")

@@ -93,9 +93,9 @@ def corpus(*words: object) -> subprocess.CompletedProcess:
 
 
 def test_pointers_are_whole_and_permissively_licensed() -> None:
-    found = json.loads(CORPUS.with_suffix(".json").read_text())["repositories"]
-    assert {one["licence"] for one in found.values()} <= {"MIT", "Apache-2.0", "CC0-1.0"}
-    sessions = [each for one in found.values() for each in one["sessions"]]
+    repositories = json.loads(CORPUS.with_suffix(".json").read_text())["repositories"]
+    assert {one["licence"] for one in repositories.values()} <= {"MIT", "Apache-2.0", "CC0-1.0"}
+    sessions = [each for one in repositories.values() for each in one["sessions"]]
     assert len(sessions) > 40
     assert len({each["sha256"] for each in sessions}) == len(sessions)
     for each in sessions:

@@ -135,12 +135,12 @@ def test_a_client_that_has_asked_what_there_is_may_still_shake_hands() -> None:
 def test_a_batch_is_answered_at_once_and_in_full() -> None:
     batch = [request("ping", id=1), notice("notifications/x"), tool_call("echo", {"a": 2}, id="two"), 5, request("nonsense", id=3)]
     (answers,) = Session(version="2025-03-26").answers(batch)
-    found = {answer["id"]: answer for answer in answers}
+    by_id = {answer["id"]: answer for answer in answers}
     assert len(answers) == 4
-    assert found[1]["result"] == {}
-    assert found["two"]["result"]["content"][0]["text"] == '{"a": 2}'
-    assert found[3]["error"]["code"] == json_rpc.METHOD_NOT_FOUND
-    assert found[None]["error"]["code"] == json_rpc.INVALID_REQUEST
+    assert by_id[1]["result"] == {}
+    assert by_id["two"]["result"]["content"][0]["text"] == '{"a": 2}'
+    assert by_id[3]["error"]["code"] == json_rpc.METHOD_NOT_FOUND
+    assert by_id[None]["error"]["code"] == json_rpc.INVALID_REQUEST
 
 
 def test_a_batch_of_notifications_is_not_answered() -> None:

@@ -169,8 +169,8 @@ def test_it_lists_and_calls_tools_in_every_mode(mode: str, version: str, place: 
         assert tools["memory_forget"].annotations.destructive_hint is True
         assert tools["retention_get"].annotations.read_only_hint is True
         # The client checks structured content against the output schema.
-        found = await client.call_tool("retention_apply", {"domain": "rag", "resources": [OLD, {}]})
-        assert found.structured_content["counts"] == {"eligible": 1, "protected": 1, "total": 2}
+        result = await client.call_tool("retention_apply", {"domain": "rag", "resources": [OLD, {}]})
+        assert result.structured_content["counts"] == {"eligible": 1, "protected": 1, "total": 2}
         wrong = await client.call_tool("retention_apply", {"domain": "both"})
         assert wrong.is_error
         assert wrong.content[0].text == "arguments.domain must be one of memory, rag"
@@ -191,9 +191,9 @@ def test_every_tool_answers_as_its_output_schema_says(place: Place) -> None:
             "retention_configure": {"domain": "memory", "config": {"limit": 0}}, "retention_apply": {"domain": "memory"},
         }  # fmt: skip
         for name, arguments in calls.items():
-            found = await client.call_tool(name, arguments)
-            assert not found.is_error, (name, found.content)
-            assert found.structured_content, name
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, (name, result.content)
+            assert result.structured_content, name
 
     talk(place, "auto", what)
 

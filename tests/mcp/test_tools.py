@@ -144,7 +144,7 @@ def test_what_is_wrong_is_what_json_schema_says_is_wrong(drawn: tuple) -> None:
     assert (wrong(schema, value) == "") == jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
-SAID = [
+MISTAKES = [
     ("retention_get", {}, "arguments.domain is missing"),
     ("retention_get", {"domain": "both"}, "arguments.domain must be one of memory, rag"),
     ("retention_get", {"domain": 1}, "arguments.domain must be a text"),
@@ -161,6 +161,6 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "expected"), SAID)
+@pytest.mark.parametrize(("name", "arguments", "expected"), MISTAKES)
 def test_a_mistake_is_reported_with_its_place_and_what_is_right(name: str, arguments: dict, expected: str) -> None:
     assert wrong(TABLE[name].takes, arguments) == expected

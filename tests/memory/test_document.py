@@ -68,7 +68,10 @@ def test_no_text_breaks_out_of_its_line(hostile, kind):
     lines = built.text.splitlines()
     assert all(char.isprintable() for line in lines for char in line)
     outside = [line for line, fences in zip(lines, accumulate(line.startswith("```") for line in lines)) if fences % 2 == 0]
-    assert [line for line in outside if line.startswith("#")] in ([], *[[lines[0], f"## {title}"] for title in memory_text.TITLES.values()])
+    assert [line for line in outside if line.startswith("#")] in (
+        [],
+        *[[lines[0], f"## {title}"] for title in memory_text.TITLES.values()],
+    )
     assert sum(line.startswith("```") for line in lines) in (0, 2)
     assert "</" not in built.text
 

@@ -78,10 +78,10 @@ def test_texts_that_share_words_or_parts_of_them_are_nearer_than_strangers(text:
 
 def test_likeness_is_the_cosine() -> None:
     a, b, c = HASHED.embed(["parser cache", "the cache of the parser", "river"])
-    found = likeness(a, {"b": b, "c": c, "a": a})
-    assert found["a"] == pytest.approx(1)
-    assert found["b"] > 0.9
-    assert found["c"] < 0.2
+    by_name = likeness(a, {"b": b, "c": c, "a": a})
+    assert by_name["a"] == pytest.approx(1)
+    assert by_name["b"] > 0.9
+    assert by_name["c"] < 0.2
     assert likeness(a, {}) == {}
 
 

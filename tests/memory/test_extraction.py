@@ -83,8 +83,8 @@ def test_a_migration_is_code_and_bears_the_name_of_a_moment(session, tmp_path):
 def test_a_name_is_learnt_that_was_looked_for_with_the_file_that_defines_it(session, tmp_path):
     session.read("/shop/src/a.py", "     1\u2192def countTheCoins():\n     2\u2192    total_of_coins = json.dumpsEverything()\n")
     session.say("countTheCoins adds up total_of_coins with json.dumpsEverything.")
-    found = observed(session, tmp_path, "countTheCoins")
-    assert (found.kind, found.details["defined_in"]) == (NAME, "src/a.py")
+    facts = observed(session, tmp_path, "countTheCoins")
+    assert (facts.kind, facts.details["defined_in"]) == (NAME, "src/a.py")
     assert "defined_in" not in observed(session, tmp_path, "total_of_coins").details  # local
     assert "defined_in" not in observed(session, tmp_path, "dumpsEverything").details  # a library's
 

@@ -28,8 +28,8 @@ SCOPES = {"item": "dead", "session": "s1", "project": PROJECT}
 
 
 def hold(scope: str = "item", target: str = "", **fields: Any) -> dict[str, object]:
-    made = {"id": "h1", "scope": scope, "target": target or SCOPES[scope], "who": "alice", "why": "audit", "created_at": NOW, "until": None}
-    return {**made, "released_at": None, **fields}
+    row = {"id": "h1", "scope": scope, "target": target or SCOPES[scope], "who": "alice", "why": "audit", "created_at": NOW, "until": None}
+    return {**row, "released_at": None, **fields}
 
 
 def worthless(remembering: Remembering, **fields: Any) -> None:

@@ -274,7 +274,7 @@ def test_what_a_retention_policy_has_marked_is_announced_too(remembering: Rememb
     assert [(alert["id"], alert["at"]) for alert in remembering.memory.run().alerts] == [("said", NOW + DAY)]
 
 
-def test_the_session_clock_keeps_what_a_resting_project_knows(remembering: Remembering):
+def test_the_session_clock_keeps_what_an_idle_project_knows(remembering: Remembering):
     remembering.store.set_value("sessions:" + PROJECT, {"count": 4})
     remembering.keep("rested", tier=WARM, source="user", session=4, **old(40))
     assert remembering.memory.run().moved == {}

@@ -203,7 +203,7 @@ def test_status_counts_tiers_levels_and_tokens(remembering: Remembering):
     remembering.keep("gone", tier=COLD, marked_at=NOW, marked_by="user")
     Remembering(remembering.store, "another").keep("c", tier=HOT)
     status = remembering.memory.status()
-    assert {tier: found["items"] for tier, found in status["tiers"].items()} == {HOT: 1, WARM: 0, COLD: 2, ARCHIVE: 0}
+    assert {tier: counts["items"] for tier, counts in status["tiers"].items()} == {HOT: 1, WARM: 0, COLD: 2, ARCHIVE: 0}
     assert (status["items"], status["marked"], status["project"], status["run"]) == (3, 1, PROJECT, None)
     assert status["tokens"] > 0
 

@@ -163,7 +163,7 @@ def _forbidden_config(path):
 
 
 @pytest.mark.parametrize("make", [_fifo, _loop, _leads_nowhere, _binary, _huge, _leads_to_itself, _forbidden_config])
-def test_whatever_stands_in_place_of_a_repository_the_folder_is_a_project(tmp_path, make):
+def test_whatever_is_in_place_of_a_repository_the_folder_is_a_project(tmp_path, make):
     (tmp_path / "shop").mkdir()
     make(tmp_path / "shop" / ".git")
     found = repository.of(str(tmp_path / "shop"))

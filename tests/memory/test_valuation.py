@@ -75,7 +75,7 @@ def test_a_note_that_points_the_other_way_than_all_others_is_as_unique_as_can_be
     assert SignalCalculator().calculate_uniqueness([1.0, 0.0], [[1.0, 0.0], [-1.0, 0.1]]) == 1.0
 
 
-def test_uniqueness_of_what_stands_there_twice_and_alone_is_none():
+def test_uniqueness_of_what_is_there_twice_and_alone_is_none():
     assert SignalCalculator().calculate_uniqueness([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]]) == 0.0
 
 

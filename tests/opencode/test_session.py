@@ -96,7 +96,7 @@ def test_the_command_answers_without_a_request(project: Project, api: BothApis) 
 
 @ONCE
 @pytest.mark.usefixtures("big")
-def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(project: Project, api: BothApis) -> None:
+def test_what_one_session_taught_is_in_the_next_once_and_stays(project: Project, api: BothApis) -> None:
     counted = "tools/count_the_lines.sh"
     run = call(("bash", {"command": f"sh {counted} --all", "description": "count"}))
     api.scripts.update(

@@ -121,34 +121,36 @@ def test_a_command_without_the_packages_runs_in_the_interpreter_that_has_them(co
 
 
 def test_a_worker_that_is_killed_in_mid_run_loses_no_session(scheduler: str, tmp_path: Path) -> None:
-    found = written(tmp_path, *(f"session-{number}" for number in range(80)))
+    sources = written(tmp_path, *(f"session-{number}" for number in range(80)))
     with distributed.Client(scheduler, set_as_default=False) as client:
         before = list(client.run(os.getpid).values())
         seen = []
-        for each in results(length_slowly, found, Where(scheduler=scheduler)):
+        for each in results(length_slowly, sources, Where(scheduler=scheduler)):
             seen.append(each)
             if len(seen) == 5:
                 os.kill(before[0], signal.SIGKILL)
-        assert seen == [(source, source.size, "") for source in found]
+        assert seen == [(source, source.size, "") for source in sources]
         assert before[0] not in client.run(os.getpid).values()
 
 
 def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path) -> None:
-    found = written(tmp_path, "deadly", "one", "two")
-    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found, Where(scheduler=impatient))}
+    sources = written(tmp_path, "deadly", "one", "two")
+    reasons = {
+        Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(scheduler=impatient))
+    }
     assert reasons.pop("deadly") == "the workers that read it were ended"
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
 
 def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(impatient: str, tmp_path: Path) -> None:
-    found = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
+    sources = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
     with distributed.Client(impatient, set_as_default=False) as client:
         before = set(client.run_on_scheduler(_tasks))
-        lengths = list(results(length_unless_killed, found, Where(scheduler=impatient)))
+        lengths = list(results(length_unless_killed, sources, Where(scheduler=impatient)))
         sent = set(client.run_on_scheduler(_tasks)) - before
     named = [Path(source.address).stem for source, length, _ in lengths if length is None]
     assert "deadly" in named
-    assert [source for source, _, _ in lengths] == found
+    assert [source for source, _, _ in lengths] == sources
     assert len(named) < 20, "only what waited on the same worker may be taken for it"
     assert len(sent) < 100
 

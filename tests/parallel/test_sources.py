@@ -136,15 +136,15 @@ def written(folder: Path, *names: str) -> list[Source]:
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_they_come_in_the_order_of_the_sessions_however_many_processes_there_are(tmp_path: Path, jobs: int) -> None:
-    found_in = written(tmp_path, *(f"session-{number}" for number in range(70)))
-    assert list(results(length, found_in, Where(jobs))) == [(source, source.size, "") for source in found_in]
+    sources = written(tmp_path, *(f"session-{number}" for number in range(70)))
+    assert list(results(length, sources, Where(jobs))) == [(source, source.size, "") for source in sources]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Path, jobs: int) -> None:
-    found_in = written(tmp_path, "one", "skipped", "broken", "two", "gone")
+    sources = written(tmp_path, "one", "skipped", "broken", "two", "gone")
     (tmp_path / "gone.jsonl").unlink()
-    reasons = {Path(source.address).stem: (value, reason) for source, value, reason in results(length, found_in, Where(jobs))}
+    reasons = {Path(source.address).stem: (value, reason) for source, value, reason in results(length, sources, Where(jobs))}
     assert {name: reason for name, (value, reason) in reasons.items() if value is None} == {
         "skipped": "of no use",
         "broken": "could not be read: KeyError 'what nobody foresaw'",
@@ -155,8 +155,8 @@ def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Pa
 
 def test_a_session_whose_process_is_killed_is_tried_once_more_and_named_when_that_is_killed_too(tmp_path: Path) -> None:
     names = [f"session-{number}" for number in range(12)]
-    found_in = written(tmp_path, "once", "deadly", *names)
-    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found_in, Where(2))}
+    sources = written(tmp_path, "once", "deadly", *names)
+    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(2))}
     assert reasons == {"once": "", "deadly": "the process that read it was ended, twice", **dict.fromkeys(names, "")}
 
 

@@ -42,9 +42,9 @@ def forks() -> Iterator[Forks]:
 def server() -> Iterator[postgresql.Server]:
     if debian.postgresql() is None:
         pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    with postgresql.running() as found:
-        print(f"PostgreSQL {found.version}")
-        yield found
+    with postgresql.running() as running:
+        print(f"PostgreSQL {running.version}")
+        yield running
 
 
 @pytest.fixture(params=[SQLITE, POSTGRESQL])
@@ -87,8 +87,8 @@ def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def store(environ: dict[str, str]) -> Iterator[UsageStore]:
-    with open_store(environ) as found:
-        yield found
+    with open_store(environ) as opened:
+        yield opened
 
 
 @pytest.fixture

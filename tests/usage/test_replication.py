@@ -32,8 +32,8 @@ class Team(House):
 
     def on_server(self, id: str = "s1") -> Sum:
         """What the server knows of a session."""
-        with open_store(self.shared) as found:
-            return found.of_session(id)
+        with open_store(self.shared) as store:
+            return store.of_session(id)
 
     def waiting(self) -> int:
         return configured_database.count_pending(open_local(self.here))
@@ -100,7 +100,7 @@ def test_a_server_that_is_named_is_told_of_this_month_and_what_comes(team: Team)
     assert team.on_server().requests == 2
 
 
-def test_another_server_is_told_anew_and_none_of_nothing(team: Team, server: postgresql.Server) -> None:
+def test_another_server_is_sent_everything_again_and_without_one_nothing_waits(team: Team, server: postgresql.Server) -> None:
     append(team.begin(), answer("m1"))
     team.catch_up()
     team.environ = team.here
@@ -113,12 +113,12 @@ def test_another_server_is_told_anew_and_none_of_nothing(team: Team, server: pos
 
 
 def test_what_a_client_booked_on_the_server_counts_before_what_a_transcript_tells(team: Team) -> None:
-    with open_store(team.shared) as found:
-        book(found, used("m1", "s1", user="dana"))
+    with open_store(team.shared) as store:
+        book(store, used("m1", "s1", user="dana"))
     append(team.begin(), answer("m1"), answer("m2"))
     team.catch_up()
-    with open_store(team.shared) as found:
-        assert found.users() == ["alice", "dana"]
+    with open_store(team.shared) as store:
+        assert store.users() == ["alice", "dana"]
     assert team.on_server().requests == 2
 
 
@@ -162,13 +162,13 @@ def test_what_is_booked_again_while_it_is_being_sent_is_sent_again(team: Team, m
 
 
 def test_what_is_old_is_removed_there_when_something_is_sent(team: Team) -> None:
-    with open_store(team.shared) as found:
-        found.write([used("old", at=NOW - 401 * DAY_S)], [snapshot(at=NOW - 31 * DAY_S)])
+    with open_store(team.shared) as store:
+        store.write([used("old", at=NOW - 401 * DAY_S)], [snapshot(at=NOW - 31 * DAY_S)])
     append(team.begin(), answer("m1"))
     team.catch_up()
-    with open_store(team.shared) as found:
-        assert found.of_session("s").requests == 0
-        assert found.snapshots("s", 9) == []
+    with open_store(team.shared) as store:
+        assert store.of_session("s").requests == 0
+        assert store.snapshots("s", 9) == []
 
 
 def test_an_address_that_means_nothing_is_refused(team: Team) -> None:
@@ -180,10 +180,10 @@ def test_an_address_that_means_nothing_is_refused(team: Team) -> None:
 
 def test_the_command_asks_the_server_with_the_interpreter_that_has_the_driver(team: Team) -> None:
     append(team.begin(), answer("m1"))
-    with open_store(team.shared) as found:
-        book(found, used("elsewhere", "s2", at=NOW + 1, user="alice"))
+    with open_store(team.shared) as store:
+        book(store, used("elsewhere", "s2", at=NOW + 1, user="alice"))
     command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "budget", "--json"]
     done = subprocess.run(command, env=team.environ, capture_output=True, text=True, check=False, timeout=HANG_S)
-    found = json.loads(done.stdout)
-    assert found["database"].startswith("PostgreSQL at")
-    assert (found["session"], found["usage"]["month"]["requests"]) == ("s2", 2)
+    store = json.loads(done.stdout)
+    assert store["database"].startswith("PostgreSQL at")
+    assert (store["session"], store["usage"]["month"]["requests"]) == ("s2", 2)

@@ -80,10 +80,10 @@ def test_a_model_without_a_price_costs_nobody_knows_what(limited: dict[str, str]
 
 def test_a_snapshot_is_what_the_build_said() -> None:
     built = build_context(ContextBuildOptions(messages=REQUEST.messages, budgetPercent=30.0))
-    found = snapshot_of(built, "s", "alice", NOW, "m", "/shop", "main")
-    assert (found.budget_percent, found.budget_remaining_percent) == (30.0, 70.0)
-    assert found.pruning_strategy["budgetRange"] == "60-80%"
-    assert set(found.tier_breakdown) == set(snapshot().tier_breakdown)
+    row = snapshot_of(built, "s", "alice", NOW, "m", "/shop", "main")
+    assert (row.budget_percent, row.budget_remaining_percent) == (30.0, 70.0)
+    assert row.pruning_strategy["budgetRange"] == "60-80%"
+    assert set(row.tier_breakdown) == set(snapshot().tier_breakdown)
 
 
 @pytest.mark.usefixtures("collected")

@@ -94,11 +94,11 @@ def test_tables_that_another_process_makes_while_one_looks_for_them_are_ours(
     run = pg8000.native.Connection.run
 
     def makes_them(self: pg8000.native.Connection, statement: str, **values: object) -> object:
-        found = run(self, statement, **values)
+        result = run(self, statement, **values)
         if not looked and "pg_class" in statement:
             looked.append(statement)
             open_store(environ).close()
-        return found
+        return result
 
     monkeypatch.setattr(pg8000.native.Connection, "run", makes_them)
     with open_store(environ) as store:
@@ -186,7 +186,7 @@ def test_the_newest_snapshot_comes_back_as_it_was_written(store: UsageStore) -> 
     newer = snapshot(at=NOW + 1.25)
     put(store, newer, snapshot(), snapshot("other", NOW + 9))
     assert store.snapshots("s", 1) == [newer]
-    assert [found.created_at for found in store.snapshots("s", 9)] == [NOW + 1.25, NOW]
+    assert [stored.created_at for stored in store.snapshots("s", 9)] == [NOW + 1.25, NOW]
 
 
 def test_status_is_the_newest_snapshot_in_the_words_of_the_specification(environ: dict[str, str], store: UsageStore) -> None:
@@ -223,7 +223,7 @@ def test_of_a_long_session_the_newest_snapshots_stay(store: UsageStore) -> None:
     most = MOST_OF_A_SESSION
     put(store, *[snapshot(at=NOW + n) for n in range(most + 3)], snapshot("other"))
     assert store.sweep_some(NOW, 30, ["s", "other"], 500) == 3
-    assert min(found.created_at for found in store.snapshots("s", most)) == NOW + 3
+    assert min(stored.created_at for stored in store.snapshots("s", most)) == NOW + 3
 
 
 def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_holds(store: UsageStore) -> None:
@@ -286,7 +286,7 @@ def test_sums_by_day_user_and_session(store: UsageStore) -> None:
     assert [each.requests for _, each in store.by_day("", "bob")] == [1, 1]
     assert store.of_user("bob", day_of(NOW)).requests == 1
     assert store.users() == ["alice", "bob"]
-    assert {found.session_id: (found.user_id, found.used.requests) for found in store.by_session()} == {
+    assert {row.session_id: (row.user_id, row.used.requests) for row in store.by_session()} == {
         "s": ("alice", 2),
         "t": ("bob", 2),
     }

@@ -203,12 +203,12 @@ def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(refusin
     def ask() -> object:
         headers = {"x-litellm-session-id": session}
         if form == "openai":
-            made = refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers=headers)
+            answer = refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers=headers)
         else:
-            made = refusing.anthropic.messages.create(
+            answer = refusing.anthropic.messages.create(
                 model="claude", max_tokens=64, messages=LONG, metadata={"user_id": DANA}, stream=stream, extra_headers=headers
             )
-        return list(made) if stream else made
+        return list(answer) if stream else answer
 
     for number in (1, 2):
         ask()

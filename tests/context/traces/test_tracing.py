@@ -24,8 +24,8 @@ MESSAGES = [{"role": "user", "content": SECRET}]
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as running:
+        yield running
 
 
 def ended(tracer: Tracer) -> None:

@@ -22,10 +22,10 @@ from tests.dashboard.page.served import Served, Visit
 def shop(tmp_path: Path) -> Shop:
     """A project whose sessions do without one tool of a server."""
     rules = tmp_path / "shop" / "CLAUDE.md"
-    made = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
+    opened = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
     rules.write_text("# Shop\n\n## Deploying\n\n" + "Ask first. " * 500)
-    client_reports.hide(str(made.home), str(made.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
-    return made
+    client_reports.hide(str(opened.home), str(opened.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
+    return opened
 
 
 @pytest.fixture

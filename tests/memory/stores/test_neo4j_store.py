@@ -169,12 +169,14 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
     assert monitoring.archive_candidates(store, "p") == [("m00004", "x" * 100)]
     assert monitoring.archive_candidates(store, "q") == []
     for project in (None, "p", "q"):
-        found = monitor(store, NOW, project)
-        assert (found.tiers, found.levels) == (
+        monitored = monitor(store, NOW, project)
+        assert (monitored.tiers, monitored.levels) == (
             monitoring.tier_distribution(store, project), monitoring.compression_effectiveness(store, project)
         )  # fmt: skip
-        assert [(item.id, item.score, item.access_count) for item in found.demotion] == monitoring.demotion_candidates(store, NOW, project)
-        assert [(item.id, item.text[:100]) for item in found.archive] == monitoring.archive_candidates(store, project)
+        assert [(item.id, item.score, item.access_count) for item in monitored.demotion] == monitoring.demotion_candidates(
+            store, NOW, project
+        )
+        assert [(item.id, item.text[:100]) for item in monitored.archive] == monitoring.archive_candidates(store, project)
 
 
 @pytest.mark.parametrize("level", LEVELS)
