@@ -57,10 +57,10 @@ def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private_and_neve
     kept = project.kept()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert kept.parent.stat().st_mode & 0o777 == 0o700
-    transcript = [json.loads(line) for line in kept.read_text().splitlines()]
-    ids = [entry["uuid"] for entry in transcript]
+    said = [json.loads(line) for line in kept.read_text().splitlines()]
+    ids = [entry["uuid"] for entry in said]
     assert len(ids) == len(set(ids))
-    assert [entry["parentUuid"] for entry in transcript] == [None, *ids[:-1]]
+    assert [entry["parentUuid"] for entry in said] == [None, *ids[:-1]]
     assert [event.name for event in host.events_of(str(kept))] == ["prompted", "call", "call", "prompted"]
 
 
