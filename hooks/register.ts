@@ -2,8 +2,8 @@
 import type { Register } from 'claude-code'
 
 import { compacted } from './mod/compaction'
-import { enter, landed, late, remember, stand } from './mod/door'
-import { MOST_AGAIN, comeBack, end, isAmong, ready, standing, start, takenOut } from './mod/helper'
+import { enter, landed, late, remember, reportResults } from './mod/door'
+import { MOST_AGAIN, comeBack, end, isAmong, ready, reportBreakdown, start, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -33,7 +33,7 @@ export const register: Register = on => {
     if (e.agentId === undefined) {
       rest()
       await ready($)
-      await stand($)
+      await reportResults($)
     }
 
     return next(e)
@@ -43,7 +43,7 @@ export const register: Register = on => {
     if (e.agentId === undefined) {
       void refresh($, MOST_AGAIN, true)
       void begin($, e)
-      void standing($)
+      void reportBreakdown($)
     }
 
     return next(e)
@@ -61,9 +61,9 @@ export const register: Register = on => {
   })
 
   on('tool.describe', { tool: /^mcp__/ }, async ($, e, next) => {
-    const told = await next(e)
+    const description = await next(e)
 
-    return isAmong(e.tool, (await takenOut($)).deferred) ? { ...told, isDeferred: true } : told
+    return isAmong(e.tool, (await takenOut($)).deferred) ? { ...description, isDeferred: true } : description
   })
 
   on('tool.call', ($, e, next) => {
@@ -87,7 +87,7 @@ export const register: Register = on => {
     const words = e.args.trim()
 
     if (/^bill\b/.test(words)) {
-      await standing($, true)
+      await reportBreakdown($, true)
     }
     const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
     await comeBack($, words)

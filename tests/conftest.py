@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from hooks.utils.io import files, processes
@@ -32,6 +33,7 @@ REAL_CLIENTS = ("tests/client/", "tests/opencode/", "tests/hosts/conformance/")
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
+LONG_S = 1.0  # what --durations may list
 NETWORK = (socket.AF_INET, socket.AF_INET6)
 
 
@@ -94,6 +96,18 @@ def pytest_collection() -> Iterator[object]:
     finally:
         gc.freeze()  # what is loaded stays
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run a test, and report its set-up and tear-down only where they failed, were skipped or took long: thousands that did not would each
+    be sent by a worker and received by what hands tests out."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed or report.duration > LONG_S:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -31,10 +31,12 @@ class Scheduling(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return next((what for folder, what in SHARING.items() if nodeid.startswith(folder)), super()._split_scope(nodeid))
 
-    def remove_node(self, node: WorkerController) -> str | None:
-        """Take back what a worker has not finished. xdist would also hand out again what it has finished, and the worker that is handed
-        nothing to run waits for ever."""
-        work = self.assigned_work[node]
-        for name in [name for name, tests in work.items() if all(tests.values())]:
-            del work[name]
-        return super().remove_node(node)
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Forget a test that has ended. xdist keeps it: it would count all of them again with each test, and where a worker dies hand out
+        again the files that it has finished; the worker that gets one of those has nothing to run and waits for ever."""
+        nodeid = self.registered_collections[node][item_index]
+        work, scope = self.assigned_work[node], self._split_scope(nodeid)
+        del work[scope][nodeid]
+        if not work[scope]:
+            del work[scope]
+        self._reschedule(node)

@@ -1,4 +1,4 @@
-// Compactions: the helper answers with the messages that stand; what it does not answer is the client's own, with advice for its summariser.
+// Compactions: the helper answers with the messages that stay; what it does not answer is the client's own, with advice for its summariser.
 import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 
 import { ask } from './helper'
@@ -22,11 +22,11 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
     rest()
   }
   const rows = e.trigger === 'precompute' ? [] : e.messages.map(plain)
-  const asked = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
-  const answer = await ask($, '/compact', asked, WAIT_MS)
-  const { made, stood } = await taken($, e, next, answer ?? {}, own)
+  const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
+  const answer = await ask($, '/compact', request, WAIT_MS)
+  const { result, stood } = await taken($, e, next, answer ?? {}, own)
 
-  if (e.trigger !== 'precompute' && made.skip === undefined) {
+  if (e.trigger !== 'precompute' && result.skip === undefined) {
     await ask($, '/compacted', { agent_id: e.agentId ?? '', stood }, WAIT_MS)
   }
 
@@ -35,43 +35,43 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
     void ended($, answer.notice)
   }
 
-  return made
+  return result
 }
 
 /** Returns the answer to the client, and whether it is what the helper answered. */
 async function taken($: EngineInterface, e: Compacting, next: Summarise, answer: Record<string, unknown>, own: boolean) {
   if (typeof answer.skip === 'string') {
-    return { made: { skip: answer.skip }, stood: false }
+    return { result: { skip: answer.skip }, stood: false }
   }
 
   if (own && !Array.isArray(answer.rows)) {
-    return { made: { skip: 'PopKit does not answer' }, stood: false }
+    return { result: { skip: 'PopKit does not answer' }, stood: false }
   }
 
   if (!Array.isArray(answer.rows)) {
-    return { made: await next(await advised($, e)), stood: false }
+    return { result: await next(await advised($, e)), stood: false }
   }
   const messages = answer.rows as Row[]
   const behind = Array.isArray(answer.behind) ? (answer.behind as Row[]) : []
 
   if (answer.hand_on !== true) {
-    return { made: { messages }, stood: true }
+    return { result: { messages }, stood: true }
   }
 
   try {
     const summary = await next(await advised($, { ...e, messages }))
 
     return summary.skip === undefined
-      ? { made: { ...summary, messages: [...summary.messages, ...behind] }, stood: true }
-      : { made: summary, stood: false }
+      ? { result: { ...summary, messages: [...summary.messages, ...behind] }, stood: true }
+      : { result: summary, stood: false }
   } catch (error) {
-    // The window is full, and there is too little to sum up: what ours made room for is better than nothing.
+    // The window is full, and there is too little to sum up: what ours result room for is better than nothing.
     if (e.trigger !== 'auto') {
       throw error
     }
     $.ui.log(`compaction: no summary: ${String(error).slice(0, 200)}`, { to: 'debug' })
 
-    return { made: { messages: [...messages, ...behind] }, stood: true }
+    return { result: { messages: [...messages, ...behind] }, stood: true }
   }
 }
 

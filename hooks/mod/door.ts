@@ -54,8 +54,8 @@ export function landed(row: Row): void {
   anchor = row.agentId === undefined ? row.uuid : anchor
 }
 
-/** Tells the helper which results stand in the main thread, where some were taken back since the last turn. */
-export async function stand($: EngineInterface): Promise<void> {
+/** Tells the helper which results are still in the main thread, where some were taken back since the last turn. */
+export async function reportResults($: EngineInterface): Promise<void> {
   const since = anchor === undefined ? [] : await $.session.messages({ after: anchor })
 
   if (!('deny' in since)) {

@@ -8,7 +8,7 @@ const WAIT_MS = 150
 const TURN_WAIT_MS = 1_000
 // The client goes on without a list of tools that takes longer than 10 s.
 const LIST_MS = 9_000
-const STANDING_MS = 5_000
+const BREAKDOWN_MS = 5_000
 // However patient who asks is: what was not asked yet can be asked elsewhere.
 const START_MS = 5_000
 const POLL_MS = 50
@@ -28,7 +28,7 @@ type Out = { hidden: string[]; deferred: string[] }
 const CALL = 'compact'
 
 let helper: Helper | undefined
-// The session whose standing prompt was handed over, and the tools that are taken out of it.
+// The session whose breakdown was handed over, and the tools that are taken out of it.
 let weighed = ''
 let out: Out | undefined
 let isStarting = false
@@ -78,7 +78,7 @@ export async function end($: EngineInterface): Promise<void> {
 }
 
 /** Returns the helper's answer; undefined when it is absent, later than `patienceMs`, or wrong. A row has no patience: it waits for no start. */
-export async function ask($: EngineInterface, path: string, asked: Answer, patienceMs?: number): Promise<Answer | undefined> {
+export async function ask($: EngineInterface, path: string, body: Answer, patienceMs?: number): Promise<Answer | undefined> {
   if (helper === undefined) {
     await start($)
     await come($, Math.min(patienceMs ?? 0, Math.max(START_MS, rowMs)))
@@ -94,7 +94,7 @@ export async function ask($: EngineInterface, path: string, asked: Answer, patie
 
   try {
     const late = $.clock.sleep(waitMs, { signal: waiting.signal }).catch(() => undefined)
-    const answer = await Promise.race([fetchJson($, asking.socket, path, asked), late])
+    const answer = await Promise.race([fetchJson($, asking.socket, path, body), late])
 
     if (answer !== undefined) {
       failures = 0
@@ -129,8 +129,8 @@ export async function usage($: EngineInterface): Promise<Answer> {
   }
 }
 
-/** Hands over what stands in the window before the first word, once a session unless it is asked `again`. Estimated here: no request is sent. */
-export async function standing($: EngineInterface, again = false): Promise<void> {
+/** Hands over the breakdown of the window before the first word, once a session unless it is asked `again`. Estimated here: no request is sent. */
+export async function reportBreakdown($: EngineInterface, again = false): Promise<void> {
   const session = await $.session.id()
 
   if (session === weighed && !again) {
@@ -141,7 +141,7 @@ export async function standing($: EngineInterface, again = false): Promise<void>
   try {
     const { context } = await $.session.usage({ breakdown: 'summary' })
     const { gridRows, ...breakdown } = context.breakdown ?? { gridRows: [] }
-    await ask($, '/standing', { breakdown }, STANDING_MS)
+    await ask($, '/breakdown', { breakdown }, BREAKDOWN_MS)
   } catch (error) {
     $.ui.log(`helper: no breakdown: ${String(error).slice(0, 200)}`, { to: 'debug' })
   }
@@ -182,8 +182,8 @@ async function come($: EngineInterface, waitMs: number): Promise<void> {
   }
 }
 
-async function fetchJson($: EngineInterface, socketPath: string, path: string, asked: Answer): Promise<Answer> {
-  const response = await $.http.fetch(`http://popkit${path}`, { method: 'POST', body: JSON.stringify(asked), socketPath })
+async function fetchJson($: EngineInterface, socketPath: string, path: string, body: Answer): Promise<Answer> {
+  const response = await $.http.fetch(`http://popkit${path}`, { method: 'POST', body: JSON.stringify(body), socketPath })
   const answer: unknown = JSON.parse(response.text)
 
   if (!response.ok || typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
@@ -197,15 +197,15 @@ async function fetchJson($: EngineInterface, socketPath: string, path: string, a
 async function attend($: EngineInterface, session: string, words: string[]): Promise<void> {
   const child = $.process.spawn({ argv: [`${$.plugin.root}/bin/popkit`, 'serve', ...words] })
   let mine: Helper | undefined
-  let told = ''
+  let output = ''
 
   try {
     for await (const { stream, text } of child) {
       if (stream === 'stdout' && isStarting && mine === undefined) {
-        told += text
+        output += text
 
-        if (told.includes('\n')) {
-          mine = heard(told, session, () => child.return({ code: null, signal: null }))
+        if (output.includes('\n')) {
+          mine = heard(output, session, () => child.return({ code: null, signal: null }))
           helper = mine
           isStarting = false
         }
@@ -227,8 +227,8 @@ async function attend($: EngineInterface, session: string, words: string[]): Pro
 
 /** Returns the helper that a first line names; undefined where it is switched off, or has another protocol. */
 function heard(line: string, session: string, stop: () => unknown): Helper | undefined {
-  const told = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
-  isOff = told.off === true
+  const answer = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
+  isOff = answer.off === true
 
-  return told.protocol === PROTOCOL && typeof told.socket === 'string' ? { socket: told.socket, session, stop } : undefined
+  return answer.protocol === PROTOCOL && typeof answer.socket === 'string' ? { socket: answer.socket, session, stop } : undefined
 }

@@ -8,10 +8,10 @@ import type { PopkitOffer, PopkitPage, PopkitView } from './state'
 import { again } from './warm'
 
 const view = atom({ plugin: 'popkit', key: 'view' } as const, null)
-const told = atom({ plugin: 'popkit', key: 'told' } as const, '')
+const outcome = atom({ plugin: 'popkit', key: 'outcome' } as const, '')
 const now = atom({ plugin: 'popkit', key: 'now' } as const, 0)
 
-// --- asked ---
+// --- fetched ---
 
 const PANE = 'popkit'
 // A person waits, so the helper may read the transcript.
@@ -26,7 +26,7 @@ const ROOMY = 57
 const ROOMY_ROWS = 16
 const MOST_COLUMNS = 110
 const TICK_MS = 1_000
-// By then the client has written down what stands behind a compaction.
+// By then the client has written down what is behind a compaction.
 const WRITTEN_MS = 500
 const TOAST_MS = 8_000
 const TICKS_BETWEEN_LOOKS = 20
@@ -103,7 +103,7 @@ function literal(text: string): string {
 async function turnTo($: EngineInterface, nextPage: string, nextChosen: string): Promise<void> {
   page = nextPage
   chosen = nextChosen
-  await update($, told, () => '')
+  await update($, outcome, () => '')
   await refresh($)
 }
 
@@ -116,7 +116,7 @@ async function press($: EngineInterface, id: string): Promise<void> {
   if (answer?.compact === true) {
     startOwn($)
   }
-  await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
+  await update($, outcome, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
   await refresh($)
   await openPane($)
 }
@@ -125,8 +125,8 @@ async function press($: EngineInterface, id: string): Promise<void> {
 export async function ended($: EngineInterface, notice: string): Promise<void> {
   await $.clock.sleep(WRITTEN_MS)
 
-  if ((await read($, told)) !== '') {
-    await update($, told, () => notice)
+  if ((await read($, outcome)) !== '') {
+    await update($, outcome, () => notice)
   }
   await refresh($)
 }
@@ -152,7 +152,7 @@ async function count($: EngineInterface): Promise<void> {
     if (!panes.some(one => one.id === PANE)) {
       timer.cancel()
       isCounting = false
-      await update($, told, () => '')
+      await update($, outcome, () => '')
 
       return
     }
@@ -192,7 +192,7 @@ export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
 /** Draws the pane: its pages, the lines of one, what can be chosen and done there, what the last operation came to. */
 export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const seen = await read($, view)
-  const said = await read($, told)
+  const comment = await read($, outcome)
   const time = await read($, now)
   const { Box, Button, Select, Text } = $.ui.resolve(e)
   const room = Math.min(e.props.bodyColumns, MOST_COLUMNS)
@@ -253,8 +253,8 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
       )}
       {shown.head.length > 0 && <Text bold>{shown.head.join('\n')}</Text>}
       {shown.operations.map(operation)}
-      {said !== '' && <Text> </Text>}
-      {said !== '' && lines(said)}
+      {comment !== '' && <Text> </Text>}
+      {comment !== '' && lines(comment)}
       {rows >= ROOMY_ROWS && <Text> </Text>}
       {lines(shown.lines.join('\n'))}
     </Box>

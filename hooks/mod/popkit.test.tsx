@@ -55,9 +55,9 @@ function breakdown(e: object) {
   return detail === 'summary' ? { breakdown: { gridRows: [], model: 'claude-opus-5-5' } } : {}
 }
 
-/** An engine whose helper answers from a table; gives what was asked of it, in order. */
+/** An engine whose helper answers from a table; returns its requests, in order. */
 function engine(on: On, answers: Record<string, unknown>) {
-  const asked: Asked[] = []
+  const requests: Asked[] = []
   const clock = mock.clock(on, { now: 5_000 })
   mock.env(on, {})
   on('session.id', () => ({ value: 'a-session' }))
@@ -80,9 +80,9 @@ function engine(on: On, answers: Record<string, unknown>) {
   })
   on('http.fetch', async (_, e) => {
     const path = new URL(e.url).pathname
-    asked.push({ path, body: JSON.parse(String(e.init?.body)) })
-    const told = path in answers ? answers[path] : {}
-    const answer = typeof told === 'function' ? told() : told
+    requests.push({ path, body: JSON.parse(String(e.init?.body)) })
+    const configured = path in answers ? answers[path] : {}
+    const answer = typeof configured === 'function' ? configured() : configured
 
     if (answer === undefined) {
       await new Promise(() => {}) // it hangs
@@ -91,27 +91,27 @@ function engine(on: On, answers: Record<string, unknown>) {
     return { value: { status: 200, ok: true, headers: {}, text: typeof answer === 'string' ? answer : JSON.stringify(answer) } }
   })
 
-  return { asked, clock }
+  return { requests, clock }
 }
 
 /** The same, in a session whose helper has come. */
 async function begun($: Engine, on: On, answers: Record<string, unknown>) {
-  const made = engine(on, answers)
+  const started = engine(on, answers)
   await $.session.start(START)
-  await made.clock.advance(0)
+  await started.clock.advance(0)
 
-  return made
+  return started
 }
 
 test('a row enters as the helper says, and the call goes with it', PATIENT, async ($, on) => {
   const entering = [{ ...ROW.content[0], content: 'shorter' }]
-  const { asked } = await begun($, on, { '/row': { content: entering } })
+  const { requests } = await begun($, on, { '/row': { content: entering } })
   await $.turn.start({ text: 'go', turnId: 't1' })
   await $.tool.call({ tool: 'Read', file_path: '/shop/a.py', tool_use_id: 'toolu_1' })
   const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
 
   expect(stored.message?.content).toEqual(entering)
-  const row = asked.find(one => one.path === '/row')
+  const row = requests.find(one => one.path === '/row')
   expect(row?.body.uuid).toBe('row-1')
   expect(row?.body.agent_id).toBe('')
 })
@@ -126,24 +126,24 @@ test('a row goes on as it came when the helper answers garbage', PATIENT, async 
 
 for (const surface of SURFACES) {
   test(`the band says what to do and does it: ${surface}`, PATIENT, async ($, on) => {
-    const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
+    const { requests } = await begun($, on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
 
     expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave at no cost')
     await ui.press({ key: 'clear' })
-    expect(asked.find(one => one.path === '/press')?.body.id).toBe('clear')
+    expect(requests.find(one => one.path === '/press')?.body.id).toBe('clear')
     await ui.unmount()
   })
 
   test(`the pane shows the panel and what a button came to: ${surface}`, PATIENT, async ($, on) => {
-    const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
+    const { requests } = await begun($, on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
     await $.command.run({ command: 'popkit', args: '' } as never)
     const ui = await $.ui.mount({ plugin: 'popkit', surface, ...PANE })
 
     expect((await ui.find({ type: 'Text', text: /Retention status/ }))?.text).toBe('Retention status')
     await ui.press({ key: 'undo' })
-    expect(asked.find(one => one.path === '/press')?.body.id).toBe('undo')
+    expect(requests.find(one => one.path === '/press')?.body.id).toBe('undo')
     expect((await ui.find({ type: 'Text', text: /Put back/ }))?.text).toBe('Put back 3 results.')
     await ui.unmount()
   })
@@ -152,32 +152,32 @@ for (const surface of SURFACES) {
 test('a page of the pane, and a result on it, are asked for and shown', PATIENT, async ($, on) => {
   const options = [{ value: 'toolu_7', label: 'T7 Read a.py' }]
   const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, operations: [] }
-  const { asked, clock } = await begun($, on, { '/view': { ...VIEW, pane: results } })
+  const { requests, clock } = await begun($, on, { '/view': { ...VIEW, pane: results } })
   await $.command.run({ command: 'popkit', args: '' } as never)
   const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
   await ui.press({ key: 'page results' })
-  expect(asked.findLast(one => one.path === '/view')?.body.page).toBe('results')
+  expect(requests.findLast(one => one.path === '/view')?.body.page).toBe('results')
   await ui.select({ key: 'result', value: 'toolu_7' })
   await clock.advance(0)
   const usage = { window: 1_000_000, usd: 0.42, limits: [{ kind: 'five_hour', percentUsed: 7 }] }
-  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, usage })
+  expect(requests.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, usage })
   await ui.unmount()
 })
 
-test('the band is asked for anew while the cache is warm, and not once it is cold', PATIENT, async ($, on) => {
+test('the band is asked for again while the cache is warm, and not once it is cold', PATIENT, async ($, on) => {
   let isCold = false
-  const { asked, clock } = await begun($, on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
-  const looks = () => asked.filter(one => one.path === '/view').length
+  const { requests, clock } = await begun($, on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
+  const views = () => requests.filter(one => one.path === '/view').length
   await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
   await clock.advance(0)
-  const before = looks()
+  const before = views()
   await clock.advance(30_000)
-  expect(looks()).toBeGreaterThan(before)
+  expect(views()).toBeGreaterThan(before)
   isCold = true
   await clock.advance(60_000)
-  const cold = looks()
+  const cold = views()
   await clock.advance(600_000)
-  expect(looks()).toBe(cold)
+  expect(views()).toBe(cold)
 })
 
 test('the pane counts down while it is open', PATIENT, async ($, on) => {
@@ -191,7 +191,7 @@ test('the pane counts down while it is open', PATIENT, async ($, on) => {
 })
 
 test('a row whose answer is late goes on as it came, and the helper is told', PATIENT, async ($, on) => {
-  const { asked, clock } = await begun($, on, { '/row': undefined })
+  const { requests, clock } = await begun($, on, { '/row': undefined })
   await $.turn.start({ text: 'go', turnId: 't1' })
   const storing = $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
   await clock.advance(150)
@@ -199,7 +199,7 @@ test('a row whose answer is late goes on as it came, and the helper is told', PA
   await clock.advance(0)
 
   expect(stored.message?.content).toEqual(ROW.content)
-  expect(asked.at(-1)).toEqual({ path: '/late', body: { agent_id: '', ids: ['toolu_1'] } })
+  expect(requests.at(-1)).toEqual({ path: '/late', body: { agent_id: '', ids: ['toolu_1'] } })
 })
 
 test('with nothing to do there is no band', PATIENT, async ($, on) => {
@@ -219,11 +219,11 @@ test('with nothing to do there is no band', PATIENT, async ($, on) => {
 })
 
 test('words after the command are answered as by /popkit:context', PATIENT, async ($, on) => {
-  const { asked, clock } = await begun($, on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
+  const { requests, clock } = await begun($, on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
   const ran = await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
 
   expect(ran.text).toBe('T1 Read a.py')
-  expect(asked.find(one => one.path === '/command')?.body).toEqual({ words: 'timeline', columns: 110 })
+  expect(requests.find(one => one.path === '/command')?.body).toEqual({ words: 'timeline', columns: 110 })
   await clock.advance(0)
 })
 
@@ -234,9 +234,9 @@ test('taken out are the tools that are named, and all whose names begin as one t
   expect(tools.filter(tool => isAmong(tool, []))).toEqual([])
 })
 
-test('what stands in each prompt is handed over after the first turn, and when the bill is asked for', PATIENT, async ($, on) => {
-  const { asked, clock } = await begun($, on, { '/command': { text: 'The bill' }, '/view': VIEW })
-  const handed = () => asked.filter(one => one.path === '/standing').map(one => one.body)
+test('the breakdown of the prompt is handed over after the first turn, and when the bill is asked for', PATIENT, async ($, on) => {
+  const { requests, clock } = await begun($, on, { '/command': { text: 'The bill' }, '/view': VIEW })
+  const handed = () => requests.filter(one => one.path === '/breakdown').map(one => one.body)
   await $.turn.complete(TURN)
   await $.turn.complete(TURN)
   await clock.advance(0)
@@ -249,7 +249,7 @@ test('what stands in each prompt is handed over after the first turn, and when t
 const TURN = { turnId: 't1', answer: 'done', durationMs: 4_000, isAborted: false, reason: 'answer' } as const
 const USAGE = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 900, cache_creation_input_tokens: 3 }
 
-/** What the client was asked to send over the main thread's last request. */
+/** What the client was requests to send over the main thread's last request. */
 function forks(on: On, reply: unknown = { isAnswered: true, text: 'ok', usage: USAGE }): string[] {
   const sent: string[] = []
   on('model.fork', (_, e) => {
@@ -264,7 +264,7 @@ function forks(on: On, reply: unknown = { isAnswered: true, text: 'ok', usage: U
 test('after a turn it asks when, then what, sends that and tells what it cost', PATIENT, async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': { in_ms: 60_000 }, '/warmed': {} }
   const sent = forks(on)
-  const { asked, clock } = await begun($, on, answers)
+  const { requests, clock } = await begun($, on, answers)
   await $.turn.complete(TURN)
   await clock.advance(0)
   answers['/warm'] = { prompt: 'one line' }
@@ -273,18 +273,18 @@ test('after a turn it asks when, then what, sends that and tells what it cost', 
   await clock.advance(1_000)
 
   expect(sent).toEqual(['one line'])
-  const standing = { model: 'claude-opus-5-5', limits: [{ kind: 'five_hour', percentUsed: 7 }] }
-  expect(asked.filter(one => one.path === '/warm').map(one => one.body)).toEqual([
-    { reason: 'answer', turn_ms: 4_000, ...standing },
-    { due: true, ...standing },
+  const account = { model: 'claude-opus-5-5', limits: [{ kind: 'five_hour', percentUsed: 7 }] }
+  expect(requests.filter(one => one.path === '/warm').map(one => one.body)).toEqual([
+    { reason: 'answer', turn_ms: 4_000, ...account },
+    { due: true, ...account },
   ])
-  expect(asked.find(one => one.path === '/warmed')?.body).toEqual({ answered: true, reason: '', error: '', usage: USAGE, ...standing })
+  expect(requests.find(one => one.path === '/warmed')?.body).toEqual({ answered: true, reason: '', error: '', usage: USAGE, ...account })
 })
 
 test('what failed is told too, and where the helper wants nothing more nothing follows', PATIENT, async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': { in_ms: 1_000 }, '/warmed': {} }
   const sent = forks(on, { isAnswered: false, reason: 'api-error', status: 529, error: 'overloaded', usage: USAGE })
-  const { asked, clock } = await begun($, on, answers)
+  const { requests, clock } = await begun($, on, answers)
   await $.turn.complete(TURN)
   await clock.advance(0)
   answers['/warm'] = { prompt: 'one line' }
@@ -292,21 +292,21 @@ test('what failed is told too, and where the helper wants nothing more nothing f
   await clock.advance(600_000)
 
   expect(sent.length).toBe(1)
-  const told = asked.find(one => one.path === '/warmed')?.body
-  expect([told?.answered, told?.reason, told?.error]).toEqual([false, 'api-error', 'overloaded'])
+  const report = requests.find(one => one.path === '/warmed')?.body
+  expect([report?.answered, report?.reason, report?.error]).toEqual([false, 'api-error', 'overloaded'])
 })
 
 test('a helper that does not answer is asked again, a few times and without how long ago the turn began', PATIENT, async ($, on) => {
   const answers: Record<string, unknown> = { '/warm': undefined, '/warmed': {} }
   const sent = forks(on)
-  const { asked, clock } = await begun($, on, answers)
-  const times = () => asked.filter(one => one.path === '/warm').length
+  const { requests, clock } = await begun($, on, answers)
+  const times = () => requests.filter(one => one.path === '/warm').length
   await $.turn.complete(TURN)
   await clock.advance(5_000)
   expect(times()).toBe(1)
   await clock.advance(10_000)
   expect(times()).toBe(2)
-  expect([asked.at(-1)?.body.reason, asked.at(-1)?.body.turn_ms]).toEqual(['answer', undefined])
+  expect([requests.at(-1)?.body.reason, requests.at(-1)?.body.turn_ms]).toEqual(['answer', undefined])
   answers['/warm'] = { prompt: 'one line' }
   await clock.advance(5_000)
   await clock.advance(10_000)
@@ -317,22 +317,22 @@ test('a helper that does not answer is asked again, a few times and without how 
 
 test('a turn ends it', PATIENT, async ($, on) => {
   const sent = forks(on)
-  const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
+  const { requests, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
   await $.turn.complete(TURN)
   await clock.advance(0)
   await $.turn.start({ text: 'go', turnId: 't2' })
   await clock.advance(600_000)
 
   expect(sent).toEqual([])
-  expect(asked.filter(one => one.path === '/warm').length).toBe(1)
+  expect(requests.filter(one => one.path === '/warm').length).toBe(1)
 })
 
 test('the turn of a subagent begins nothing', PATIENT, async ($, on) => {
-  const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
+  const { requests, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
   await $.turn.complete({ ...TURN, agentId: 'agent-1' })
   await clock.advance(600_000)
 
-  expect(asked.filter(one => one.path === '/warm')).toEqual([])
+  expect(requests.filter(one => one.path === '/warm')).toEqual([])
 })
 
 test('a word between two turns is asked about at once', PATIENT, async ($, on) => {
@@ -356,12 +356,12 @@ const SAYS = [
   ['no JSON', 'keep the plan'],
 ] as const
 
-for (const [answer, said] of SAYS) {
+for (const [answer, advice] of SAYS) {
   test(`the summariser is told what the helper says: ${JSON.stringify(answer)}`, PATIENT, async ($, on) => {
-    const { asked, clock } = engine(on, { '/compacting': answer })
-    let told: string | undefined
+    const { requests, clock } = engine(on, { '/compacting': answer })
+    let instructions: string | undefined
     on('session.compact', (_, e) => {
-      told = e.instructions
+      instructions = e.instructions
 
       return { messages: e.messages }
     })
@@ -370,7 +370,7 @@ for (const [answer, said] of SAYS) {
     const messages = [{ role: 'user', text: 'go', toolUses: [] }]
     await $.session.compact({ trigger: 'manual', instructions: 'keep the plan', messages } as never)
 
-    expect(told).toBe(said)
-    expect(asked.at(-1)?.path).toBe('/compacted')
+    expect(instructions).toBe(advice)
+    expect(requests.at(-1)?.path).toBe('/compacted')
   })
 }

@@ -17,7 +17,7 @@ export type PopkitView = {
 
 declare module 'claude-code' {
   interface PluginState {
-    // told: what the last operation came to; now: milliseconds, while the pane counts.
-    popkit: { view: PopkitView | null; told: string; now: number }
+    // outcome: of the last operation, in words; now: milliseconds, while the pane counts.
+    popkit: { view: PopkitView | null; outcome: string; now: number }
   }
 }

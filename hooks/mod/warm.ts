@@ -37,14 +37,14 @@ export async function again($: EngineInterface): Promise<void> {
   }
 }
 
-async function plan($: EngineInterface, told: Record<string, unknown>, more = MOST_AGAIN): Promise<void> {
+async function plan($: EngineInterface, facts: Record<string, unknown>, more = MOST_AGAIN): Promise<void> {
   const mine = between
 
   try {
-    const answer = await ask($, '/warm', { ...told, ...(await standing($)) }, PATIENCE_MS)
+    const answer = await ask($, '/warm', { ...facts, ...(await account($)) }, PATIENCE_MS)
 
     if (mine === between) {
-      const { turn_ms: _, ...later } = told // it counts from now
+      const { turn_ms: _, ...later } = facts // it counts from now
       await follow($, answer, later, more)
     }
   } catch (error) {
@@ -70,20 +70,20 @@ async function follow($: EngineInterface, answer: Answer, later: Record<string, 
 async function send($: EngineInterface, prompt: string): Promise<void> {
   const mine = between
   const reply = await $.model.fork({ prompt }).catch(() => ({ isAnswered: false, reason: 'rejected' }) as const)
-  const told = {
+  const facts = {
     answered: reply.isAnswered,
     reason: reply.isAnswered ? '' : reply.reason,
     error: 'error' in reply ? reply.error : '',
     usage: 'usage' in reply ? reply.usage : {},
   }
-  const answer = await ask($, '/warmed', { ...told, ...(await standing($)) }, BOOKING_MS)
+  const answer = await ask($, '/warmed', { ...facts, ...(await account($)) }, BOOKING_MS)
 
   if (mine === between) {
     await follow($, answer, { due: true }, MOST_AGAIN)
   }
 }
 
-async function standing($: EngineInterface): Promise<Record<string, unknown>> {
+async function account($: EngineInterface): Promise<Record<string, unknown>> {
   const { rateLimits } = await $.session.usage()
 
   return { model: await $.session.model(), limits: rateLimits }

@@ -111,28 +111,28 @@ export class Helper {
     const child = Bun.spawn([this.path, 'serve', ...this.words, ...(this.isJoined ? ['--join'] : [])], { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore', env })
     child.unref()
     this.child = child
-    const said = child.stdout.getReader()
+    const output = child.stdout.getReader()
     const decoder = new TextDecoder()
     let line = ''
 
     while (!line.includes('\n')) {
-      const { value, done } = await said.read()
+      const { value, done } = await output.read()
 
       if (done) {
         throw new Error('it said nothing')
       }
       line += decoder.decode(value, { stream: true })
     }
-    const told = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
-    this.isOff = told.off === true
+    const answer = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
+    this.isOff = answer.off === true
 
-    if (told.protocol === PROTOCOL && typeof told.socket === 'string') {
-      this.socket = told.socket
+    if (answer.protocol === PROTOCOL && typeof answer.socket === 'string') {
+      this.socket = answer.socket
       this.generation += 1
 
       if (!this.isJoined) {
         // The open pipe is its life: it ends once nobody holds the other end.
-        void said.read().finally(() => this.gone(child))
+        void output.read().finally(() => this.gone(child))
       }
     }
   }

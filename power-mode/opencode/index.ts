@@ -36,11 +36,11 @@ export const server: Plugin = async ({ client, directory }, options) => {
 
     // A turn begins. What the model is told once stands behind the prompt from now on, and never changes.
     'chat.message': quietly(async ({ sessionID, model }, { message, parts }) => {
-      const told = await sessions.prompt(sessionID, model?.modelID, windows.get(sessionID))
+      const answer = await sessions.prompt(sessionID, model?.modelID, windows.get(sessionID))
       const last = parts.at(-1)
 
-      if (typeof told?.text === 'string' && last !== undefined) {
-        const part = { id: `${last.id}z`, sessionID, messageID: message.id, type: 'text' as const, synthetic: true, text: told.text }
+      if (typeof answer?.text === 'string' && last !== undefined) {
+        const part = { id: `${last.id}z`, sessionID, messageID: message.id, type: 'text' as const, synthetic: true, text: answer.text }
         parts.push(part)
       }
     }),
@@ -55,10 +55,10 @@ export const server: Plugin = async ({ client, directory }, options) => {
     }),
 
     'experimental.session.compacting': quietly(async ({ sessionID }, output) => {
-      const told = await sessions.ask(sessionID, '/compacting', {}, COMMAND_MS)
+      const answer = await sessions.ask(sessionID, '/compacting', {}, COMMAND_MS)
 
-      if (typeof told?.text === 'string' && told.text !== '') {
-        output.context.push(told.text)
+      if (typeof answer?.text === 'string' && answer.text !== '') {
+        output.context.push(answer.text)
       }
     }),
 

@@ -15,8 +15,8 @@ export class Sessions {
   private readonly helpers = new Map<string, Helper>()
   private readonly roots = new Map<string, Promise<string>>()
   // What is told one after the other, by session; and which helper has been told all that the session held.
-  private readonly telling = new Map<string, Promise<unknown>>()
-  private readonly told = new Map<string, number>()
+  private readonly pending = new Map<string, Promise<unknown>>()
+  private readonly handedOver = new Map<string, number>()
 
   constructor(private readonly client: Client, private readonly directory: string, private readonly program: Program) {}
 
@@ -65,8 +65,8 @@ export class Sessions {
     })
   }
 
-  async tell(sessionID: string, said: Answer): Promise<void> {
-    await this.inOrder(sessionID, () => this.hand(sessionID, said))
+  async tell(sessionID: string, messages: Answer): Promise<void> {
+    await this.inOrder(sessionID, () => this.hand(sessionID, messages))
   }
 
   async ask(sessionID: string, path: string, asked: Answer, waitMs: number): Promise<Answer | undefined> {
@@ -78,7 +78,7 @@ export class Sessions {
   }
 
   async end(): Promise<void> {
-    await Promise.race([Promise.allSettled(this.telling.values()), late(TURN_WAIT_MS)])
+    await Promise.race([Promise.allSettled(this.pending.values()), late(TURN_WAIT_MS)])
     await Promise.allSettled([...this.helpers.values()].map(helper => helper.end(TURN_WAIT_MS)))
   }
 
@@ -86,28 +86,28 @@ export class Sessions {
   private async tellAll(sessionID: string): Promise<boolean> {
     const { helper } = await this.place(sessionID)
 
-    if (helper.generation === 0 || this.told.get(sessionID) === helper.generation) {
+    if (helper.generation === 0 || this.handedOver.get(sessionID) === helper.generation) {
       return false
     }
-    this.told.set(sessionID, helper.generation)
+    this.handedOver.set(sessionID, helper.generation)
     const messages = (await this.client.session.messages({ path: { id: sessionID } })).data ?? []
     await this.hand(sessionID, { messages, all: true })
 
     return true
   }
 
-  private async hand(sessionID: string, said: Answer): Promise<void> {
+  private async hand(sessionID: string, messages: Answer): Promise<void> {
     const { helper, agentId } = await this.place(sessionID)
-    await helper.ask('/messages', { ...said, agent_id: agentId }, TELL_MS)
+    await helper.ask('/messages', { ...messages, agent_id: agentId }, TELL_MS)
   }
 
   private async message(id: string, messageID: string): Promise<unknown> {
     return (await this.client.session.message({ path: { id, messageID } })).data
   }
 
-  private inOrder<Told>(sessionID: string, telling: () => Promise<Told>): Promise<Told> {
-    const next = (this.telling.get(sessionID) ?? Promise.resolve()).then(telling, telling)
-    this.telling.set(sessionID, next.catch(() => undefined))
+  private inOrder<Done>(sessionID: string, work: () => Promise<Done>): Promise<Done> {
+    const next = (this.pending.get(sessionID) ?? Promise.resolve()).then(work, work)
+    this.pending.set(sessionID, next.catch(() => undefined))
 
     return next
   }

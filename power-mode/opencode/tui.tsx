@@ -87,7 +87,7 @@ function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page:
   const rows = () => Math.max(size().height - AROUND_ROWS, 1)
   const [page, setPage] = createSignal(props.page)
   const [view, setView] = createSignal<View>()
-  const [told, setTold] = createSignal('')
+  const [outcome, setOutcome] = createSignal('')
   const [isAsked, setAsked] = createSignal(false)
   const look = async () => {
     const asked = { page: page(), chosen: props.chosen, columns: columns(), rows: rows() }
@@ -100,7 +100,7 @@ function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page:
 
   const press = async (id: string) => {
     const answer = await props.views.ask(props.sessionID, '/press', { id, columns: columns() }, OPERATION_MS)
-    setTold(typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.')
+    setOutcome(typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.')
     await look()
   }
   useKeyboard(key => {
@@ -109,7 +109,7 @@ function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page:
     const operation = shown?.operations.find(one => one.key === key.name)
 
     if (next !== undefined) {
-      setTold('')
+      setOutcome('')
       setPage(next.id)
     } else if (key.name === 'return' && shown?.choices) {
       choose(props.api, props.views, props.sessionID, shown.page, shown.choices)
@@ -144,8 +144,8 @@ function Pane(props: { api: TuiPluginApi; views: Views; sessionID: string; page:
                 </text>
               )}
             </For>
-            <Show when={told() !== ''}>
-              <text fg={theme().text}>{told()}</text>
+            <Show when={outcome() !== ''}>
+              <text fg={theme().text}>{outcome()}</text>
             </Show>
             <scrollbox maxHeight={rows()} focused>
               <text fg={theme().text}>{seen().pane.lines.join('\n')}</text>

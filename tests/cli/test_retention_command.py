@@ -10,7 +10,7 @@ import pytest
 from hooks.utils.io import repository
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
-from popkit_retention.operations.data_tables import RETENTION
+from popkit_retention.operations.data_tables import LISTED, RETENTION
 from tests.cli.governed import GOLDENS, Governed
 from tests.cli.remembered import DAY_S, fits, unwrapped
 
@@ -177,6 +177,23 @@ def test_apply_says_what_may_go_and_what_is_protected_and_why(aged: Governed) ->
     assert told["eligible"][0]["reasons"] == ["older_than_retention_period"]
     assert len(aged.items()) == 3, "nothing is deleted"
     assert shown.endswith("  popkit retention gc --dry-run\n")
+
+
+def test_a_list_shows_the_words_of_each_thing_and_says_how_many_it_leaves_out(house: Governed) -> None:
+    def shown(*words: str) -> list[tuple[int, bool]]:
+        """Of each list: how many things it shows with their words, and whether it says that there are two more."""
+        lists = [house.retention(word, "--dry-run", *words) for word in ("apply", "gc")]
+        return [(each.count("with make"), "… 2 more; --all lists them" in each) for each in lists]
+
+    for number in range(LISTED + 1):
+        house.add(f"deploy part{number} with make")
+    house.now += 365 * DAY_S
+    assert shown() == [(LISTED + 1, False)] * 2, "the last one takes the line that would say 1 more"
+    house.now -= 365 * DAY_S
+    house.add("deploy the last part with make")
+    house.now += 365 * DAY_S
+    assert shown() == [(LISTED, True)] * 2
+    assert shown("--all") == [(LISTED + 2, False)] * 2
 
 
 def test_show_tells_what_may_be_deleted_within_a_week(aged: Governed) -> None:

@@ -18,7 +18,7 @@ from tests.dashboard.board import Served
 from tests.patience import HANG_S
 
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
-_SEED = 20260105
+SEED = 20260105
 
 
 def _statuses(answer: bytes) -> list[int]:
@@ -111,7 +111,7 @@ def test_strange_chunks_are_answered_soundly(served: Served, body: bytes) -> Non
 
 
 def test_bytes_at_random_harm_nobody(served: Served, count) -> None:
-    chance = random.Random(_SEED)
+    chance = random.Random(SEED)
     whole = _head(
         served, b"POST /api/sessions/x/operations HTTP/1.1", b"X-PopKit-Change: a-second-token", b"Content-Type: application/json"
     )
@@ -129,12 +129,9 @@ def test_bytes_at_random_harm_nobody(served: Served, count) -> None:
 # --- the document ------------------------------------------------------------------------------------------------------------------------
 
 
-SEED = 20260105
-
-
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    """With a session of which something was cleared, a memory and a hold."""
+def full(tmp_path: Path) -> Iterator[Served]:
+    """A page of a home in which a session has cleared something, a memory is stored and a hold is set."""
     served = Served(tmp_path)
     id = served.worked()
     served.do("clear")
@@ -147,19 +144,18 @@ def served(tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="schemathesis needs Python 3.10")
-def test_schemathesis_finds_nothing(served: Served, count, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    tokens = (f"Authorization:Bearer {served.access.token}", f"X-PopKit-Change:{served.access.change_token}")
+def test_schemathesis_finds_nothing(full: Served, count, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    tokens = (f"Authorization:Bearer {full.access.token}", f"X-PopKit-Change:{full.access.change_token}")
     command = [
-        str(Path(sys.prefix) / "bin" / "schemathesis"), "run", f"http://127.0.0.1:{served.port}/api/openapi.json", "--checks", "all",
+        str(Path(sys.prefix) / "bin" / "schemathesis"), "run", f"http://127.0.0.1:{full.port}/api/openapi.json", "--checks", "all",
         "--phases", "examples,coverage,fuzzing,stateful", "--mode", "all", "--max-examples", str(count(4, 300)), "--seed", str(SEED),
         "--no-color", "--warnings", "off", "--continue-on-failure",
         "--request-timeout", "60", "-H", tokens[0], "-H", tokens[1],
     ]  # fmt: skip
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=HANG_S, cwd=tmp_path, env={"PATH": os.defpath, "HOME": str(tmp_path)}
-    )
+    environ, patience_s = {"PATH": os.defpath, "HOME": str(tmp_path)}, HANG_S * count(1, 10)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience_s, cwd=tmp_path, env=environ)
     with capsys.disabled():
         print("\nschemathesis:", re.sub(r"\s+", " ", done.stdout.partition(" SUMMARY ")[2].strip("= \n")))
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
-    assert served.app_state.failed == 0
-    assert not (served.shop.home / "hooks.log").exists()
+    assert full.app_state.failed == 0
+    assert not (full.shop.home / "hooks.log").exists()

@@ -58,7 +58,7 @@ CONTENTS: dict[str, tuple[str, Any]] = {
     "lone surrogates": (RUN, "".join(f"name {n} \udc80\ud83d\n" for n in range(30))),
     "base64": (RUN, base64.encodebytes(_BYTES * 4).decode()),
     "a line of 10 MB": (RUN, "x1" * 5_000_000),
-    "many lines in 10 MB": (READ, numbered([f"value {n} = {n * 7}" for n in range(400_000)])),
+    "many lines in 10 MB": (READ, numbered([f"value {n} = {n * 7}" + " + 1" * 20 for n in range(100_000)])),
     "nothing": (RUN, ""), "null": (RUN, None), "no blocks": (RUN, []), "a block of no kind": (RUN, [{"x": 1}, "text", 3]),
 }  # fmt: skip
 

@@ -179,17 +179,17 @@ def test_what_tokens_are_worth_is_fitted_as_a_session_begins_once_there_are_wind
 
 
 def test_what_the_client_says_is_kept_for_the_project(helper: Helper):
-    helper.ask("/standing", {"breakdown": breakdown()})
+    helper.ask("/breakdown", {"breakdown": breakdown()})
     kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
     assert (kept["session"], kept["missing"]) == (SESSION, [])
-    helper.ask("/standing", {"breakdown": {}})
+    helper.ask("/breakdown", {"breakdown": {}})
     kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
     assert kept["problem"]["why"] == "it has no categories in use"
     assert len(kept["tools"]) == 5
 
 
 def test_the_bill_is_answered_in_a_session_and_a_tool_is_hidden_there(helper: Helper):
-    helper.ask("/standing", {"breakdown": breakdown()})
+    helper.ask("/breakdown", {"breakdown": breakdown()})
     assert helper.ask("/hidden") == {"names": [], "deferred": []}
     assert "MCP server linear (3 tools)" in helper.ask("/command", {"words": "bill"})["text"]
     assert "Nothing was changed" in helper.ask("/command", {"words": f"bill hide {LINEAR[0]}"})["text"]
@@ -209,7 +209,7 @@ def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_p
     shown = helper.ask("/view", {"page": "bill"})["pane"]
     assert "Claude Code has not said yet" in " ".join(shown["lines"])
     assert shown["operations"] == []
-    helper.ask("/standing", {"breakdown": breakdown()})
+    helper.ask("/breakdown", {"breakdown": breakdown()})
     assert "is hidden" in helper.ask("/press", {"id": f"bill hide {LINEAR[0]} --yes"})["text"]
     shown = helper.ask("/view", {"page": "bill", "columns": 76})["pane"]
     assert any("MCP server linear (2 tools)" in line for line in shown["lines"])

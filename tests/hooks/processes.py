@@ -77,6 +77,20 @@ class Home:
     def files(self) -> list[Path]:
         return sorted(path for path in self.path.rglob("*") if not path.is_dir())
 
+    def texts(self) -> dict[str, str]:
+        """All that is kept: name of a file -> the name and its text."""
+        found = {str(path.relative_to(self.path)): path.read_bytes().decode("utf-8", "replace") for path in self.files()}
+        return {name: name + "\n" + text for name, text in found.items()}
+
+    def holding(self, what: str) -> dict[str, str]:
+        """Where something is kept, in whatever case: name of a file -> what is around it."""
+        found = {}
+        for name, text in self.texts().items():
+            at = text.lower().find(what.lower())
+            if at >= 0:
+                found[name] = text[max(0, at - 120) : at + 120]
+        return found
+
     def leftovers(self) -> list[Path]:
         """Temporary files of processes that were killed."""
         return [path for path in self.files() if path.name.endswith(".tmp")]

@@ -293,7 +293,8 @@ def test_spoilt_values_end_nothing(tmp_path: Path, count):
     whole = worked()
     for seed in range(count(25, 600)):
         chance, made = random.Random(seed), worked()
-        made.messages = _whole_ids(altered(whole.messages, chance, chance.choice([0.003, 0.01, 0.05, 0.2])), whole.messages)
+        share = chance.choice([0.003, 0.01, 0.05, 0.2])
+        made.messages = _whole_ids([altered(message, chance, share) for message in whole.messages], whole.messages)
         gone_through(f"{stores.database(tmp_path / str(seed), made)}/{SESSION}")
 
 

@@ -77,8 +77,7 @@ class Tale(Transcript):
         self.points = [self.last]
 
     def _rewind(self, number: int) -> None:
-        self.points = self.points[: number % len(self.points) + 1]
-        self.prompt("no, rather so", parent=self.points[-1])
+        self.prompt("no, rather so", parent=self.points[number % len(self.points)])
         self.points.append(self.last)
 
     def _noise(self, number: int) -> None:

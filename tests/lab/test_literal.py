@@ -115,7 +115,8 @@ def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:
     paths = [path for path in sorted(transcripts.rglob("*.jsonl")) if 100_000 < path.stat().st_size < LARGE]
     for path in chance.sample(paths, min(len(paths), count(6, 60))):
         session = sent_requests.read(str(path), with_needs=False)
-        if len(session.requests) > 4 and all(request.usage for request in session.requests):
+        # In a transcript that is not understood a clear changes nothing.
+        if len(session.requests) > 4 and all(request.usage for request in session.requests) and not session.bad:
             seen |= check(path, tmp_path, chance.sample(range(2, len(session.requests) + 1), count(2, 4)))
     assert seen >= {"waits", "in_use", "small"}
 
@@ -187,12 +188,41 @@ def test_a_branch_that_was_left(tmp_path) -> None:
     assert last_plan(transcript, tmp_path)[3]["warm"] is True, "what was left has read the cache of what stands"
 
 
+def test_branches_that_were_left_before_and_after_a_compaction(tmp_path) -> None:
+    transcript = looked()
+    for _ in range(2):
+        back = transcript.last
+        transcript._calls([("Read", "src/left.ts", "left\n" * 900, 1)], False, "Somewhere else.")
+        transcript.prompt("no, rather so", parent=back)
+        transcript._answer("so\n" * 200)
+        transcript._fold(0)
+    back = transcript.last
+    for number in range(12):
+        transcript.wait(10)
+        transcript._calls([("Read", f"src/{number}.ts", f"line {number}\n" * 300, 1)], False, "I look.")
+    transcript.prompt("no, rather so", parent=back)
+    transcript._calls([("Read", "src/a.ts", "line\n" * 900, 1)], False, "I look.")
+    last_plan(transcript, tmp_path)
+
+
 def test_what_hangs_beside_the_conversation_is_listed_where_it_hangs(tmp_path) -> None:
     transcript = looked()
     here = transcript.last
     transcript.prompt("<local-command-stdout>" + filled(4_000), isMeta=True)
     aside = transcript.add("system", parent=here, subtype="api_error")
     transcript.prompt("go on", parent=aside)
+    last_plan(transcript, tmp_path)
+
+
+def test_a_branch_that_goes_on_after_a_command_beside_it(tmp_path) -> None:
+    transcript = looked()
+    here = transcript.last
+    transcript._prompt("and what of the rest?")
+    transcript._answer("it is done\n" * 400)
+    left = transcript.last
+    transcript.prompt("<local-command-stdout>" + filled(4_000), parent=here)
+    transcript.prompt("go on", parent=left)
+    transcript._answer("so\n" * 200)
     last_plan(transcript, tmp_path)
 
 

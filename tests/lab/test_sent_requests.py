@@ -98,6 +98,35 @@ def test_a_rewind_leaves_what_stood_before_it(tmp_path) -> None:
     assert steps(read(transcript, tmp_path)) == expected
 
 
+def test_a_branch_that_goes_on_after_another_brings_back_what_stood_in_it(tmp_path) -> None:
+    transcript = opened()
+    transcript.first("a", visible=100)
+    there = transcript.result("a", filled(10))
+    transcript.call("b", message="m2")
+    left = transcript.result("b", filled(10))
+    transcript.prompt("<command-name>/context</command-name>", parent=there)
+    transcript.prompt("go on", parent=left)
+    transcript.answer(filled(10), "m3")
+    session = read(transcript, tmp_path)
+    first, second = [step for step in session.steps if step[0] == "cut"]
+    assert first == ("cut", 3, [])
+    assert (second[1], [block.id for block in second[2]]) == (3, ["", "b"]), "the call and its result"
+    assert steps(session)[-5:] == ["cut 3", "prompted", ".", "#3", "."]
+
+
+def test_a_result_that_stays_beside_a_branch_stands_where_that_goes_on(tmp_path) -> None:
+    transcript = opened()
+    asked = transcript.call("a", message="m1", usage=transcript.sees(100))
+    transcript.answer("and another thing", "m1")
+    hangs = transcript.result("a", filled(10), parent=asked)
+    transcript.prompt("no, rather so", parent=asked)
+    transcript.prompt("go on", parent=hangs)
+    transcript.answer(filled(10), "m2")
+    session = read(transcript, tmp_path)
+    cuts = [(length, [block.id for block in behind]) for kind, length, behind in (step for step in session.steps if step[0] == "cut")]
+    assert cuts == [(2, ["a"]), (3, [])], "the words beside the result are gone for good"
+
+
 def test_a_prompt_that_follows_nothing_begins_with_a_clear_context(tmp_path) -> None:
     transcript = opened()
     transcript.first("a", visible=100)

@@ -678,8 +678,8 @@ MUTANTS = [
     Mutant(
         "a clear that was put back had been one",
         "../state/journal.py",
-        "known = _put_back(journal).union(standing)",
-        "known = set(standing)",
+        "known = _put_back(journal).union(with_placeholder)",
+        "known = set(with_placeholder)",
         "../state/test_journal.py",
     ),
     Mutant(
@@ -866,7 +866,7 @@ MUTANTS = [
         "standing.py",
         "is_listed = all(way.listed",
         "is_listed = any(way.listed",
-        "test_compacting.py",
+        "test_compacted_texts.py",
     ),
     Mutant(
         "a picture beside a short text leaves a placeholder",

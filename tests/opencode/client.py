@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.state import sockets
-from tests.client.client import PROJECT_FILES
+from tests.client.client import NPM_TEST, PROJECT_FILES
+from tests.client.installs import npm
 from tests.client.screen import Screen
 from tests.listening import on_a_free_port
 from tests.patience import HANG_S, until
@@ -50,7 +51,7 @@ KNOWN_MODELS = {
 SWITCHES = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_CLAUDE_CODE": "1", "OPENCODE_DISABLE_TERMINAL_TITLE": "1",
-    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "npm_config_offline": "true",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER": "1", "npm_config_offline": "true",
 }  # fmt: skip
 
 
@@ -66,10 +67,14 @@ class Machine:
         self.home.mkdir(parents=True)
         self._models = self.home / "models.json"
         self._models.write_text(json.dumps(KNOWN_MODELS))
+        self._programs = self.home / "bin"
+        self._programs.mkdir()
+        (self._programs / "npm").write_text(NPM_TEST.replace("{npm}", npm() or "npm"))
+        (self._programs / "npm").chmod(0o755)
 
     def env(self) -> dict[str, str]:
         """An environment with nothing of the caller's but where programs are."""
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        path = os.pathsep.join([str(self._programs), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         folders = {f"XDG_{name}_HOME": str(self.home / f".{name.lower()}") for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         ours = {"OPENCODE_MODELS_PATH": str(self._models), "POPKIT_DOOR_MS": str(self.door_ms)}
         return {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **folders, **SWITCHES, **ours}

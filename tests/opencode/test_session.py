@@ -35,33 +35,83 @@ def big(project: Project) -> str:
     return text
 
 
-@pytest.mark.usefixtures("big")
-def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private_and_never_cleared(project: Project, api: BothApis) -> None:
-    api.scripts.update(twice=twice(), again=[say("Yes.")])
-    project.say("[[SCRIPT:twice]] go")
-    kept = project.kept()
-    panel = json.loads(project.popkit_says("context", "--json").stdout)
-    assert (panel["session"], panel["calls"]) == (project.session, 2)
-    sent = usage.newest_usage(str(kept))
-    assert sent is not None
-    assert panel["context"]["tokens"] == sent.tokens
-    assert panel["context"]["window"] == WINDOWS[project.provider]
-    bill = json.loads(project.popkit_says("bill", str(kept), "--json").stdout)
-    assert bill["whole"]["requests"] == len(bodies(api, project))
-    before = kept.read_bytes()
-    refused = project.popkit_says("context", "clear")
-    assert "OpenCode keeps this session itself" in " ".join(refused.stderr.split())
-    assert project.kept().read_bytes() == before
-    project.say("[[SCRIPT:again]] go on")
-    assert broken(bodies(api, project)) == []
-    kept = project.kept()
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert kept.parent.stat().st_mode & 0o777 == 0o700
-    said = [json.loads(line) for line in kept.read_text().splitlines()]
+READ = call(("read", {"filePath": "{work}/src/big.js"}))
+
+
+class Worked:
+    """A session in which a file is read twice and `/popkit` is typed; OpenCode ends, panel and bill and a clear are asked for; then the
+    session goes on and reads the file again."""
+
+    def __init__(self, project: Project, api: BothApis) -> None:
+        self.project = project
+        self.big = big_file()
+        (project.work / "src" / "big.js").write_text(self.big)
+        api.scripts.update(twice=twice(), again=[READ, say("Still the same.")])
+        project.say("[[SCRIPT:twice]] go")
+        sent = len(api.requests)
+        project.command("popkit", "")
+        self.sent_by_the_command = len(api.requests) - sent
+        *_, last = project.messages()
+        (self.shown,) = last["parts"]
+        self.kept = project.kept()
+        self.requests_before = len(bodies(api, project))
+        self.panel = json.loads(project.popkit_says("context", "--json").stdout)
+        self.used = usage.newest_usage(str(self.kept))
+        self.bill = json.loads(project.popkit_says("bill", str(self.kept), "--json").stdout)
+        before = self.kept.read_bytes()
+        self.refused = project.popkit_says("context", "clear")
+        self.is_as_before = project.kept().read_bytes() == before
+        project.say("[[SCRIPT:again]] go on")  # a resumed session knows what it has shown
+        self.requests = bodies(api, project)
+        project.leave()
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def worked(request: pytest.FixtureRequest, server: Server) -> Iterator[Worked]:
+    """Played once for each kind of provider."""
+    with BothApis() as api:
+        project = Project(server, f"worked-{request.param}", api.url, request.param)
+        api.places["work"] = str(project.work)
+        yield Worked(project, api)
+
+
+def test_panel_and_bill_tell_of_the_session(worked: Worked) -> None:
+    assert (worked.panel["session"], worked.panel["calls"]) == (worked.project.session, 2)
+    assert worked.used is not None
+    assert worked.panel["context"]["tokens"] == worked.used.tokens
+    assert worked.panel["context"]["window"] == WINDOWS[worked.project.provider]
+    assert worked.bill["whole"]["requests"] == worked.requests_before
+
+
+def test_what_is_kept_is_private_and_never_cleared(worked: Worked) -> None:
+    assert "OpenCode keeps this session itself" in " ".join(worked.refused.stderr.split())
+    assert worked.is_as_before
+    assert broken(worked.requests) == []
+    assert worked.kept.stat().st_mode & 0o777 == 0o600
+    assert worked.kept.parent.stat().st_mode & 0o777 == 0o700
+    said = [json.loads(line) for line in worked.kept.read_text().splitlines()]
     ids = [entry["uuid"] for entry in said]
     assert len(ids) == len(set(ids))
     assert [entry["parentUuid"] for entry in said] == [None, *ids[:-1]]
-    assert [event.name for event in host.events_of(str(kept))] == ["prompted", "call", "call", "prompted"]
+    assert [event.name for event in host.events_of(str(worked.kept))] == ["prompted", "call", "call", "prompted", "call"]
+
+
+def test_the_command_answers_without_a_request(worked: Worked) -> None:
+    assert worked.sent_by_the_command == 0
+    assert "Expired" in worked.shown["text"]
+    assert worked.shown["ignored"] is True
+    assert "Expired" not in json.dumps(worked.requests[-1]["messages"])
+
+
+def test_what_the_context_shows_enters_as_a_reference_and_comes_back_by_its_handle(worked: Worked) -> None:
+    first, second, third = results(worked.requests[-1]).values()
+    assert f"{LINES}: " in first
+    assert f"lines as in your read of src/big.js above, there 2–{LINES}" in second
+    assert len(second) < len(worked.big) / 5
+    handle = HANDLE.search(second)
+    assert handle is not None
+    assert worked.project.popkit_says("restore", handle[1]).stdout.rstrip("\n").endswith(worked.big.rstrip("\n"))
+    assert "lines 2–119 as in your read of src/big.js above" in third
 
 
 @pytest.mark.usefixtures("big")
@@ -75,23 +125,6 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(project: Proj
     assert "npm test" in asked.partition("</conversation>")[2], "behind the conversation stands what PopKit says of it"
     events = [event.name for event in host.events_of(str(project.kept()))]
     assert events.count("compacted") == 1
-
-
-@pytest.mark.usefixtures("big")
-def test_the_command_answers_without_a_request(project: Project, api: BothApis) -> None:
-    api.scripts.update(twice=twice(), hello=[say("Hello.")])
-    project.say("[[SCRIPT:twice]]")
-    count = len(api.requests)
-    project.command("popkit", "")
-    assert len(api.requests) == count
-    *_, last = project.messages()
-    (part,) = last["parts"]
-    assert "Expired" in part["text"]
-    assert part["ignored"] is True
-    project.say("[[SCRIPT:hello]]")
-    requests = bodies(api, project)
-    assert "Expired" not in json.dumps(requests[-1]["messages"])
-    assert broken(requests) == []
 
 
 @ONCE
@@ -122,26 +155,6 @@ def test_what_one_session_taught_is_in_the_next_once_and_stays(project: Project,
 
 
 # --- at the door -------------------------------------------------------------------------------------------------------------------------
-
-
-READ = call(("read", {"filePath": "{work}/src/big.js"}))
-
-
-def test_what_the_context_shows_enters_as_a_reference_and_comes_back_by_its_handle(project: Project, api: BothApis, big: str) -> None:
-    api.scripts.update(twice=twice(), again=[READ, say("Still the same.")])
-    project.say("[[SCRIPT:twice]] go")
-    first, second = results(bodies(api, project)[-1]).values()
-    assert f"{LINES}: " in first
-    assert f"lines as in your read of src/big.js above, there 2–{LINES}" in second
-    assert len(second) < len(big) / 5
-    handle = HANDLE.search(second)
-    assert handle is not None
-    assert project.popkit_says("restore", handle[1]).stdout.rstrip("\n").endswith(big.rstrip("\n"))
-    project.leave()  # a resumed session knows what it has shown
-    project.say("[[SCRIPT:again]] go")
-    *_, third = results(bodies(api, project)[-1]).values()
-    assert "lines 2–119 as in your read of src/big.js above" in third
-    assert broken(bodies(api, project)) == []
 
 
 def test_what_was_taken_back_or_compacted_away_is_leaned_on_no_more(project: Project, api: BothApis, big: str) -> None:

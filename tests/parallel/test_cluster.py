@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -23,11 +25,17 @@ from tests.parallel.test_sources import written
 from tests.paths import ROOT
 from tests.patience import HANG_S, until
 
-distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.usefixtures("distributed")
 
 
 @pytest.fixture(scope="module")
-def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def distributed() -> ModuleType:
+    """Dask's package, which takes a second to load: by the worker that has these tests alone."""
+    return pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def scheduler(distributed: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A scheduler with two workers."""
     with cluster(tmp_path_factory.mktemp("cluster")) as address:
         with distributed.Client(address, set_as_default=False) as client:
@@ -36,7 +44,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def impatient(scheduler: str) -> Iterator[str]:
+def impatient(distributed: ModuleType, scheduler: str) -> Iterator[str]:
     """The scheduler, which gives a session up at once that has ended a worker."""
     with distributed.Client(scheduler, set_as_default=False) as client:
         before = client.run_on_scheduler(_allow, failures=0)
@@ -44,7 +52,7 @@ def impatient(scheduler: str) -> Iterator[str]:
         client.run_on_scheduler(_allow, failures=before)
 
 
-def _allow(dask_scheduler: distributed.Scheduler, failures: int) -> int:
+def _allow(dask_scheduler: Any, failures: int) -> int:
     """Set how many workers a session may end before it is given up; how many they were."""
     before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, failures
     return before
@@ -120,7 +128,7 @@ def test_a_command_without_the_packages_runs_in_the_interpreter_that_has_them(co
     assert json.loads(done.stdout)["sessions"] == 9
 
 
-def test_a_worker_that_is_killed_in_mid_run_loses_no_session(scheduler: str, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_in_mid_run_loses_no_session(distributed: ModuleType, scheduler: str, tmp_path: Path) -> None:
     sources = written(tmp_path, *(f"session-{number}" for number in range(80)))
     with distributed.Client(scheduler, set_as_default=False) as client:
         before = list(client.run(os.getpid).values())
@@ -142,7 +150,9 @@ def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
 
-def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(impatient: str, tmp_path: Path) -> None:
+def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(
+    distributed: ModuleType, impatient: str, tmp_path: Path
+) -> None:
     sources = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
     with distributed.Client(impatient, set_as_default=False) as client:
         before = set(client.run_on_scheduler(_tasks))
@@ -160,7 +170,7 @@ def _tasks(dask_scheduler: object) -> list[str]:
     return [key for key, *_ in getattr(dask_scheduler, "transition_log", ()) if key.startswith("on_worker")]
 
 
-def test_workers_with_other_code_are_refused(scheduler: str, tmp_path: Path) -> None:
+def test_workers_with_other_code_are_refused(distributed: ModuleType, scheduler: str, tmp_path: Path) -> None:
     for name in ("hooks", "power-mode"):
         shutil.copytree(ROOT / name, tmp_path / "other" / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
     shutil.copy(ROOT / "retention-config.json", tmp_path / "other")

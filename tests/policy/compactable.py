@@ -20,6 +20,7 @@ from tests.policy.conversing import NEVER, Conversing
 SHARES = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0])
 WORDS = "one line of many words that fill a context\n"
 CODE = "export const total = (items) => items.reduce((sum, item) => sum + item.price, 0); // src/shop/cart{}.ts\n"
+LONG = CODE * 40
 SIZES = {
     "empty": "", "short": "ok", "line": WORDS * 3, "some": WORDS * 12, "long": CODE * 30, "large": CODE * 200, "wide": "語" * 900,
     "lines": "\n" * 500, "control": "\x1b[31mred\x1b[0m\r\n" * 60, "lookalike": placeholder("Read a.ts", "old", "zzzz2345"),
@@ -55,11 +56,11 @@ class Talk(Conversing):
         if self._together is None:
             super().request(ttl_s)
 
-    def at_once(self, *acts) -> None:
+    def at_once(self, *calls) -> None:
         """Calls that are made in one message; the results come in the opposite order."""
         self._together = []
-        for act in acts:
-            act()
+        for call in calls:
+            call()
         self.rows += reversed(self._together)
         self._together = None
         if not self.silent:
@@ -86,6 +87,25 @@ class Talk(Conversing):
         self.conversation.sent(Usage(20_000 + done.after, self.at, "m"))
 
 
+def talk_of(*steps, quiet: int = compacting.NEWEST) -> Talk:
+    """A conversation in which each step is given the talk to go on with; then so many calls that have to do with nothing else."""
+    talk = Talk()
+    for step in steps:
+        step(talk)
+    talk.nothing(quiet)
+    return talk
+
+
+def reads(count: int, text: str = LONG):
+    """A step: so many files are read."""
+
+    def step(talk: Talk) -> None:
+        for n in range(count):
+            talk.read(f"{n}.py", text=f"{n} {text}")
+
+    return step
+
+
 def handle_of(id: str, content: object) -> str:
     """As the archive does: another for each call and content."""
     said = json.dumps([id, content], ensure_ascii=True).encode()
@@ -99,6 +119,11 @@ def archived(*made: Compacted) -> dict[str, object]:
 
 def plain(messages) -> list[dict]:
     return [message.to_json() for message in messages]
+
+
+def kinds(done: Compacted) -> list[tuple[str, str]]:
+    """What left: what of a call, and which call."""
+    return [(left.kind, left.id) for left in done.left]
 
 
 def words(messages, archive=()) -> list[tuple[str, str]]:

@@ -8,35 +8,13 @@ import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
-from hooks.utils.policy.messages import ASSISTANT, LISTED, USER, Message, Shown, Use, handle_of_fold, paired, put_back
-from hooks.utils.policy.placeholder import handle_in, placeholder
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired, put_back
+from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.worth import NeedModel
-from tests.policy.compactable import CODE, WORDS, Talk, archived, assert_valid, handle_of, plain, standing, words
+from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, handle_of, kinds, plain, reads, standing, talk_of
 from tests.policy.conversing import NEVER, SURE
 
-LONG = CODE * 40
 OTHERS = NeedModel({"bias": -30.0, "kind other": 60.0})  # what tools found that are not known is needed, and nothing else
-
-
-def talk_of(*acts, quiet: int = NEWEST) -> Talk:
-    """A conversation of these acts, with calls behind them that have to do with nothing else."""
-    talk = Talk()
-    for act in acts:
-        act(talk)
-    talk.nothing(quiet)
-    return talk
-
-
-def reads(count: int, text: str = LONG):
-    def act(talk: Talk) -> None:
-        for n in range(count):
-            talk.read(f"{n}.py", text=f"{n} {text}")
-
-    return act
-
-
-def kinds(done) -> list[tuple[str, str]]:
-    return [(left.kind, left.id) for left in done.left]
 
 
 # --- what is dead ---------------------------------------------------------------------------------------------------------------------
@@ -52,13 +30,6 @@ def test_what_a_newer_read_replaced_leaves_and_the_newer_stands():
     assert handle_in(shown) == done.left[0].handle
     assert standing(done.messages)["T2"] == standing(talk.messages)["T2"]
     assert done.after < done.before
-
-
-def test_of_a_run_how_it_went_stands_beside_its_placeholder():
-    talk = talk_of(lambda t: t.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed"), quiet=30)
-    shown = standing(talk.compact(0.5).messages)["T1"][1]
-    assert "popkit restore" in shown
-    assert "3 failed 9 passed" in shown
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.0])
@@ -96,6 +67,15 @@ def test_of_results_alike_the_oldest_leave_and_no_more_than_are_needed(share: fl
     assert done.met
     assert kinds(one) == [(RESULT, "T1")]
     assert kinds(done) == [(RESULT, f"T{n}") for n in range(1, needed + 1)]
+
+
+def test_where_one_result_with_a_short_outline_makes_room_enough_no_other_leaves():
+    text = "handleCheckout7 src/shop/cart.ts\n" + WORDS * 40
+    talk = talk_of(lambda t: t.grep("total", text=text), lambda t: t.read("b.py", text=WORDS * 40))
+    one = talk.compact(0.9)
+    assert "handleCheckout7" in standing(one.messages)["T1"][1]
+    done = talk.compact((one.after + 1) / one.before)
+    assert kinds(done) == kinds(one) == [(RESULT, "T1")]
 
 
 def test_what_is_likely_needed_stands_longer_than_what_is_not():
@@ -140,16 +120,6 @@ def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
         assert given[f"T{n}"][0]["new_string"] == whole[f"T{n}"][0]["new_string"]
 
 
-def test_of_a_call_that_failed_the_error_stands_and_no_stub_says_that_its_effect_is_on_disk():
-    talk = talk_of(lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True), quiet=40)
-    done = talk.compact(0.0)
-    given, text, failed = standing(done.messages)["T1"]
-    assert (text, failed) == ("no such folder", True)
-    assert "content of this Write (the call has failed)" in given["content"]
-    assert [left.why for left in done.left if left.kind == INPUT] == ["the call has failed"]
-    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
-
-
 def test_an_edit_that_failed_has_replaced_nothing_so_both_of_its_sides_leave_together():
     talk = talk_of(
         lambda t: t.call("Edit", {"file_path": "/p/a.py", "old_string": LONG, "new_string": LONG + "1"}, "no", failed=True), quiet=40
@@ -169,114 +139,14 @@ def test_of_the_newest_calls_large_ones_leave_like_all_others_but_the_last():
     assert standing(alone.compact(0.0).messages)["T3"] == standing(alone.messages)["T3"]
 
 
-def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
-    path, other = "/home/someone/project/src/shop/cart.py", "/home/someone/project/src/shop/total.py"
-
-    def act(talk: Talk) -> None:
-        for read in (path, path, other):
-            talk.call("Read", {"file_path": read}, LONG)
-            talk.say(ASSISTANT, "next")
-        talk.nothing(12)
-        talk.call("Read", {"file_path": other}, "unchanged")
-
-    lines = [each.text for each in talk_of(act, quiet=0).compact(0.0).messages if handle_of_fold(each.text)]
-    assert f"Read {path}:" in lines[0]
-    assert "Read …/shop/cart.py:" in lines[1]
-    assert "Read …/shop/total.py" in lines[2]
-
-
-def test_a_path_that_a_list_has_no_room_to_name_is_said_in_full_by_the_next():
-    paths = [f"/home/someone/project/src/shop{number}/cart.py" for number in range(LISTED + 2)]
-
-    def act(talk: Talk) -> None:
-        for path in paths:
-            talk.call("Read", {"file_path": path}, LONG)
-        talk.say(ASSISTANT, "next")
-        for path in (paths[0], paths[-1]):
-            talk.call("Read", {"file_path": path}, LONG + "more")
-
-    lines = [each.text for each in talk_of(act).compact(0.0).messages if handle_of_fold(each.text)]
-    assert "and 2 more" in lines[0]
-    assert f"Read …/shop0/cart.py; Read {paths[-1]}" in lines[1]
-
-
-def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_listed():
-    path = "/home/someone/project/src/shop/cart.py"
-
-    def act(talk: Talk) -> None:
-        talk.call("Read", {"file_path": path}, LONG)
-        talk.nothing(3)
-        talk.at_once(lambda: talk.call("Read", {"file_path": path}, LONG), *[lambda n=n: talk.read(f"{n}.py") for n in range(NEWEST)])
-
-    done = talk_of(act, quiet=0).compact(0.0)
-    assert handle_in(standing(done.messages)["T5"][1]), "it stands beside the newest calls, which were made with it"
-    (line,) = [each.text for each in done.messages if handle_of_fold(each.text)]
-    assert "Read …/shop/cart.py" in line
-
-
 def test_an_error_that_was_asked_for_leaves():
     talk = talk_of(lambda t: t.bash_fails("mkdir src", LONG))
     assert kinds(talk.compact(1.0, only=("T1",))) == [(RESULT, "T1")]
     assert standing(talk.compact(0.0).messages)["T1"] == standing(talk.messages)["T1"]
 
 
-def test_an_outline_holds_no_name_that_words_or_calls_have():
-    text = "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/payment.ts " + WORDS * 60
-
-    def act(talk: Talk) -> None:
-        talk.grep("x", text=text)
-        talk.say(USER, "look at handleCheckout7()")
-        talk.call("Read", {"file_path": "src/checkout/payment.ts"}, "ok")
-
-    shown = standing(talk_of(act, quiet=12).compact(0.6).messages)["T1"][1]
-    assert shown.partition("\n")[2] == "some-package@1.24.0-beta.3"
-
-
-def test_a_list_names_paths_and_commands_as_they_were_written():
-    path, command = "/home/someone/project/src/deeply/nested/module/shopping_cart.py", "grep -rn total_of_items src | sort -u | head -50"
-    talk = talk_of(lambda t: t.call("Read", {"file_path": path}, LONG), lambda t: t.call("Bash", {"command": command}, LONG), quiet=12)
-    lines = [each.text for each in talk.compact(0.0).messages if handle_of_fold(each.text)]
-    assert any(f"Read {path}; Bash {command}" in line for line in lines)
-
-
-def test_calls_of_which_nothing_stands_are_listed_in_one_line_where_nothing_was_said_between_them():
-    def act(talk: Talk) -> None:
-        reads(3)(talk)
-        talk.say(ASSISTANT, "now the rest")
-        talk.grep("x", text=LONG)
-
-    talk = talk_of(act, quiet=12)
-    done = talk.compact(0.0)
-    lines = [each.text for each in done.messages if handle_of_fold(each.text) in archived(done)]
-    assert len(lines) == 2
-    assert lines[0].startswith("[PopKit left out Read 0.py; Read 1.py; Read 2.py: popkit restore ")
-    assert 'Grep "x"' in lines[1]
-    folds = [left for left in done.left if left.kind == CALLS]
-    assert next(left.label for left in folds) == "3 calls"
-    assert [left.handle for left in folds] == [handle_of_fold(line) for line in lines]
-    assert not done.met
-
-
-def test_of_calls_that_were_made_at_once_none_is_listed_while_another_stands():
-    talk = Talk()
-    talk.at_once(*[lambda n=n: talk.read(f"{n}.py", text=f"{n} {LONG}") for n in range(3)])
-    talk.pin("T2")
-    talk.nothing(NEWEST)
-    done = talk.compact(0.0)
-    given, stands = standing(talk.messages), standing(done.messages)
-    assert list(stands) == list(given)
-    assert stands["T2"] == given["T2"]
-    assert handle_in(stands["T1"][1])
-    assert handle_in(stands["T3"][1])
-    assert_valid(done.messages)
-
-
 def test_a_target_that_what_must_stand_is_larger_than_is_not_met_and_that_is_said():
-    def act(talk: Talk) -> None:
-        reads(3)(talk)
-        talk.pin("*.py")
-
-    done = talk_of(act).compact(0.1)
+    done = talk_of(reads(3), lambda t: t.pin("*.py")).compact(0.1)
     assert not done.met
     assert "T1" in standing(done.messages)
     assert kinds(done) == []
@@ -397,36 +267,6 @@ def test_what_the_tracker_does_not_know_stands_until_room_is_needed_and_then_its
     assert kinds(talk.compact(1.0, only=("X1",))) == []
 
 
-def test_a_placeholder_that_stands_already_is_not_archived_once_more():
-    talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"))
-    first = talk.compact(1.0)
-    talk.went_on_with(first)
-    talk.nothing(NEWEST)
-    again = talk.compact(1.0)
-    assert again.left == []
-    assert standing(again.messages)["T1"] == standing(first.messages)["T1"]
-
-
-def test_what_left_in_an_earlier_compaction_can_be_listed_by_a_later_one_and_all_comes_back():
-    talk = talk_of(lambda t: t.say(USER, "go"), reads(8))
-    whole = plain(talk.messages)
-    first = talk.compact(0.5)
-    talk.went_on_with(first)
-    second = talk.compact(0.0)
-    assert [left.kind for left in second.left].count(CALLS) == 1
-    assert words(second.messages, archived(second)) == [(USER, "go")]
-    assert plain(put_back(second.messages, archived(first, second).get, TOOLS)) == whole
-    assert plain(put_back(second.messages, archived(second).get, TOOLS)) == plain(first.messages)
-
-
-def test_a_text_that_looks_like_a_placeholder_of_something_else_stays_what_it_is():
-    quoted = placeholder("Read other.py", "old", "qqqq2345")
-    talk = talk_of(lambda t: t.bash("cat note", quoted), lambda t: t.write("/p/note", quoted), reads(3))
-    done = talk.compact(0.5)
-    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
-    assert quoted in [text for _, text, _ in standing(talk.compact(1.0, only=("T1",)).messages).values()]
-
-
 # --- tokens ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -442,8 +282,8 @@ def test_tokens_are_calibrated_by_what_was_measured():
 def test_a_conversation_takes_what_its_words_calls_and_results_take():
     talk = talk_of(lambda t: t.say(USER, WORDS))
     before = tokens_of(talk.messages, talk.conversation)
-    for act in (lambda: talk.say(USER, WORDS * 10), lambda: talk.write("/p/a.py", LONG), lambda: talk.bash("ls", LONG)):
-        act()
+    for add in (lambda: talk.say(USER, WORDS * 10), lambda: talk.write("/p/a.py", LONG), lambda: talk.bash("ls", LONG)):
+        add()
         now = tokens_of(talk.messages, talk.conversation)
         assert now > before + 100
         before = now

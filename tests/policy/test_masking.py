@@ -20,7 +20,7 @@ from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
 from tests.examples import examples
-from tests.hooks.test_privacy import BY_LOOK, COMMANDS, KNOWN, SECRET
+from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET
 from tests.work import steps
 
 

@@ -38,8 +38,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FILLER = "some words of plain language that say nothing at all\n" * 40
 KEY_STARTS = ("sk-", "sk_live_", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "npm_", "hf_", "AKIA", "AIza", "eyJ", "whsec_", "ya29.")
 
-_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@"
-names = st.text(_NAME_CHARS, min_size=1, max_size=40)
+NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@"
+names = st.text(NAME_CHARS, min_size=1, max_size=40)
 words = (
     names | st.text(max_size=12) | st.sampled_from(["src/auth/session.ts", "handleCheckout7", "1.24.0-beta.3", "[PopKit cleared ", "\n"])
 )
@@ -119,7 +119,7 @@ def test_it_is_one_line_of_names_that_were_in_the_text_each_once(text: str):
     found = kept.split(" ") if kept else []
     assert len(set(found)) == len(found)
     assert all(name in text for name in found)
-    assert set(kept) <= {*_NAME_CHARS, " "}
+    assert set(kept) <= {*NAME_CHARS, " "}
     assert all(12 <= len(name) <= 192 for name in found)
     assert secret_shapes.spans(kept) == []
 
@@ -233,7 +233,7 @@ def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: st
 
 HANDLES = st.text(alphabet="abcdefghijklmnopqrstuvwxyz234567", min_size=8, max_size=51)
 REASONS = st.sampled_from(sorted({*_WHY.values(), "expired", "unused for 22 calls", "an explanation of more than 24 characters"}))
-NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@ ~=<>!"
+LINE_CHARS = NAME_CHARS + " ~=<>!"  # of a line of names
 NOTICE = "[PopKit cleared Read a.ts (old). To see it: popkit restore abcd2345]"
 
 
@@ -314,9 +314,9 @@ def test_a_text_that_quotes_one_several_of_them_and_lines_that_are_no_outline_ar
     assert handle_in(content) == ""
 
 
-@given(REASONS, HANDLES, st.text(max_size=40) | st.text(NAME_CHARS, max_size=40))
+@given(REASONS, HANDLES, st.text(max_size=40) | st.text(LINE_CHARS, max_size=40))
 def test_only_a_line_of_names_behind_it_leaves_it_a_placeholder(why, handle, line):
-    named = line != "" and set(line) <= set(NAME_CHARS)
+    named = line != "" and set(line) <= set(LINE_CHARS)
     assert handle_in(placeholder("Read a.ts", why, handle) + "\n" + line) == (handle if named else "")
 
 

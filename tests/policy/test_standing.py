@@ -31,11 +31,11 @@ from tests.policy.compactable import (
     plain,
     refer,
     standing,
+    talk_of,
     talked,
     words,
 )
 from tests.policy.conversing import NEVER, SURE
-from tests.policy.test_compacting import talk_of
 from tests.policy.test_compacting_laws import MODELS, TALKS
 
 WHOLE = CODE * 20
@@ -148,9 +148,9 @@ def beside(done: Compacted) -> list[str]:
     return [found[1] for line in lines if (found := re.search(r"; in them: (.*?): popkit restore", line))]
 
 
-def compacted(*acts, quiet: int = 12, share: float = 0.0) -> Compacted:
+def compacted(*steps, quiet: int = 12, share: float = 0.0) -> Compacted:
     """A conversation that has words enough for names to have room, compacted."""
-    return talk_of(lambda talk: talk.say(USER, WORDS * 400), *acts, quiet=quiet).compact(share)
+    return talk_of(lambda talk: talk.say(USER, WORDS * 400), *steps, quiet=quiet).compact(share)
 
 
 def bash(command: str, text: str = SHORT):
@@ -173,10 +173,8 @@ def test_each_list_has_those_of_its_own_calls():
 
 
 def test_a_placeholder_has_the_names_of_its_result_behind_all_that_it_says():
-    def act(talk: Talk) -> None:
-        talk.bash("npm test", f"{SHORT * 3}\nexpectedTotal12\nTests: 3 failed, 9 passed")
-
-    shown = standing(compacted(act).messages)["T1"][1]
+    run = bash("npm test", f"{SHORT * 3}\nexpectedTotal12\nTests: 3 failed, 9 passed")
+    shown = standing(compacted(run).messages)["T1"][1]
     assert handle_in(shown)
     assert shown.endswith(" -- expectedTotal12")
 
@@ -200,15 +198,15 @@ def test_a_name_stands_once_with_the_newest_call_that_held_it():
 
 
 @pytest.mark.parametrize(
-    "act",
+    "mention",
     [
         lambda talk: talk.say(ASSISTANT, "cartTotalsOf() is wrong"),
         lambda talk: talk.call("AskUserQuestion", {"questions": ["cartTotalsOf?"]}, "yes"),
         lambda talk: talk.call("AskUserQuestion", {"questions": ["which?"]}, "cartTotalsOf"),
     ],
 )
-def test_a_name_that_stands_already_is_not_said_again(act):
-    assert beside(compacted(bash("ls", "cartTotalsOf " + SHORT), act)) == []
+def test_a_name_that_stands_already_is_not_said_again(mention):
+    assert beside(compacted(bash("ls", "cartTotalsOf " + SHORT), mention)) == []
 
 
 def test_where_a_clear_was_asked_for_nothing_but_placeholders_stands_for_what_left():
@@ -219,9 +217,9 @@ def test_where_a_clear_was_asked_for_nothing_but_placeholders_stands_for_what_le
 # --- which come first -----------------------------------------------------------------------------------------------------------------
 
 
-def first_of(*acts) -> str:
+def first_of(*steps) -> str:
     """The name that is chosen where there is room for one alone."""
-    talk = talk_of(*acts, quiet=12)
+    talk = talk_of(*steps, quiet=12)
     pairs = pairs_in(talk)
     chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, possible_names([]), 13)
     (name,) = [name for each in chosen.values() for name in each]

@@ -342,8 +342,8 @@ FIELDS = {
         OFF,
     ),
     "hints": setting(
-        "Whether a session is asked, in one sentence at its start, to send look-ups together that do not depend on one another, and no "
-        "request for the todo list alone: off, on, try (a coin decides for each session: popkit try-out). A project file can only switch "
+        "Whether a session starts with one sentence that asks Claude to send independent look-ups in one message, and to update the todo "
+        "list only along with other calls: off, on, try (a coin decides for each session: popkit try-out). A project file can only switch "
         "it off.",
         word(*ruleset.HINTS, ruleset.TRY),
         ruleset.DEFAULT_HINTS,

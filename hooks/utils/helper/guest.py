@@ -78,7 +78,7 @@ class Guest:
         text = "\n\n".join(filter(None, parts))
         return {"text": text} if text else {}
 
-    def standing(self, agent_id: str) -> list[str]:
+    def result_ids(self, agent_id: str) -> list[str]:
         """Return the ids of the results in the context, once all deferred work is done."""
         return self._of(agent_id).ids()
 

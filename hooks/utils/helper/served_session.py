@@ -137,7 +137,7 @@ class Session:
             self.guest.messages(request, agent_id)
             if texts(request.get("removed")):
                 with self._settled():
-                    ids = self.guest.standing(agent_id)
+                    ids = self.guest.result_ids(agent_id)
                 with self.lock:
                     self.door.keep(agent_id, ids)
         return {}
@@ -236,7 +236,7 @@ class Session:
     def warmed(self, request: dict[str, Any]) -> dict[str, Any]:
         return self.keeper.warmed(request)
 
-    def standing(self, request: dict[str, Any]) -> dict[str, Any]:
+    def breakdown(self, request: dict[str, Any]) -> dict[str, Any]:
         """Store the client's breakdown of the window before the first word."""
         with self.stored:
             client_reports.keep_breakdown(
@@ -269,7 +269,7 @@ METHODS = {
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
     "/result": Session.result, "/messages": Session.messages, "/prompt": Session.prompt,
-    "/want": Session.want, "/standing": Session.standing, "/hidden": Session.hidden,
+    "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
 }  # fmt: skip
 
 

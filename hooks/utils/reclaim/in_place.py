@@ -101,21 +101,21 @@ def answer(
     `marked`: the lines of this transcript, where they are known."""
     try:
         pictures = places.pictures(marked or places.Marked(transcript_path), rows)
-        standing = messages.paired(without_commands(places.readable(rows, pictures, site.tools)))
+        current = messages.paired(without_commands(places.readable(rows, pictures, site.tools)))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
-    conversation = _conversation(site, agent_id, transcript_path, standing, now)
+    conversation = _conversation(site, agent_id, transcript_path, current, now)
     if not pictures.lost <= {*conversation.state.live, *conversation.state.expired}:
         raise Declined("a result that shows a picture is not known to the tracker")
     if wanted.back:
-        return _with_back(site, agent_id, standing, wanted.back, conversation, now)
+        return _with_back(site, agent_id, current, wanted.back, conversation, now)
     keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                standing, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, pictures.lost, found_in, wholes,
+                current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, pictures.lost, found_in, wholes,
                 COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
             )  # fmt: skip
     except Refused as error:
@@ -149,7 +149,7 @@ def last_handles(site: Site) -> list[str]:
     return journal.last_compacted(store.read_lines(site.paths().journal))
 
 
-def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Sequence[Message], now: float) -> Conversation:
+def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequence[Message], now: float) -> Conversation:
     """Return the conversation as the hooks have followed it; where they have not, as the transcript tells."""
     paths = site.paths(agent_id)
     stored = store.read_unlocked(paths)
@@ -165,9 +165,9 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Seq
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
         conversation.sent(newest)
-    conversation.places = {shown.id: Place(0, 0) for message in standing for shown in message.results}
-    last = max((at for at, message in enumerate(standing) if message.role == messages.ASSISTANT), default=-1)
-    conversation.unseen = {shown.id for message in standing[last + 1 :] for shown in message.results}
+    conversation.places = {shown.id: Place(0, 0) for message in current for shown in message.results}
+    last = max((at for at, message in enumerate(current) if message.role == messages.ASSISTANT), default=-1)
+    conversation.unseen = {shown.id for message in current[last + 1 :] for shown in message.results}
     return conversation
 
 
@@ -187,15 +187,15 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
 
 def _with_back(
-    site: Site, agent_id: str, standing: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
+    site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
 ) -> Answer:
     """Return the conversation with what these handles name in its place again."""
-    before = compacting.tokens_of(standing, conversation)
+    before = compacting.tokens_of(current, conversation)
     with Opened(site.home) as db:
-        contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, standing, handles)}
+        contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, current, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = put_back(standing, contents.get, site.tools)
-    if [message.to_json() for message in back] == [message.to_json() for message in standing]:
+    back = put_back(current, contents.get, site.tools)
+    if [message.to_json() for message in back] == [message.to_json() for message in current]:
         raise Declined("the conversation has no placeholder for it, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
     tokens = conversation.last.tokens + after - before
@@ -236,11 +236,11 @@ def _is_printed(text: str, by_ours: bool) -> bool:
     return text.startswith(_STDOUT) and (by_ours or _COMPACTED in text[: len(_STDOUT) + _CODES + len(_COMPACTED)])
 
 
-def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
+def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
     """Return the messages as the host takes them: what the assistant says and the calls behind it are in one, so that the sides take
     turns."""
     joined: list[Message] = []
-    for message in standing:
+    for message in current:
         before = joined[-1] if joined else None
         if before is not None and before.role == message.role == messages.ASSISTANT and not before.uses:
             joined[-1] = Message(message.role, "\n".join(filter(None, (before.text, message.text))), message.uses)
@@ -249,9 +249,9 @@ def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
     return [message.to_json() for message in joined]
 
 
-def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:
+def _with_lists(db: Connection, current: Sequence[Message], handles: Collection[str]) -> list[str]:
     """Return the handles, and those of lists of calls that have one of them."""
-    lists = [handle for handle in map(handle_of_fold, (message.text for message in standing)) if handle]
+    lists = [handle for handle in map(handle_of_fold, (message.text for message in current)) if handle]
     holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
     return list(dict.fromkeys([*handles, *holding]))
 
@@ -316,8 +316,8 @@ def _note(
     reasons = {one.id: one.why for one in results}
     paths = site.paths(agent_id)
     chars = {shown.id: len(shown.text) for message in done.messages for shown in message.results}
-    standing = [id for id in done.made_whole if id in chars and id not in reasons]  # others were made whole, and then left
-    whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in standing]
+    stayed = [id for id in done.made_whole if id in chars and id not in reasons]  # others were made whole, and then left
+    whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in stayed]
     if whole:
         reconciling.note(site, paths, whole)
     handles = [one.handle for one in done.left]

@@ -63,8 +63,8 @@ def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | Non
 
 def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thinking: bool) -> PutBack:
     index = _understood(transcript_path)
-    standing = list(places.placeholders(transcript_path, index))
-    handles = {handle for _, handle in standing}
+    placeholders = list(places.placeholders(transcript_path, index))
+    handles = {handle for _, handle in placeholders}
     lost: dict[str, Record] = {}
     for clear in archive.clears_of_records(db, handles):
         cleared = archive.records_of_clear(db, clear.id)
@@ -72,24 +72,24 @@ def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thi
         thoughts = [record for record in cleared if record.type == THINKING]
         # What was thought after contents that are lost is bound to them.
         may_return = [] if lost else thoughts
-        back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
+        back = _put_back(site, transcript_path, index, placeholders, db, records, with_thinking or bool(thoughts), may_return)
         lost.update((record.id, record) for record in back.lost)
         if back.records:
             back.lost = list(lost.values())
             back.unthought = sum(record.tokens for record in thoughts) - back.thinking
             _follow(back, _note_undone, site, db, clear, back, now)
             return back
-    raise Refused(_nothing(len(standing), list(lost.values())))
+    raise Refused(_nothing(len(placeholders), list(lost.values())))
 
 
-def _nothing(standing: int, lost: list[Record]) -> str:
+def _nothing(count: int, lost: list[Record]) -> str:
     """Return why nothing can be undone."""
     if lost:
         named = "; ".join(record.label for record in lost[:_NAMED])
         more = f"; and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
         return f"nothing can be undone: these contents are gone for good: {named}{more}"
-    if standing:
-        many = "1 placeholder" if standing == 1 else f"{standing:,} placeholders"
+    if count:
+        many = "1 placeholder" if count == 1 else f"{count:,} placeholders"
         return f"nothing can be undone: the contents of {many} are no longer in the archive"
     return "there is nothing to undo: this session's transcript has no cleared results"
 
@@ -117,12 +117,12 @@ def restore_in_place(site: Site, transcript_path: str, now: float, records: list
 
         def change() -> PutBack:
             index = _understood(transcript_path)
-            standing = list(places.placeholders(transcript_path, index))
-            handles = {handle for _, handle in standing}
+            placeholders = list(places.placeholders(transcript_path, index))
+            handles = {handle for _, handle in placeholders}
             wanted = [record for record in records if record.id in handles]
             if not wanted:
                 raise Refused("none of them has a placeholder in this session's transcript. To print them, omit --in-place")
-            return _put_back(site, transcript_path, index, standing, db, wanted, with_thinking)
+            return _put_back(site, transcript_path, index, placeholders, db, wanted, with_thinking)
 
         back = once_answered(change)
         entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
@@ -140,7 +140,7 @@ def _put_back(
     site: Site,
     transcript_path: str,
     index: Index,
-    standing: list[tuple[places.Place, str]],
+    placeholders: list[tuple[places.Place, str]],
     db: Connection,
     records: list[Record],
     with_thinking: bool,
@@ -150,7 +150,7 @@ def _put_back(
     by_handle = {record.id: record for record in records}
     back = PutBack()
     edits = []
-    for place, handle in standing:
+    for place, handle in placeholders:
         record = by_handle.get(handle)
         if record is None or record.tool_use_id != place.id:
             continue

@@ -334,14 +334,14 @@ def ids_outside(journal: list[Any], by_user: bool = False) -> set[str]:
 
 
 def bookings(
-    journal: list[Any], standing: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
+    journal: list[Any], with_placeholder: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
 ) -> list[Booking]:
-    """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal): `standing`
-    are ids of the results with a placeholder. What did not enter is booked once for each result, if it is of one of the `calls` (None: of
-    any), times the `calibration`."""
+    """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal):
+    `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, if it is of one of the
+    `calls` (None: of any), times the `calibration`."""
     from ..policy.ledger import KeptOut
 
-    known = _put_back(journal).union(standing)
+    known = _put_back(journal).union(with_placeholder)
     booked: list[Booking] = []
     kept_out: dict[str, KeptOut] = {}
     for entry in journal:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils.policy.parts import normal_path
 from hooks.utils.policy.tools import EDITS
 
-from .policy import Block, Choice, Policy, Request, View
+from .policy import Block, Choice, Policy, Request, View, rewound
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -36,6 +36,7 @@ class Rule(Policy):
         self.users = self.requests = 0
         self.results: list[Block] = []
         self.live: dict[Block, Born] = {}
+        self.left: dict[Block, Born] = {}  # the same of branches that were left
 
     def add(self, block: Block) -> None:
         if block.id:
@@ -54,9 +55,8 @@ class Rule(Policy):
         self.cut([])
 
     def cut(self, context: list[Block]) -> None:
-        left = set(context)
         self.results = [block for block in context if block.id]
-        self.live = {block: born for block, born in self.live.items() if block in left}
+        self.live, self.left = rewound(self.live, self.left, context)
 
     def decide(self, view: View) -> list[Choice]:
         picked = self.picks(view)

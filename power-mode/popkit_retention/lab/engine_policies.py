@@ -3,9 +3,9 @@ which each result enters, whatever policy clears later."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 from hooks.utils.policy import door, engine, planning, worth
 from hooks.utils.policy.context import ContextState, Result
@@ -17,10 +17,14 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import READ
 from hooks.utils.policy.worth import NeedModel
 
-from .policy import Block, Choice, Policy, Request, View, tokens_of
+from .policy import Block, Choice, Policy, Request, View, rewound, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
+
+
+# A method of a Conversation, its arguments, and the Block that it is about.
+ConversationCall = tuple[str, tuple[Any, ...], Optional[Block]]
 
 
 class Tracked(Policy):
@@ -29,11 +33,12 @@ class Tracked(Policy):
     def __init__(self, rules: Ruleset):
         self.rules = rules
         self.cwd = ""
-        # (method of the conversation, its arguments, Block) of all calls since its beginning, to replay them after a cut
-        self.calls: list[tuple[str, tuple[Any, ...], Block | None]] = []
+        self.calls: list[ConversationCall] = []  # since its beginning, on this branch
+        self.all_calls: list[ConversationCall] = []  # with those of branches that were left since the last compaction
         self.conversation = self._new()
         self.view: View
         self.out: dict[str, int] = {}  # id -> tokens that requests would carry without the policy
+        self.left_out: dict[str, int] = {}  # the same of branches that were left
 
     def _new(self) -> Conversation:
         state = ContextState()
@@ -48,7 +53,10 @@ class Tracked(Policy):
         return self.conversation.state
 
     def _call(self, method: str, *arguments: Any, block: Block | None = None) -> None:
-        self.calls.append((method, arguments, block))
+        if _kind(method, arguments) == "compacted":
+            self.all_calls = list(self.calls)
+        for calls in (self.calls, self.all_calls):
+            calls.append((method, arguments, block))
         getattr(self.conversation, method)(*arguments)
 
     def add(self, block: Block) -> None:
@@ -65,10 +73,11 @@ class Tracked(Policy):
         self.out = {}
 
     def cut(self, context: list[Block]) -> None:
-        """Replay the conversation without the rewound part, except that its requests have read the cache."""
-        calls, is_in_context, is_folded, blocks = [], False, False, set(context)
-        for method, arguments, block in reversed(self.calls):
-            kind = arguments[0].name if method == "observe" else method
+        """Replay the conversation without branches that were left, except that their requests have read the cache."""
+        calls: list[ConversationCall] = []
+        is_in_context, is_folded, blocks = False, False, set(context)
+        for method, arguments, block in reversed(self.all_calls):
+            kind = _kind(method, arguments)
             is_folded = is_folded or kind == "compacted"
             if block is not None:
                 is_in_context = block in blocks
@@ -77,11 +86,10 @@ class Tracked(Policy):
                 calls.append((method, arguments, block))
             elif kind == "sent":
                 calls.append(("went_on", (arguments[0].until,), None))
-        self.calls, self.conversation = [], self._new()
-        for method, arguments, block in reversed(calls):
-            self._call(method, *arguments, block=block)
-        ids = {block.id for block in context}
-        self.out = {id: tokens for id, tokens in self.out.items() if id in ids}
+        self.calls, self.conversation = calls[::-1], self._new()
+        for method, arguments, _ in self.calls:
+            getattr(self.conversation, method)(*arguments)
+        self.out, self.left_out = rewound(self.out, self.left_out, [block.id for block in context])
 
     def decide(self, view: View) -> list[Choice]:
         self.view = view
@@ -106,6 +114,11 @@ class Tracked(Policy):
         return self.state.live.get(block.id) or self.state.expired.get(block.id) if block.id else None
 
 
+def _kind(method: str, arguments: tuple[Any, ...]) -> str:
+    """Return which event a call of a Conversation passes on, or the method."""
+    return str(arguments[0].name) if method == "observe" else method
+
+
 class Tiers(Tracked):
     """Clears results that have expired under a Ruleset; with `only_cold`, only right before requests that write the whole prompt anyway.
     Keep a result that came back, and one that is no longer than its placeholder."""
@@ -114,6 +127,7 @@ class Tiers(Tracked):
         super().__init__(rules)
         self.only_cold = only_cold
         self.uncleared: dict[str, Block] = {}  # id -> Block of the results that were never cleared
+        self.left: dict[str, Block] = {}  # the same of branches that were left
 
     def add(self, block: Block) -> None:
         super().add(block)
@@ -126,8 +140,7 @@ class Tiers(Tracked):
 
     def cut(self, context: list[Block]) -> None:
         super().cut(context)
-        ids = {block.id for block in context if block.id}
-        self.uncleared = {id: block for id, block in self.uncleared.items() if id in ids}
+        self.uncleared, self.left = rewound(self.uncleared, self.left, [block.id for block in context])
 
     def decide(self, view: View) -> list[Choice]:
         super().decide(view)
@@ -239,6 +252,7 @@ class Door(Policy):
         self.settings = settings
         self.shown = door.Shown()
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result in the context -> ids that its references name
+        self.left: dict[str, tuple[str, ...]] = {}  # the same of branches that were left
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
 
     def begin(self, cwd: str) -> None:
@@ -295,13 +309,12 @@ class Door(Policy):
     def cut(self, context: list[Block]) -> None:
         self.tracked.cut(context)
         self.then.cut(context)
-        self._keep(block.id for block in context if block.id)
+        self._keep([block.id for block in context if block.id])
 
-    def _keep(self, ids: Iterable[str]) -> None:
-        """Forget all results but these."""
-        remaining = set(ids)
-        self.shown.keep(remaining | {"call " + id for id in remaining})
-        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in remaining}
+    def _keep(self, ids: Collection[str]) -> None:
+        """Forget what all results but these show; what shows again on a branch that was left enters again."""
+        self.shown.keep({*ids, *("call " + id for id in ids)})
+        self.leans_on, self.left = rewound(self.leans_on, self.left, ids)
         self.before = ()
 
     def decide(self, view: View) -> list[Choice]:

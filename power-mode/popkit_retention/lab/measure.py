@@ -20,7 +20,7 @@ from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.worth import MISS_OUTPUT
 
-from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, tokens_of
+from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -83,6 +83,7 @@ class _Replay:
         self.ever_missed: set[Block] = set()
         self.compaction = ""  # effect of the one before the next request; "" for none
         self.carried = 0  # number of blocks of the context where the recorded session had been folded
+        self.sent: list[Block] | None = None  # what the newest request has sent unchanged, where the context was cut since
         policy.begin(session.cwd)
 
     def add(self, block: Block) -> None:
@@ -109,11 +110,12 @@ class _Replay:
 
     def cut(self, length: int, stays: list[Block]) -> None:
         view = self.view
+        self.sent = view.context[: view.sent] if self.sent is None else self.sent
         self.carried = self.carried if length else 0  # an empty context carries nothing
         length += self.carried
         view.context = view.context[:length] + stays
         view.sizes = view.sizes[:length] + list(map(view.size, stays))
-        view.sent = min(view.sent, length)
+        view.sent = shared(view.context, self.sent)
         self.policy.cut(view.context)
 
     def compact(self, event: Compacted) -> None:
@@ -125,7 +127,7 @@ class _Replay:
         if self.compaction == SUMMARISED:
             self._summarise(event.at)
         view.context, view.sizes = [], []
-        view.sent = self.carried = 0
+        view.sent, self.sent, self.carried = 0, None, 0
         view.since = view.number + 1
         view.compacted = self.compaction == FOLDED
         self.total.compactions += 1
@@ -168,7 +170,7 @@ class _Replay:
         total.carried += prompt
         total.requests += 1
         total.curve.append(prompt)
-        view.sent = len(view.context)
+        view.sent, self.sent = len(view.context), None
         view.ends = [*view.ends[-LOOK_BACK_REQUESTS:], view.sent]
         view.compacted = False
         view.last_at = view.used_at = request.answered_at

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 
-from .policy import Block, Choice, Policy, Session, View, tokens_of
+from .policy import Block, Choice, Policy, Session, View, rewound, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -104,6 +104,7 @@ class Needs(Policy):
     def __init__(self, session: Session, prices: Prices):
         self.future = Future(session, prices.ttl_s)
         self.uncleared: dict[Block, int] = {}  # Block -> first request from which on nothing needs it
+        self.left: dict[Block, int] = {}  # the same of branches that were left
 
     def add(self, block: Block) -> None:
         if block.id and block.tokens >= LEAST:
@@ -113,8 +114,7 @@ class Needs(Policy):
         self.uncleared = {}
 
     def cut(self, context: list[Block]) -> None:
-        left = set(context)
-        self.uncleared = {block: free for block, free in self.uncleared.items() if block in left}
+        self.uncleared, self.left = rewound(self.uncleared, self.left, context)
 
     def free_at(self, number: int) -> list[Block]:
         """Return the results that request `number` and all after it can do without."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.economics import Prices
@@ -17,8 +17,12 @@ from hooks.utils.policy.placeholder import NAME, NO_HANDLE, PLAIN
 from hooks.utils.policy.tools import Call
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from hooks.utils.policy.events import Compacted, Event
 
+K = TypeVar("K")
+V = TypeVar("V")
 
 # --- a recorded session ------------------------------------------------------------------------------------------------------------------
 
@@ -83,10 +87,10 @@ class Request:
 class Session:
     """A recorded session.
 
-    `steps`: the events in order: ("add", Block), ("event", engine event), ("cut", kept, Blocks that stay behind them), ("compact", engine
-    event), ("request", Request). `base`: tokens of system and tools. `cwd`: the folder that it began in, "" for a subagent. `size`: bytes
-    read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered. `texts`:
-    Block that is no result -> its text, if asked for."""
+    `steps`: the events in order: ("add", Block), ("event", engine event), ("cut", how many Blocks stay, Blocks behind them), ("compact",
+    engine event), ("request", Request). `base`: tokens of system and tools. `cwd`: the folder that it began in, "" for a subagent. `size`:
+    bytes read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered.
+    `texts`: Block that is no result -> its text, if asked for."""
 
     path: str
     steps: list[tuple[Any, ...]] = field(default_factory=list)
@@ -103,6 +107,17 @@ class Session:
     def model(self) -> str:
         """Return the id of the model that answered most requests; "" for none."""
         return max(self.models, key=self.models.__getitem__, default="")
+
+
+def shared(blocks: Sequence[Block], others: Sequence[Block]) -> int:
+    """Return how many blocks two contexts have in common, from the first."""
+    return next((at for at, (one, other) in enumerate(zip(blocks, others)) if one is not other), min(len(blocks), len(others)))
+
+
+def rewound(known: dict[K, V], left: dict[K, V], context: Iterable[K]) -> tuple[dict[K, V], dict[K, V]]:
+    """Return what a policy knows of a context, in its order, and of branches that were left: of all it `known` before a cut, and `left`."""
+    every = {**left, **known}
+    return {key: every.pop(key) for key in context if key in every}, every
 
 
 def strings_of(text: str) -> set[str]:
@@ -215,7 +230,7 @@ class Policy:
         """Handle a compaction: the context was emptied."""
 
     def cut(self, context: list[Block]) -> None:
-        """Handle a rewind of the conversation to this context."""
+        """Handle a rewind of the conversation to this context. It has blocks of a branch that was left before, where that goes on."""
 
     def decide(self, view: View) -> list[Choice]:
         """Return the results to clear right before a request, and the calls whose input to clear."""

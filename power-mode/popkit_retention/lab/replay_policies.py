@@ -26,7 +26,7 @@ from hooks.utils.state import shipped
 from . import baselines, measure, oracles, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
 from .own_policies import Checked
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, tokens_of
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -61,7 +61,8 @@ class Compact(AutoPolicy):
         self.caution = caution
         self.cold_target = max(cold_target, target)
         self.soon = soon or shipped.need_soon_model()
-        self.recorded: list[Block] = []  # the context of the recorded session
+        self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
+        self.left: dict[Block, int] = {}  # the same of branches that were left
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
         self.is_due = False  # whether the user has asked for a compaction
         self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
@@ -71,7 +72,7 @@ class Compact(AutoPolicy):
 
     def add(self, block: Block) -> None:
         super().add(block)
-        self.recorded.append(block)
+        self.recorded[block] = block.place
 
     def event(self, event: Event) -> None:
         super().event(event)
@@ -79,8 +80,7 @@ class Compact(AutoPolicy):
 
     def cut(self, context: list[Block]) -> None:
         super().cut(context)
-        blocks = set(context)
-        self.recorded = [block for block in self.recorded if block in blocks]
+        self.recorded, self.left = rewound(self.recorded, self.left, context)
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         if not self.recorded:
@@ -90,13 +90,13 @@ class Compact(AutoPolicy):
             self.threshold = max(self.threshold, view.base + sum(block.tokens for block in self.recorded) + thinking)
         else:
             self.is_due = True
-        self.passed = self.recorded[-1].place
-        self.recorded = []
+        self.passed = max(self.recorded.values())
+        self.recorded = {}
         return STANDS
 
     def compact(self, event: Event) -> None:
         super().compact(event)
-        self.recorded, self.passed = [], 0
+        self.recorded, self.passed = {}, 0
 
     def answered(self, request: Request) -> None:
         self.is_turn = False

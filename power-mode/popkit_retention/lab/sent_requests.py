@@ -23,7 +23,7 @@ from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.policy.tools import Call
 from hooks.utils.state.archived import task_id
 
-from .policy import LEAST_BASE, Block, Request, Session, strings_of, texts_in, tokens_of
+from .policy import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
 
 _SUFFIX, _AGENT = ".jsonl", "agent-"
 
@@ -43,6 +43,15 @@ def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Sessio
                 reading.take(entry)
     reading.session.bad += index.bad
     return reading.session
+
+
+# A list of blocks, and how many of its first ones are meant.
+End = tuple[list[Block], int]
+
+
+def _begins_in(end: End, blocks: list[Block]) -> int:
+    """Return how many blocks a context has in common with others, from the first."""
+    return end[1] if end[0] is blocks else shared(end[0][: end[1]], blocks)
 
 
 class _Reading:
@@ -65,11 +74,12 @@ class _Reading:
     def _empty(self) -> None:
         """Begin an empty context."""
         self.blocks: list[Block] = []
-        self.ends: dict[str | None, int] = {}  # uuid of an entry -> number of blocks in the context after it
+        # uuid of an entry -> (a list, how many of its first blocks were the context after it). A list only grows; a cut begins another one.
+        self.ends: dict[str | None, End] = {}
         self.written: set[str] = set()  # strings that the user or the assistant wrote
         self.holders: dict[str, list[Block]] = {}  # string -> results that hold it
         self.pending: dict[str, tuple[str, Any]] = {}  # tool_use id -> (tool, input)
-        self.answered: set[str] = set()  # tool_use ids whose result has come
+        self.answered: dict[str, str] = {}  # tool_use id -> uuid of the line with its result
 
     def take(self, entry: dict) -> None:
         """Apply the next entry."""
@@ -86,23 +96,32 @@ class _Reading:
         except RecursionError:  # nobody nests an input a thousand deep
             self.session.bad += 1
         # An entry that adds nothing to the conversation ends where its parent does.
-        there = len(self.blocks)
+        there = (self.blocks, len(self.blocks))
         adds = kind == "user" or (kind == "assistant" and is_answer(entry))
         self.ends[entry["uuid"]] = there if adds else self.ends.get(entries.parent_of(entry), there)
         self.last_at = max(at, self.last_at)
 
     def _follow(self, entry: dict) -> None:
-        """Cut the context back to the parent of an entry, which begins a new branch where that is not the end. Behind the parent only
-        results of calls that stay are kept, because results of parallel calls hang off the branch. An entry without a parent that is not
-        written a second time begins with an empty context."""
+        """Change the context to that of the parent of an entry, which begins a new branch or goes on with one that was left, where that is
+        not the end. Behind the parent only results of calls that stay are kept, because results of parallel calls hang off the branch. An
+        entry without a parent that is not written a second time begins with an empty context."""
         parent = entries.parent_of(entry)
         is_first = parent is None and entry["uuid"] not in self.ends
-        length = 0 if is_first else self.ends.get(parent, len(self.blocks))
-        rest = self.blocks[length:]
-        stays = [block for block in rest if block.id and self.ends.get(self.calls.get(block.id), len(self.blocks)) <= length]
-        if len(stays) < len(rest):
-            self.session.steps.append(("cut", length, stays))
-            self.blocks = self.blocks[:length] + stays
+        there = ([], 0) if is_first else self.ends.get(parent, (self.blocks, len(self.blocks)))
+        length = _begins_in(there, self.blocks)
+        back, rest = there[0][length : there[1]], self.blocks[length:]
+        stays = [block for block in rest if block.id and self._is_asked_in(there, block)]
+        if back or len(stays) < len(rest):
+            self.session.steps.append(("cut", length, back + stays))
+            self.blocks = self.blocks[:length] + back
+            for result in stays:
+                self.blocks.append(result)
+                self.ends[self.answered[result.id]] = (self.blocks, len(self.blocks))
+
+    def _is_asked_in(self, there: End, result: Block) -> bool:
+        """Return whether the call of a result is in a context."""
+        asked = self.ends.get(self.calls.get(result.id))
+        return asked is not None and asked[1] <= there[1] and _begins_in(asked, there[0]) == asked[1]
 
     def _add(self, tokens: int, id: str = "", text: str = "", call: Call | None = None) -> Block:
         self.count += 1
@@ -141,7 +160,7 @@ class _Reading:
         id = block["tool_use_id"]
         if id in self.answered:
             return
-        self.answered.add(id)
+        self.answered[id] = entry["uuid"]
         text, images = calls.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         result = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)

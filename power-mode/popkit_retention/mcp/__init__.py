@@ -1,20 +1,17 @@
 """Serve the operations to agents (`popkit mcp`): an MCP server on standard input and output.
 
 From the stream inwards: `tool_service` reads and writes bytes, `json_rpc` makes messages of them, `server` answers them and queues calls of
-tools, `tool_service` checks a call against its schema (`schemas`) and runs the function in `tool_answers`, with a `ToolCall`, which is
-defined here with its errors.
+tools, `tool_service` checks a call against its schema (`schemas`) and runs the function in `tool_answers`. What these two
+share is defined here: the `ToolCall`, and `ToolError` for a mistake in it.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-ALL = "all"
 
 
 class ToolError(Exception):
@@ -74,31 +71,3 @@ class ToolCall:
         except home.NoHome:
             return False
         return settings["mcp"]["all_projects"] is True
-
-
-def message_of(error: Exception) -> str:
-    """Return the message for an error that the caller or the user can fix; "" for a fault of ours."""
-    from hooks.utils.io.files import LockTimeout
-    from hooks.utils.io.home import NoHome
-    from hooks.utils.io.sqlite_file import StoreError
-    from hooks.utils.reclaim import access, restoring
-
-    from ..governance import GovernanceError
-    from ..memory.holds import OnHold
-    from ..memory.items import BadItem
-    from ..memory.memory import Busy, NotThere
-    from ..memory.stores import DuplicateId, StoreUnavailable
-
-    if isinstance(error, DuplicateId):
-        return f"{error}: nothing was added"
-    if isinstance(error, OnHold):
-        return f"{error.what}. Nothing was changed. Only the user decides whether to release it: tell them, and leave it alone"
-    if isinstance(error, (ToolError, GovernanceError, BadItem, NotThere, Busy, StoreUnavailable, NoHome, LockTimeout)):
-        return str(error)
-    if isinstance(error, (access.Refused, restoring.NotFound, StoreError)):
-        return str(error)
-    if isinstance(error, sqlite3.Error):
-        return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-    return ""

@@ -7,13 +7,14 @@ import json
 import os
 import select
 import signal
+import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.flag_parser import DESTROYS, READS
 
 from ..operations import data_tables
-from . import ALL, ToolCall, ToolError, json_rpc, message_of, schemas
+from . import ToolCall, ToolError, json_rpc, schemas
 from .server import Cancelled, Server
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 HOOK = "mcp"  # in the log of failures
 INSTRUCTIONS = "What was cleared from this conversation is kept: find it with context_search, read it with context_restore."
-_PROJECT = schemas.words("here", ALL, about="all: every project, not only this one")
+_ALL = "all"
+_PROJECT = schemas.words("here", _ALL, about="all: every project, not only this one")
 
 
 class Tool(NamedTuple):
@@ -159,7 +161,7 @@ class Tools:
 
     def _answer(self, tool: Tool, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
         accepted = dict(arguments)
-        wide = tool.wide and accepted.pop("project", "here") == ALL
+        wide = tool.wide and accepted.pop("project", "here") == _ALL
         mistake = schemas.wrong(tool.takes, accepted if tool.wide else arguments)
         if mistake:
             raise ToolError(mistake)
@@ -175,13 +177,41 @@ class Tools:
         return answer
 
     def _message(self, name: str, error: Exception) -> str:
-        message = message_of(error)
+        message = _advice(error)
         if message:
             return message
         from hooks.utils.io import storage
 
         storage.log_failure(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
+
+
+def _advice(error: Exception) -> str:
+    """Return the message for an error that the caller or the user can fix; "" for a fault of ours."""
+    from hooks.utils.io.files import LockTimeout
+    from hooks.utils.io.home import NoHome
+    from hooks.utils.io.sqlite_file import StoreError
+    from hooks.utils.reclaim import access, restoring
+
+    from ..governance import GovernanceError
+    from ..memory.holds import OnHold
+    from ..memory.items import BadItem
+    from ..memory.memory import Busy, NotThere
+    from ..memory.stores import DuplicateId, StoreUnavailable
+
+    if isinstance(error, DuplicateId):
+        return f"{error}: nothing was added"
+    if isinstance(error, OnHold):
+        return f"{error.what}. Nothing was changed. Only the user decides whether to release it: tell them, and leave it alone"
+    if isinstance(error, (ToolError, GovernanceError, BadItem, NotThere, Busy, StoreUnavailable, NoHome, LockTimeout)):
+        return str(error)
+    if isinstance(error, (access.Refused, restoring.NotFound, StoreError)):
+        return str(error)
+    if isinstance(error, sqlite3.Error):
+        return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return ""
 
 
 def _failed(message: str) -> dict[str, Any]:

@@ -131,7 +131,7 @@ MEMORY = Table(
 
 
 RETENTION_COMMAND = "popkit retention"
-LISTED = 20  # entries of a list unless more is asked for
+LISTED = 20  # entries of a list unless more is asked for; one more where it alone would be left out
 LONGEST_NOTE = 1_000  # of an agent
 # The actions that entries of the log may have.
 ACTIONS = (
@@ -140,7 +140,7 @@ ACTIONS = (
 )  # fmt: skip
 _LARGEST_REVISION = 10**15 - 1
 _DOMAIN = Flag("--domain memory|rag", "only this domain", agent=("domain", choice("memory", "rag")))
-_ALL = Flag("--all", f"list everything, not only the first {LISTED}")
+_ALL = Flag("--all", "list everything, not only the beginning")
 RETENTION_SHOW = Operation("show", "both policies, what is stored, and what may be deleted", _DOMAIN, implied=True)
 RETENTION_SET = Operation(
     "set KEY=VALUE…",

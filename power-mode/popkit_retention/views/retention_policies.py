@@ -199,9 +199,9 @@ def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]
 
 def shown_ids(answer: Mapping[str, Any], most: int | None) -> list[str]:
     """Return the ids of what `applied` shows."""
-    rows = [*answer["eligible"][:most]]
+    rows = [*_beginning(answer["eligible"], most)[0]]
     for of_reason in by_reasons(answer["protected"]).values():
-        rows += of_reason[: _of_reason(most)]
+        rows += _beginning(of_reason, _of_reason(most))[0]
     return [row["id"] for row in rows]
 
 
@@ -324,13 +324,18 @@ def age_of(moment: object, now: float) -> str:
 
 def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> list[text.Line]:
     """Return things in lines: id, age, description; those beyond `most` are only counted."""
-    shown, others = (rows, 0) if most is None else text.beginning(rows, most)
+    shown, others = _beginning(rows, most)
     ids = min(_ID_COLUMNS, max((text.width(text.clean(row["id"])) for row in shown), default=0))
     lines: list[text.Line] = []
     for row in shown:
         head = f"  {text.pad(text.clean(row['id']), ids)}  {age_of(row.get('created_at'), now):<{_AGE_COLUMNS}}"
         lines.append(text.fitted(head + text.clean(row.get("label") or "")))
     return lines + more(others)
+
+
+def _beginning(rows: Sequence[Mapping[str, Any]], most: int | None) -> tuple[Sequence[Mapping[str, Any]], int]:
+    """Return what a list shows, and how many things it leaves out."""
+    return (rows, 0) if most is None else text.beginning(rows, most)
 
 
 def what_goes(command: str) -> list[text.Line]:

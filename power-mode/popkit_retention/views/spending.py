@@ -167,7 +167,7 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
         return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
-    share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
+    share = f", {bill.share(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
     again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
     lines += ["", _cause("times", "tokens", "dollars", "why")]

@@ -41,11 +41,13 @@ def _ended(pid: int) -> int | None:
 if __name__ == "__main__":
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what is said while it loads answers nobody
+    gc.disable()  # nothing of it is garbage, and looking for some takes a fifth of the time
     import litellm
     import litellm.proxy.proxy_server
     import uvicorn  # noqa: F401  loaded once, not in every fork
 
     gc.freeze()  # what a fork does not touch is not copied
+    gc.enable()
     running = set()
     for line in sys.stdin:
         job = json.loads(line)

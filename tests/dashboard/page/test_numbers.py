@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hooks.utils import text
-from hooks.utils.views import amounts
+from hooks.utils.views import amounts, bill
 from tests.dashboard.page.served import Visit
 
 # Around every rounding, and halves that the two languages round differently.
@@ -45,6 +45,7 @@ OF_THE_PANEL = {
     "longTokens": (text.long_tokens, NUMBERS),
     "whole": (lambda number: f"{round(number):,}", NUMBERS),
     "percent": (lambda ratio: f"{ratio:.0%}", RATIOS),
+    "share": (bill.share, RATIOS),
     "span": (text.span, SECONDS),
     "countdown": (text.countdown, SECONDS),
     "money": (amounts.usd, DOLLARS),
@@ -66,7 +67,7 @@ def test_the_page_and_the_panel_say_the_same_of_every_number(formatted: Callable
     for name, (panel, numbers) in OF_THE_PANEL.items():
         top = max(numbers)
         drawn = [draw.choice((1, 0.1, 0.001)) * draw.random() * top for _ in range(MANY)]
-        tried = [*numbers, *(drawn if name in ("percent", "span", "countdown") else map(round, drawn))]
+        tried = [*numbers, *(drawn if name in ("percent", "share", "span", "countdown") else map(round, drawn))]
         tried = [round(number) for number in tried] if name == "size" else tried
         expected = [panel(number) for number in tried]
         assert dict(zip(tried, formatted(name, tried))) == dict(zip(tried, expected)), name

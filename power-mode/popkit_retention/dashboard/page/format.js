@@ -55,6 +55,9 @@ export function counted(number, noun) {
 /** A share: 12% */
 export const percent = (ratio) => `${fixed(ratio * 100, 0)}%`;
 
+/** A share of a bill: 12%, or <1% for what is more than nothing. */
+export const share = (ratio) => (ratio && percent(ratio) === "0%" ? "<1%" : percent(ratio));
+
 /** A stretch of time: 45 s, 12 min, 3 h, 2 days. */
 export function span(seconds) {
   const all = Math.max(0, rounded(seconds));
@@ -108,8 +111,8 @@ const threeFigures = (number) => fixed(number, number >= 99.95 ? 0 : number >= 9
 /** $12.34, $0.003, $12.3k; with its sign where it is a net; "-" where no price is known. As views/amounts.py says it. */
 export function money(dollars, signed = false) {
   if (dollars === null || dollars === undefined) return "-";
-  const said = plain(dollars);
-  return signed && dollars > 0 && said !== "$0.00" ? `+${said}` : said;
+  const amount = plain(dollars);
+  return signed && dollars > 0 && amount !== "$0.00" ? `+${amount}` : amount;
 }
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });

@@ -68,19 +68,19 @@ async function wayBack(operation, where) {
   }
 }
 
-async function posted({ operation, where }, said) {
+async function posted({ operation, where }, fields) {
   try {
-    const { done, text } = await post(where.path, { ...where.body, ...said, id: operation.id });
+    const { done, text } = await post(where.path, { ...where.body, ...fields, id: operation.id });
     return { done, text: text || (done ? `${operation.label}: done` : `${operation.label}: nothing was done`) };
   } catch (error) {
     return { done: false, text: error.message };
   }
 }
 
-async function carryOut(asking, said) {
+async function carryOut(asking, fields) {
   const mine = { ...asking, busy: true };
   show({ asking: mine });
-  const { done, text } = await posted(mine, said);
+  const { done, text } = await posted(mine, fields);
   // Meanwhile another dialog may have been opened, and another message said.
   if (shown.asking === mine) show({ asking: null });
   const notice = say(text, { failed: !done });

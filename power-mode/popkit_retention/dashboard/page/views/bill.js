@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
 import { query } from "../api.js";
-import { capital, counted, longTokens, percent, quoted, tokens, usd, whole } from "../format.js";
+import { capital, counted, longTokens, percent, quoted, share, tokens, usd, whole } from "../format.js";
 import { Answered, Card, Empty } from "../parts/states.js";
 import { useTitle } from "../route.js";
 
@@ -81,11 +81,11 @@ function Before({ bill, phrases }) {
     pace.usd ? `, ${usd(all * pace.usd)} a month at your pace of ${counted(pace.requests, "request")} a month` : ""
   }`;
   const monthly = (row) => (pace.usd && row.tokens ? usd(row.tokens * pace.usd) : "-");
-  const shown = (row, said) => ({
-    words: said.words,
-    note: said.used,
-    figures: [row.tokens ? whole(row.tokens) : "-", all ? percent(row.tokens / all) : "-", monthly(row)],
-    parts: row.parts.map((each, at) => shown(each, said.parts[at])),
+  const shown = (row, phrase) => ({
+    words: phrase.words,
+    note: phrase.used,
+    figures: [row.tokens ? whole(row.tokens) : "-", all ? share(row.tokens / all) : "-", monthly(row)],
+    parts: row.parts.map((each, at) => shown(each, phrase.parts[at])),
   });
   const lines = rows.map((row, at) => shown(row, phrases.rows[at]));
   return html`<${Card} title="Before your first word" id="before" wide note=${note}>
@@ -110,8 +110,8 @@ function Proposals({ bill, words, drafts }) {
             </li>`,
           )}
           ${drafts.map(
-            ([said, run]) => html`<li class="limit" key=${run}>
-              <p>${said}</p>
+            ([sentence, run]) => html`<li class="limit" key=${run}>
+              <p>${sentence}</p>
               <p class="note">To draft it: <code>${run}</code></p>
             </li>`,
           )}
@@ -138,11 +138,11 @@ function Hidden({ words, hidden }) {
 function Whole({ whole: paid, phrases, dated }) {
   const prices = `At the prices of the API${dated ? ` of ${dated}` : ""}.`;
   const note = `The last 30 days: ${counted(paid.requests, "request")}, ${usd(paid.usd)}${requests(paid.unpriced)}. ${prices}`;
-  const figures = (dollars) => [percent(dollars / paid.usd), usd(dollars)];
-  const shown = (row, said) => ({
-    words: capital(said.words),
+  const figures = (dollars) => [share(dollars / paid.usd), usd(dollars)];
+  const shown = (row, phrase) => ({
+    words: capital(phrase.words),
     figures: figures(row.usd),
-    parts: row.parts.map((each, at) => shown(each, said.parts[at])),
+    parts: row.parts.map((each, at) => shown(each, phrase.parts[at])),
   });
   const kinds = paid.kinds.map((row, at) => shown(row, phrases.kinds[at])).filter((_, at) => paid.kinds[at].usd);
   const rest = paid.kinds.filter((row) => row.usd).slice(MOST_KINDS);
@@ -161,18 +161,18 @@ function Whole({ whole: paid, phrases, dated }) {
 function Lost({ misses, causes }) {
   const { lost } = misses;
   const times = counted(lost.times, "request");
-  const share = misses.usd ? `, ${percent(lost.usd / misses.usd)} of what all requests cost` : "";
+  const part = misses.usd ? `, ${share(lost.usd / misses.usd)} of what all requests cost` : "";
   const note = lost.times
-    ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${times}: ${usd(lost.usd)}${share}`
+    ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${times}: ${usd(lost.usd)}${part}`
     : "No request wrote again what the previous one had left in the cache.";
-  const said = ({ cause, details }) => {
+  const causeWords = ({ cause, details }) => {
     const [what, advice] = causes[cause] ?? [cause, ""];
     const more = details.map(([words, times]) => (times > 1 ? `${words} (${whole(times)})` : words)).join("; ");
     return html`${what}${more && `: ${more}`}${advice && html` <span class="note">${advice}</span>`}`;
   };
   const money = (row) => (row.unpriced === row.times ? "unknown" : usd(row.usd));
   const figures = (row) => [whole(row.times), tokens(row.tokens).replace("~", ""), money(row)];
-  const rows = misses.causes.map((row) => ({ words: said(row), figures: figures(row) }));
+  const rows = misses.causes.map((row) => ({ words: causeWords(row), figures: figures(row) }));
   return html`<${Card} title="Lost caches" id="lost" wide note=${note}>
     ${rows.length > 0 && html`<${Table} label="Lost caches by cause" heads=${["Why", "Times", "Tokens", "Dollars"]} rows=${rows} />`}
   <//>`;

@@ -107,6 +107,6 @@ function priceOf(days) {
   const unpriced = days.reduce((sum, day) => sum + (day.unpriced ?? 0), 0);
   const spent = priced.length > 0 && `${usd(priced.reduce((sum, day) => sum + day.usd, 0))} at the prices of the API`;
   const more = unpriced > 0 && `${spent ? "plus " : ""}${counted(unpriced, "request")} of unknown price`;
-  const said = [spent, more].filter(Boolean).join(", ");
-  return said && `: ${said}`;
+  const details = [spent, more].filter(Boolean).join(", ");
+  return details && `: ${details}`;
 }

@@ -25,9 +25,9 @@ function byTier({ at, request, tokens, tiers, expired }) {
 }
 
 function byUse(point) {
-  const { values, ...told } = byTier(point);
+  const { values, ...counts } = byTier(point);
   const use = TIERS.reduce((sum, tier) => sum + values[tier], 0);
-  return { ...told, values: { use, expired: values.expired, rest: values.rest } };
+  return { ...counts, values: { use, expired: values.expired, rest: values.rest } };
 }
 
 const byLayer = ({ at, request, layers }) => ({ at, request, values: layers });

@@ -65,17 +65,17 @@ function Policy({ policy }) {
     <details class="data">
       <summary>Settings<span class="unseen"> of the ${NAMES[policy.domain].toLowerCase()} policy</span></summary>
       <p class="note">To change one: <code>${`popkit retention set ${policy.domain}.older_than_days=60`}</code></p>
-      <${Values} values=${policy.values} said=${policy.said ?? {}} />
+      <${Values} values=${policy.values} texts=${policy.said ?? {}} />
     </details>
   <//>`;
 }
 
 /** What a policy says, under the names that `popkit retention set` takes. `said`: name -> its value in words. */
-function Values({ values, said }) {
+function Values({ values, texts }) {
   return html`<dl class="figures pairs">
     ${Object.entries(values).map(
       ([name, value]) => html`<div class="figure-row" key=${name}>
-        <dt><code>${name}</code></dt><dd>${said[name] ?? valueWords(value)}</dd>
+        <dt><code>${name}</code></dt><dd>${texts[name] ?? valueWords(value)}</dd>
       </div>`,
     )}
   </dl>`;
