@@ -44,14 +44,14 @@ def filled(folder: Path, recorded: list[Path], count: int) -> list[Path]:
     """Fill a folder of Claude Code's with so many sessions, each a recorded one; the first few are copies, which can grow."""
     project = folder / "claude" / "projects" / "-shop"
     project.mkdir(parents=True)
-    made = []
+    paths = []
     for number, path in zip(range(count), itertools.cycle(recorded)):
-        made.append(project / f"{number:08}-0000-4000-8000-000000000000.jsonl")
+        paths.append(project / f"{number:08}-0000-4000-8000-000000000000.jsonl")
         if number < _GROWN:
-            made[-1].write_bytes(path.read_bytes())
+            paths[-1].write_bytes(path.read_bytes())
         else:
-            os.link(path, made[-1])
-    return made
+            os.link(path, paths[-1])
+    return paths
 
 
 def of_kinds(recorded: list[Path], folder: Path) -> None:
@@ -69,12 +69,12 @@ def of_time(recorded: list[Path], folder: Path, many: int) -> list[tuple[str, fl
     largest = max(recorded, key=lambda path: path.stat().st_size)
     one, used = map(min, zip(*(run(folder, str(largest))[1:] for _ in range(9))))
     print(f"one session of {largest.stat().st_size / 1e6:.1f} MB, the best of nine: {one:.2f} s, processor {used:.2f} s")
-    made = filled(folder, recorded, many)
-    print(f"{many:,} sessions, {sum(path.stat().st_size for path in made) / 1e9:.2f} GB, on {os.cpu_count()} processors:")
+    paths = filled(folder, recorded, many)
+    print(f"{many:,} sessions, {sum(path.stat().st_size for path in paths) / 1e9:.2f} GB, on {os.cpu_count()} processors:")
     rows = [("one session", one, MOST_ONE_S)]
     for name, bound in (("the first time", MOST_MANY_S), ("the second", MOST_MANY_S), (f"{_GROWN} have grown", MOST_MANY_S)):
         if "grown" in name:
-            for path in made[:_GROWN]:
+            for path in paths[:_GROWN]:
                 with path.open("ab") as file:
                     file.write(b'{"type":"summary"}\n')
         _, seconds, used = run(folder)

@@ -255,15 +255,15 @@ def measure(original: Path, runs: int) -> list:
             tiny.reset()
             for word, *flags in (("clear", "--now", "--dry-run"), ("clear", "--now"), ("undo",)):
                 name = " ".join([word, *flags[1:]])
-                taken, busy, most, told = large.run(word, *flags)
+                taken, busy, most, report = large.run(word, *flags)
                 start, busy_start, _, _ = tiny.run(word, *flags)
                 seconds.setdefault(name, []).append(taken - start)
                 processor.setdefault(name, []).append(busy - busy_start)
                 memory.setdefault(name, []).append(most)
-                if word == "clear" and not told["items"]:
+                if word == "clear" and not report["items"]:
                     raise SystemExit("nothing was cleared")
-                if word == "clear" and told["cleared"]:
-                    cleared = told["items"]
+                if word == "clear" and report["cleared"]:
+                    cleared = report["items"]
         same = large.transcript.stat().st_size == original.stat().st_size
     if not same:
         raise SystemExit("the undo has not put everything back")

@@ -139,12 +139,12 @@ def in_client(tokens: int, plugins: list[Path], times: int, first: bool) -> None
         session = InClient(Path(folder), tokens, api)
         for _ in range(times):
             for plugin in plugins:
-                ms, told = session.compacted_ms(plugin, first)
+                ms, toast = session.compacted_ms(plugin, first)
                 took[plugin].append(ms)
-                print(f"{tokens:,} tokens, {plugin.name}: {ms} ms. {told}", flush=True)
+                print(f"{tokens:,} tokens, {plugin.name}: {ms} ms. {toast}", flush=True)
     for plugin, each in took.items():
-        told = f"median {statistics.median(each):.0f} ms, p95 {p95(each):.0f} ms, {len(each)} times"
-        print(f"{tokens:,} tokens in the client, {plugin.name}: {told}")
+        summary = f"median {statistics.median(each):.0f} ms, p95 {p95(each):.0f} ms, {len(each)} times"
+        print(f"{tokens:,} tokens in the client, {plugin.name}: {summary}")
 
 
 def p95(took: list[Any]) -> float:

@@ -37,7 +37,7 @@ from lab import conversations
 from lab.fitting import AHEAD
 
 from hooks.utils.policy import compacting, ways
-from hooks.utils.policy import standing as stands
+from hooks.utils.policy import standing as standing_policy
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
 from hooks.utils.policy.tools import READ
@@ -53,8 +53,8 @@ _FILES_PUT_BACK = 5
 STEPS = {
     (ways, "_CALLS"): (5, 20), (ways, "_FALLS"): (0.5, 1.0), (ways, "_NEWEST_OF_FILE"): (1.0, 3.0), (ways, "_REPLACED"): (0.1, 0.4),
     (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
-    (ways, "_WRITTEN"): (0.9, 0.97), (stands, "NAMES_SHARE"): (0.003, 0.008), (stands, "_CALLS"): (64, 256), (stands, "_HALVED"): (10, 40),
-    (stands, "_IN_INPUT"): (1, 6), (stands, "_BESIDE"): (0, 10),
+    (ways, "_WRITTEN"): (0.9, 0.97), (standing_policy, "NAMES_SHARE"): (0.003, 0.008), (standing_policy, "_CALLS"): (64, 256),
+    (standing_policy, "_HALVED"): (10, 40), (standing_policy, "_IN_INPUT"): (1, 6), (standing_policy, "_BESIDE"): (0, 10),
 }  # fmt: skip
 
 
@@ -129,11 +129,11 @@ def newest_first(case: Case, room: int) -> list[Message]:
 
 
 def words_then_newest_live(case: Case, room: int) -> list[Message]:
-    said = [part for part in _whole(case) if part.text]
-    room -= sum(_tokens(case, part) for part in said)
+    spoken = [part for part in _whole(case) if part.text]
+    room -= sum(_tokens(case, part) for part in spoken)
     dead = {result.id for result in case.conversation.results() if result.ended and not result.cleared}
     live = [part for part in _whole(case) if not part.text and not any(use.id in dead for use in part.uses)]
-    return said + _newest(case, reversed(live), room, stop=False)
+    return spoken + _newest(case, reversed(live), room, stop=False)
 
 
 def keep_newest_uses(case: Case, _room: int) -> list[Message]:
@@ -155,10 +155,10 @@ def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
     """Knows the needs: of calls and results those that hold most of them for their tokens, again and again. Those with an id in `ruled`
     stand."""
     parts = [(part, bool(part.text) or any(use.id in ruled for use in part.uses)) for part in _whole(case)]
-    standing = [part for part, stands in parts if stands]
+    standing = [part for part, is_standing in parts if is_standing]
     held = strings(standing) & case.needs
     room -= sum(_tokens(case, part) for part in standing)
-    rest = [(strings([part]) & case.needs, _tokens(case, part), part) for part, stands in parts if not stands]
+    rest = [(strings([part]) & case.needs, _tokens(case, part), part) for part, is_standing in parts if not is_standing]
     while True:
         fits = [each for each in rest if each[1] <= room and each[0] - held]
         if not fits:
@@ -256,9 +256,9 @@ def report(found: list[Case], shares: list[float]) -> None:
         print(f"{name:<24}" + "".join(f"{value:>14}" for value in row))
     for name, fixed in (("keep 3", keep_newest_uses), ("dedupe", dedupe)):
         print(f"{name:<24}{kept(found, fixed, lambda case: 0):>14}   whatever it takes")
-    said = statistics.fmean(sum(_tokens(case, part) for part in _whole(case) if part.text) / case.tokens for case in found)
+    spoken_share = statistics.fmean(sum(_tokens(case, part) for part in _whole(case) if part.text) / case.tokens for case in found)
     ruled = statistics.fmean(sum(_tokens(case, part) for part in oracle_by_our_rules(case, 0)) / case.tokens for case in found)
-    print(f"\nall that was said takes {said:.3f} of the conversation, with what ours leaves whole at any target {ruled:.3f}")
+    print(f"\nall that was said takes {spoken_share:.3f} of the conversation, with what ours leaves whole at any target {ruled:.3f}")
     print("\nours              met   stands      tokens   requests to the next compaction")
     for share in shares:
         _met(f"at {share:.0%}", found, lambda case, share=share: round(share * case.tokens))  # type: ignore[misc]
@@ -266,8 +266,8 @@ def report(found: list[Case], shares: list[float]) -> None:
         _met("summary's size", summarised, _summary_room)
         _met("all left", summarised, _left_room)
         until = statistics.median(_until_next(case, case.after.sent) for case in summarised)
-        stands = statistics.fmean(_left_room(case) / case.tokens for case in summarised)
-        print(f"{'recorded':<16}{'':>5} {stands:>8.2f} {statistics.fmean(map(_left_room, summarised)):>10,.0f} {until:>10,.0f}")
+        remaining = statistics.fmean(_left_room(case) / case.tokens for case in summarised)
+        print(f"{'recorded':<16}{'':>5} {remaining:>8.2f} {statistics.fmean(map(_left_room, summarised)):>10,.0f} {until:>10,.0f}")
     began = time.perf_counter()
     for case in found:
         compacted(case, round(0.4 * case.tokens))
@@ -293,10 +293,10 @@ def tune(found: list[Case], shares: list[float]) -> None:
 def _met(name: str, found: list[Case], room_of: Callable[[Case], int]) -> None:
     made = [compacted(case, room_of(case)) for case in found]
     met = sum(each.met for each in made) / len(made)
-    stands = statistics.fmean(each.after / max(1, each.before) for each in made)
+    remaining = statistics.fmean(each.after / max(1, each.before) for each in made)
     tokens = statistics.fmean(each.after for each in made)
     until = statistics.median([_until_next(case, each.after) for case, each in zip(found, made) if case.kind == conversations.AUTO] or [0])
-    print(f"{name:<16}{met:>5.0%} {stands:>8.2f} {tokens:>11,.0f} {until:>10,.0f}")
+    print(f"{name:<16}{met:>5.0%} {remaining:>8.2f} {tokens:>11,.0f} {until:>10,.0f}")
 
 
 def _summary_room(case: Case) -> int:
@@ -307,9 +307,9 @@ def _left_room(case: Case) -> int:
     return max(_summary_room(case), case.after.sent)
 
 
-def _until_next(case: Case, stands: int) -> float:
+def _until_next(case: Case, remaining: int) -> float:
     """Requests until a conversation of which so many tokens stand is again as large as it was."""
-    return max(0, case.tokens - stands) / max(1.0, case.after.growth)
+    return max(0, case.tokens - remaining) / max(1.0, case.after.growth)
 
 
 def main() -> int:

@@ -40,9 +40,9 @@ class Spared(Compact):
     nobody knows."""
 
     def enter(self, block: Block) -> str | None:
-        return "" if self.passed and self._stands_already(block) else None
+        return "" if self.passed and self._is_there_already(block) else None
 
-    def _stands_already(self, block: Block) -> bool:
+    def _is_there_already(self, block: Block) -> bool:
         if len(block.text) < LEAST_CHARS:
             return False
         lines = block.text.split("\n")

@@ -72,11 +72,11 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
         raise MissingData(f"there are no transcripts at {options.transcripts}")
     with memory_transcripts.unpacked(options.transcripts) as folder, ProcessPoolExecutor(options.processes) as pool:
         paths = sorted(map(str, folder.glob("*.jsonl")), key=os.path.getsize, reverse=True)
-        made = list(pool.map(builds, paths, [tuple(options.levels)] * len(paths), [options.exchanges] * len(paths)))
-    found = [build for each in made for build in each]
+        built = list(pool.map(builds, paths, [tuple(options.levels)] * len(paths), [options.exchanges] * len(paths)))
+    found = [build for each in built for build in each]
     if not found:
         raise MissingData(f"no session in {options.transcripts} is a chat of so many exchanges")
-    print(f"{sum(bool(each) for each in made)} chats of {len(paths)} sessions", file=sys.stderr)
+    print(f"{sum(bool(each) for each in built)} chats of {len(paths)} sessions", file=sys.stderr)
     return [_row(level, [each for each in found if each.level == level]) for level in options.levels]
 
 

@@ -50,8 +50,8 @@ def exchange(number: int, tokens: int = EXCHANGE_TOKENS) -> list[dict[str, Any]]
 def conversation(tokens: int, longer_by: int) -> list[dict[str, Any]]:
     """What a call sends that comes so many exchanges later."""
     whole = max(1, tokens // EXCHANGE_TOKENS)
-    said = [message for number in range(whole + longer_by) for message in exchange(number, min(tokens, EXCHANGE_TOKENS))]
-    return [*said, {"role": "user", "content": f"And now, after {longer_by}?"}]
+    messages = [message for number in range(whole + longer_by) for message in exchange(number, min(tokens, EXCHANGE_TOKENS))]
+    return [*messages, {"role": "user", "content": f"And now, after {longer_by}?"}]
 
 
 class Took(NamedTuple):

@@ -115,8 +115,8 @@ def _fill(store: UsageStore, count: int) -> None:
     """Snapshots and requests of the last 30 days, as many of a session as are usual."""
     chance = random.Random(1)
     for start in range(0, count, 1_000):
-        made = [_snapshot(n, NOW - chance.random() * 30 * DAY_S) for n in range(start, min(count, start + 1_000))]
-        store.write([_used(snapshot) for snapshot in made], made)
+        snapshots = [_snapshot(n, NOW - chance.random() * 30 * DAY_S) for n in range(start, min(count, start + 1_000))]
+        store.write([_used(snapshot) for snapshot in snapshots], snapshots)
     with store.writing() as db:
         db.change("ANALYZE")
 
@@ -165,8 +165,8 @@ def _write_on() -> int:
     chance = random.Random(os.getpid())
     with open_store(os.environ) as store:
         while True:
-            made = [_snapshot(chance.randrange(100_000), time.time()) for _ in range(5)]
-            store.write([_used(snapshot) for snapshot in made], made)
+            snapshots = [_snapshot(chance.randrange(100_000), time.time()) for _ in range(5)]
+            store.write([_used(snapshot) for snapshot in snapshots], snapshots)
             print("written", flush=True)
             time.sleep(0.25)
 
@@ -176,24 +176,24 @@ def _added(environ: Mapping[str, str], runs: int) -> list[float]:
     text = "What was said here is about as long as a paragraph of an answer. " * 8
     messages = [{"role": ("user", "assistant")[n % 2], "content": f"{n} {text}"} for n in range(201)]
     request, caller = Request(Provider.ANTHROPIC, "claude-opus-5", messages), Caller("user0", "session-0")
-    books = DatabaseLog(environ)
+    log = DatabaseLog(environ)
 
     def build(keeps: bool) -> float:
         began = time.perf_counter()
         result = build_context(ContextBuildOptions(messages=messages, model=request.model))
         if keeps:
-            books.built(caller, request, result)
+            log.built(caller, request, result)
         return (time.perf_counter() - began) * 1000
 
     for keeps in (True, False):
         build(keeps)
-    found = []
+    differences = []
     for number in range(runs):
         first = number % 2 == 0
         times = {keeps: build(keeps) for keeps in (first, not first)}
-        found.append(times[True] - times[False])
-    books.close()
-    return found
+        differences.append(times[True] - times[False])
+    log.close()
+    return differences
 
 
 if __name__ == "__main__":

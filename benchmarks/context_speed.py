@@ -122,10 +122,10 @@ def _row(what: str, taken: list[tuple[float, float]], added: str = "") -> dict[s
 
 
 def _snapshots(messages: list[Message], runs: int) -> list[dict[str, object]]:
-    """Builds of sessions of their own, in pairs without and with books; what is written, is written behind them."""
+    """Builds of sessions of their own, in pairs without and with a log; what is written, is written behind them."""
     with tempfile.TemporaryDirectory() as folder:
-        books = DatabaseLog({"POPKIT_HOME": folder})
-        services = [ContextService(_at_70), ContextService(_at_70, log=books)]
+        log = DatabaseLog({"POPKIT_HOME": folder})
+        services = [ContextService(_at_70), ContextService(_at_70, log=log)]
         taken: list[list[tuple[float, float]]] = [[], []]
         for number in range(-1, runs):  # the first opens the database
             request = Request(Provider.ANTHROPIC, MODEL, messages)
@@ -134,9 +134,9 @@ def _snapshots(messages: list[Message], runs: int) -> list[dict[str, object]]:
                 needed = _timed(lambda: service.build(caller, request))  # noqa: B023
                 if number >= 0:
                     taken[at].append(needed)
-            books.flush(5.0)
-        books.close()
-    differences = [with_books[0] - without[0] for without, with_books in zip(*taken)]
+            log.flush(5.0)
+        log.close()
+    differences = [with_log[0] - without[0] for without, with_log in zip(*taken)]
     added = f"{statistics.median(differences):.2f}"
     return [_row("service, without snapshots", taken[0]), _row("service, with snapshots", taken[1], added)]
 

@@ -52,7 +52,7 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def made(rng: random.Random) -> Iterator[Result]:
+def made_up_results(rng: random.Random) -> Iterator[Result]:
     """Results of a session that works on this repository."""
     files = {path: path.read_text().splitlines() for path in sorted((ROOT / "hooks" / "utils").rglob("*.py"))}
     while True:
@@ -133,7 +133,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true", help="exit 1 when a bound is missed")
     options = parser.parse_args()
-    source = recorded(options.transcripts) if options.transcripts else made(random.Random(1))
+    source = recorded(options.transcripts) if options.transcripts else made_up_results(random.Random(1))
     figures = asked(islice(source, options.results), options.say_once)
     missed = [name for name, bound in BOUNDS.items() if figures[name] > bound]
     if options.json:

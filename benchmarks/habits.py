@@ -59,13 +59,13 @@ class Asked:
     lookups: int = 0
     asks: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
-    said: set[str] = field(default_factory=set)
+    mentioned: set[str] = field(default_factory=set)
     shown: set[str] = field(default_factory=set)
     shown_numbers: set[str] = field(default_factory=set)
     follows: bool = False  # the one before, with nobody's word in between
 
     @property
-    def only_looks(self) -> bool:
+    def only_lookups(self) -> bool:
         return bool(self.tools) and self.lookups == len(self.tools)
 
 
@@ -84,7 +84,7 @@ def requests_of(path: Path) -> Iterator[Asked]:
             if id not in by_id:
                 if current is not None:
                     yield current
-                current = by_id[id] = Asked(follows=current is not None and not spoken, said=spoken)
+                current = by_id[id] = Asked(follows=current is not None and not spoken, mentioned=spoken)
                 spoken = set()
             answered(by_id[id], entry, cwd)
         elif entry.get("type") == "user":
@@ -105,25 +105,25 @@ def answered(asked: Asked, entry: dict[str, Any], cwd: str) -> None:
     asked.output = max(asked.output, output)
     for block in entries.blocks_of(entry):
         if block.get("type") == "text":
-            asked.said.update(NAME.findall(str(block.get("text"))))
+            asked.mentioned.update(NAME.findall(str(block.get("text"))))
         elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
             call = arriving_call(str(block.get("id")), {"tool": block["name"], "input": block["input"]}, False, 0.0, cwd)
             asked.tools.append(block["name"])
             asked.lookups += kinds.of(classify(call, cwd, shipped.rules()).kind).is_lookup
-            said = json.dumps(block["input"], ensure_ascii=False)
-            asked.asks.update(NAME.findall(said))
-            asked.numbers.update(NUMBER.findall(said))
+            arguments = json.dumps(block["input"], ensure_ascii=False)
+            asked.asks.update(NAME.findall(arguments))
+            asked.numbers.update(NUMBER.findall(arguments))
 
 
 def habits_of(asked: Asked, before: Asked | None, known: set[str]) -> list[str]:
     """Which of ALONE, BEHIND and LISTS hold; `known`: the names that were there before the results of the request before."""
     if asked.tools and set(asked.tools) <= LIST_TOOLS:
         return [LISTS]
-    if before is None or not (asked.follows and asked.only_looks and before.tools):
+    if before is None or not (asked.follows and asked.only_lookups and before.tools):
         return []
     if (asked.asks & before.shown) - known or asked.numbers & before.shown_numbers:
         return []
-    return [ALONE, BEHIND] if before.only_looks else [ALONE]
+    return [ALONE, BEHIND] if before.only_lookups else [ALONE]
 
 
 def price(asked: Asked, models: Models) -> tuple[float, float] | None:
@@ -149,9 +149,9 @@ def measure(paths: list[Path], models: Models) -> dict[str, Any]:
         known: set[str] = set()
         before: Asked | None = None
         for asked in requests_of(path):
-            known |= asked.said if before is None else set()
+            known |= asked.mentioned if before is None else set()
             found = habits_of(asked, before, known)
-            known |= asked.said | asked.asks | (before.shown if before else set())
+            known |= asked.mentioned | asked.asks | (before.shown if before else set())
             before = asked
             paid = price(asked, models)
             for name in ("all", *found):
@@ -173,11 +173,11 @@ def spread_of(paths: list[Path], models: Models) -> dict[str, Any]:
     logs = [math.log(total["usd"] / total["prompts"]) for total in found.values() if total["usd"] and total["prompts"]]
     deviation = statistics.stdev(logs)
     comparison = Comparison(1, 1, 1, 2 * deviation**2)
-    told = {}
+    detectable = {}
     for sessions in (PER_ARM, 10 * PER_ARM):
         changes = (hundredths / 100 for hundredths in range(1, 100))
-        told[sessions] = next((change for change in changes if comparison.needed(change) <= sessions), None)
-    return {"sessions": len(logs), "deviation": deviation, "tells": told, "needed": {10: comparison.needed(0.1)}}
+        detectable[sessions] = next((change for change in changes if comparison.needed(change) <= sessions), None)
+    return {"sessions": len(logs), "deviation": deviation, "tells": detectable, "needed": {10: comparison.needed(0.1)}}
 
 
 def main() -> int:
@@ -187,14 +187,14 @@ def main() -> int:
     options = parser.parse_args()
     paths = sorted(options.transcripts.glob("*.jsonl"))
     models = models_of(layers.load(plugin_root(), None, None))
-    found = {"sessions": len(paths), **measure(paths, models), "spread": spread_of(paths, models)}
+    figures = {"sessions": len(paths), **measure(paths, models), "spread": spread_of(paths, models)}
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(figures))
         return 0
-    print(f"{found['sessions']} sessions, {found['requests']:,} requests, ${found['usd']:,.2f}")
-    for name, share in found["habits"].items():
+    print(f"{figures['sessions']} sessions, {figures['requests']:,} requests, ${figures['usd']:,.2f}")
+    for name, share in figures["habits"].items():
         print(f"{share['requests']:6.1%} of requests {name}: {share['bill']:.1%} of the bill, {share['read']:.1%} to read the prompt again")
-    spread = found["spread"]
+    spread = figures["spread"]
     print(f"dollars per prompt: deviation of the logarithm {spread['deviation']:.2f} over {spread['sessions']} sessions")
     for sessions, change in spread["tells"].items():
         print(f"  {sessions} sessions of each arm tell a change of {change:.0%} or more")

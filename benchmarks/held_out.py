@@ -204,14 +204,14 @@ class Followed(Door):
         entered = block.text if text is None else text
         # What a result itself holds, and no reference put there, is none.
         whole = door.enter(arrival, door.Shown(), self.settings, UNREFERRED).text
-        said = [(at, one) for at, one in reference_decoder.references(entered) if one[0] not in whole]
-        found = {at: self.reader.follows(one) for at, one in said}
-        self.counts["references"] += len(said)
+        references = [(at, one) for at, one in reference_decoder.references(entered) if one[0] not in whole]
+        found = {at: self.reader.follows(one) for at, one in references}
+        self.counts["references"] += len(references)
         self.counts.update(one.kind for one in found.values())
-        if said and {one.kind for one in found.values()} == {"found"}:
-            made = reference_decoder.whole(entered, {at: one.lines for at, one in found.items()})
-            self.counts["wrong"] += len(said) * (made != [line for _, line in reference_decoder.listing(whole)])
-        self.standing[block.id] = [one for _, one in said]
+        if references and {one.kind for one in found.values()} == {"found"}:
+            decoded = reference_decoder.whole(entered, {at: one.lines for at, one in found.items()})
+            self.counts["wrong"] += len(references) * (decoded != [line for _, line in reference_decoder.listing(whole)])
+        self.standing[block.id] = [one for _, one in references]
         self.reader.sees(block.id, arrival.tool, arrival.tool_input, entered)
         return text
 
@@ -229,8 +229,8 @@ class Followed(Door):
     def _stand(self, lost: set) -> None:
         """What stands is followed again once something has left."""
         if lost:
-            self.standing = {id: said for id, said in self.standing.items() if id not in lost}
-            left = [self.reader.follows(one, id).kind for id, said in self.standing.items() for one in said]
+            self.standing = {id: references for id, references in self.standing.items() if id not in lost}
+            left = [self.reader.follows(one, id).kind for id, references in self.standing.items() for one in references]
             self.counts.update(kind for kind in left if kind != "found")
 
 
@@ -272,7 +272,7 @@ def of_doors(read: list, rules: Ruleset, names: list, bound: bool) -> None:
         counts = named.read(read)
         again = 100 * sum(written_again(session, texts) for session, texts in named.entered.items()) / requests
         print(f"{name}: {sum(map(len, named.entered.values()))} results enter shorter, written again {again:.2f} of 100 requests")
-        print(f"{counts['references']} references: " + ", ".join(f"{counts[kind]} {said}" for kind, said in FOLLOWED.items()))
+        print(f"{counts['references']} references: " + ", ".join(f"{counts[kind]} {phrase}" for kind, phrase in FOLLOWED.items()))
         print(HEAD)
         for prices in all_prices(bound):
             print(row(prices, compared(read, prices, named.policy(prices))), flush=True)

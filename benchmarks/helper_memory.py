@@ -117,13 +117,13 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pk") as folder:
-        found = measure(args.results, Path(folder), args.say_once)
+        figures = measure(args.results, Path(folder), args.say_once)
     if args.json:
-        print(json.dumps(found))
+        print(json.dumps(figures))
     else:
-        print(f"{args.results:,} results, {found['chars'] / 1e6:.0f} million characters, {found['rewritten']:,} entered shorter:")
-        print(f"{found['rss_mb']:.0f} MB (bound: {MOST_MB:.0f}), {found['p50_ms']} ms a result")
-    return 0 if found["rss_mb"] <= MOST_MB else 1
+        print(f"{args.results:,} results, {figures['chars'] / 1e6:.0f} million characters, {figures['rewritten']:,} entered shorter:")
+        print(f"{figures['rss_mb']:.0f} MB (bound: {MOST_MB:.0f}), {figures['p50_ms']} ms a result")
+    return 0 if figures["rss_mb"] <= MOST_MB else 1
 
 
 if __name__ == "__main__":

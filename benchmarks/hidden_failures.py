@@ -104,16 +104,16 @@ def hidden_lines(whole: str, entered: str) -> list[tuple[str, str]]:
 
 def of_session(entered: Mapping[Block, str], kinds: Mapping[Block, str]) -> Hidden:
     """What the texts that entered in place of a session's results hide."""
-    found = Hidden(Counter(), Counter(), Counter(), [])
+    hidden = Hidden(Counter(), Counter(), Counter(), [])
     for block, text in entered.items():
         if block.call.operation in RUNNERS:
             name = kinds.get(block, "?")
             lacks = hidden_lines(block.text, text)
-            found.shortened[name] += 1
-            found.failing[name] += any(map(failure_in, lines_as_seen(block.text)))
-            found.hiding[name] += bool(lacks)
-            found.lines.extend((name, *lack) for lack in lacks)
-    return found
+            hidden.shortened[name] += 1
+            hidden.failing[name] += any(map(failure_in, lines_as_seen(block.text)))
+            hidden.hiding[name] += bool(lacks)
+            hidden.lines.extend((name, *lack) for lack in lacks)
+    return hidden
 
 
 class Noted(Door):
@@ -148,11 +148,11 @@ def of_door(read: Iterable[Session], settings: door.Settings) -> Hidden:
     return total
 
 
-def one_line(found: Hidden) -> str:
+def one_line(hidden: Hidden) -> str:
     """What a door hides, in a line."""
     return (
-        f"failures hidden: {len(found.lines)} lines in {sum(found.hiding.values())} of {sum(found.shortened.values())} shell outputs that"
-        f" enter shorter ({sum(found.failing.values())} of them tell of failures)"
+        f"failures hidden: {len(hidden.lines)} lines in {sum(hidden.hiding.values())} of {sum(hidden.shortened.values())} shell outputs"
+        f" that enter shorter ({sum(hidden.failing.values())} of them tell of failures)"
     )
 
 
@@ -167,15 +167,15 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     read = (sent_requests.read(str(path), with_needs=False) for path in sorted(options.transcripts.glob("*.jsonl")))
-    found = of_door(read, settings)
-    print(f"{options.door}: {one_line(found)}")
+    hidden = of_door(read, settings)
+    print(f"{options.door}: {one_line(hidden)}")
     print("kind     shortened  with failures  hiding some  lines hidden")
-    lines = Counter(kind for kind, _, _ in found.lines)
-    for kind in sorted(found.shortened):
-        print(f"{kind:<8} {found.shortened[kind]:>9}  {found.failing[kind]:>13}  {found.hiding[kind]:>11}  {lines[kind]:>12}")
-    for kind, form, line in found.lines[: options.show]:
+    lines = Counter(kind for kind, _, _ in hidden.lines)
+    for kind in sorted(hidden.shortened):
+        print(f"{kind:<8} {hidden.shortened[kind]:>9}  {hidden.failing[kind]:>13}  {hidden.hiding[kind]:>11}  {lines[kind]:>12}")
+    for kind, form, line in hidden.lines[: options.show]:
         print(f"{kind}, {form}: {line[:200]}")
-    return int(bool(found.lines))
+    return int(bool(hidden.lines))
 
 
 if __name__ == "__main__":

@@ -106,10 +106,10 @@ def work(environ: dict[str, str], folder: str, calls: int) -> dict[str, float]:
         if number == min(WARM_UP, calls // 2):
             before, cpu = served.memory_mb("VmRSS"), served.cpu_s()
         began = time.perf_counter()
-        found = served.ask("tools/call", {"name": "retention_apply", "arguments": {"domain": "rag", "resources": RESOURCES}})
+        answer = served.ask("tools/call", {"name": "retention_apply", "arguments": {"domain": "rag", "resources": RESOURCES}})
         took.append(time.perf_counter() - began)
-        if found["structuredContent"]["counts"]["total"] != len(RESOURCES):
-            raise SystemExit(f"not all resources were sorted: {found}")
+        if answer["structuredContent"]["counts"]["total"] != len(RESOURCES):
+            raise SystemExit(f"not all resources were sorted: {answer}")
     cpu_ms = (served.cpu_s() - cpu) / (calls - min(WARM_UP, calls // 2)) * 1_000
     growth, most = served.memory_mb("VmRSS") - before, served.memory_mb()
     listed = served.ask("tools/list", {})["tools"]
@@ -132,30 +132,30 @@ def measure(runs: int, calls: int) -> dict[str, Any]:
         python = real.stdout.strip()
         has_sdk = subprocess.run([sys.executable, "-c", "import mcp"], capture_output=True, check=False).returncode == 0
         Served(POPKIT, environ, folder).end()  # the byte cache, and which interpreter it is
-        found: dict[str, Any] = {"bare_s": statistics.median(bare_s(python, environ) for _ in range(runs))}
-        found["popkit"] = starts(POPKIT, environ, folder, runs, python)
+        figures: dict[str, Any] = {"bare_s": statistics.median(bare_s(python, environ) for _ in range(runs))}
+        figures["popkit"] = starts(POPKIT, environ, folder, runs, python)
         if has_sdk:
-            found["sdk"] = starts([sys.executable, "-c", SDK], environ, folder, runs, python)
-        return {**found, **work(environ, folder, calls)}
+            figures["sdk"] = starts([sys.executable, "-c", SDK], environ, folder, runs, python)
+        return {**figures, **work(environ, folder, calls)}
 
 
-def told(found: dict[str, Any]) -> list[str]:
-    lines = [f"bare interpreter            {found['bare_s'] * 1_000:6.1f} ms"]
+def lines_of(figures: dict[str, Any]) -> list[str]:
+    lines = [f"bare interpreter            {figures['bare_s'] * 1_000:6.1f} ms"]
     for name, key in (("popkit mcp, ready", "popkit"), ("official SDK, ready", "sdk")):
-        if key in found:
-            each = found[key]
+        if key in figures:
+            each = figures[key]
             ms, cpu_ms = each["ready_s"] * 1_000, each["cpu_s"] * 1_000
             lines.append(f"{name:<27} {ms:6.1f} ms  cpu {cpu_ms:6.1f} ms  {each['ratio']:5.2f} x bare  {each['memory_mb']:5.1f} MB")
-    apply = f"retention_apply over 1,000  {found['apply_ms']:6.1f} ms  cpu {found['apply_cpu_ms']:6.1f} ms"
-    lines.append(f"{apply}  growth {found['growth_mb']:+.2f} MB to {found['working_mb']:.1f} MB")
-    return [*lines, f"tools/list, read by a model {found['listed_characters']:6,} characters"]
+    apply = f"retention_apply over 1,000  {figures['apply_ms']:6.1f} ms  cpu {figures['apply_cpu_ms']:6.1f} ms"
+    lines.append(f"{apply}  growth {figures['growth_mb']:+.2f} MB to {figures['working_mb']:.1f} MB")
+    return [*lines, f"tools/list, read by a model {figures['listed_characters']:6,} characters"]
 
 
-def missed(found: dict[str, Any]) -> list[str]:
+def missed(figures: dict[str, Any]) -> list[str]:
     bounds = {
-        "ready, s": (found["popkit"]["ready_s"], READY_S), "memory when ready, MB": (found["popkit"]["memory_mb"], MEMORY_MB),
-        "memory at work, MB": (found["working_mb"], MEMORY_MB), "retention_apply, ms": (found["apply_ms"], APPLY_MS),
-        "growth, MB": (found["growth_mb"], GROWTH_MB),
+        "ready, s": (figures["popkit"]["ready_s"], READY_S), "memory when ready, MB": (figures["popkit"]["memory_mb"], MEMORY_MB),
+        "memory at work, MB": (figures["working_mb"], MEMORY_MB), "retention_apply, ms": (figures["apply_ms"], APPLY_MS),
+        "growth, MB": (figures["growth_mb"], GROWTH_MB),
     }  # fmt: skip
     return [f"{name}: {value:.3g}, bound {bound:g}" for name, (value, bound) in bounds.items() if value > bound]
 
@@ -167,9 +167,9 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
-    found = measure(args.runs, args.calls)
-    print(json.dumps(found, indent=2) if args.json else "\n".join(told(found)))
-    too_much = missed(found) if args.check else []
+    figures = measure(args.runs, args.calls)
+    print(json.dumps(figures, indent=2) if args.json else "\n".join(lines_of(figures)))
+    too_much = missed(figures) if args.check else []
     for line in too_much:
         print("missed:", line, file=sys.stderr)
     return int(bool(too_much))

@@ -46,7 +46,7 @@ _LINES = re.compile(r":\d+(?:[-:,]\d+)*\Z")
 
 
 @dataclass
-class Told:
+class Taught:
     """What one session taught and needed. `needs`: names as the repository knows them; `known`: those that an earlier session held;
     `lookups`: of each search or read the names that were needed of it first."""
 
@@ -88,52 +88,52 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
     """A row for each budget and repository, and for each budget one of all."""
     with memory_transcripts.by_repository(options.transcripts) as paths:
-        told = read(paths)
+        by_repository = read(paths)
     rows = []
     for budget in options.tokens:
-        found = [rows_of(name, some, budget) for name, some in told.items()]
-        _foreign(found, told, budget)
+        found = [rows_of(name, some, budget) for name, some in by_repository.items()]
+        _foreign(found, by_repository, budget)
         rows += [row.shown() for row in [*found, _sum(found, budget)] if row.sessions]
     return rows
 
 
-def read(paths: dict[str, list[Path]]) -> dict[str, list[Told]]:
+def read(paths: dict[str, list[Path]]) -> dict[str, list[Taught]]:
     """repository -> its sessions in order of time."""
-    told = {}
+    by_repository = {}
     for name, some in paths.items():
         found = [(session.requests[0].sent_at, path.name, session) for path in some if (session := _session(path)).requests]
         if found:
-            told[name] = _told(sorted(found, key=lambda one: one[:2]), name)
-    return told
+            by_repository[name] = _sessions_of(sorted(found, key=lambda one: one[:2]), name)
+    return by_repository
 
 
 def _session(path: Path) -> Session:
     return sent_requests.read(str(path), with_texts=True)
 
 
-def _told(some: list, name: str) -> list[Told]:
+def _sessions_of(some: list, name: str) -> list[Taught]:
     seen: set[str] = set()
-    told = []
+    sessions = []
     rules = Ruleset.from_config({}, TOOLS)
     for _, _, session in some:
         place = repository.of(session.cwd or "/nowhere")
         lesson = extraction.lesson(session.path, repository.Repository(name, place.root, place.name))
-        made = Told(lesson)
+        taught = Taught(lesson)
         firsts = defaultdict(set)
         for request in session.requests:
             for string, held in request.needs:
                 if _NEED.match(string):
                     need = _named(string, place.root)
-                    made.needs.add(need)
+                    taught.needs.add(need)
                     if string in seen or need in seen:
-                        made.known.add(need)
+                        taught.known.add(need)
                     firsts[held[0]].add(need)
         for block, needs in firsts.items():
             if kinds.of(classify(block.call, block.call.cwd, rules).kind).is_lookup:
-                made.lookups.append(needs)
+                taught.lookups.append(needs)
         seen.update(*(_all_names(text, place.root) for text in _texts(session)))
-        told.append(made)
-    return told
+        sessions.append(taught)
+    return sessions
 
 
 def _texts(session: Session) -> Iterator[str]:
@@ -171,9 +171,9 @@ def covers(text: str, need: str) -> bool:
     return False
 
 
-def rows_of(name: str, told: list[Told], budget: int) -> Row:
+def rows_of(name: str, sessions: list[Taught], budget: int) -> Row:
     row, store = Row(name, budget), InMemoryStore()
-    for number, session in enumerate(told, 1):
+    for number, session in enumerate(sessions, 1):
         if number > 1:
             made = document.build(store.scan(name), budget, verdicts={})
             text = written_out(made.text)
@@ -189,18 +189,18 @@ def rows_of(name: str, told: list[Told], budget: int) -> Row:
     return row
 
 
-def final(name: str, told: list[Told], budget: int) -> document.Document:
+def final(name: str, sessions: list[Taught], budget: int) -> document.Document:
     """The MEMORY.md that all sessions of a repository lead to."""
     store = InMemoryStore()
-    for session in told:
+    for session in sessions:
         learn(store, session.lesson, session.lesson.ended)
     return document.build(store.scan(name), budget, verdicts={})
 
 
-def _foreign(rows: list[Row], told: dict[str, list[Told]], budget: int) -> None:
-    texts = {name: written_out(final(name, some, budget).text) for name, some in told.items()}
+def _foreign(rows: list[Row], by_repository: dict[str, list[Taught]], budget: int) -> None:
+    texts = {name: written_out(final(name, some, budget).text) for name, some in by_repository.items()}
     for row in rows:
-        needs = [need for session in told[row.repository][1:] for need in session.known]
+        needs = [need for session in by_repository[row.repository][1:] for need in session.known]
         if needs:
             row.foreign = [
                 sum(covers(text, need) for need in needs) / len(needs) for other, text in texts.items() if other != row.repository

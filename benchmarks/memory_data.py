@@ -58,18 +58,18 @@ def conversations(numbers: range, path: Path = LOCOMO) -> list[Conversation]:
     return [_conversation(number, every[number - 1]) for number in numbers]
 
 
-def _conversation(number: int, told: dict) -> Conversation:
-    said = told["conversation"]
-    sessions = sorted(int(name[8:]) for name in said if re.fullmatch(r"session_\d+", name))
-    began = {session: _seconds(said[f"session_{session}_date_time"]) for session in sessions}
+def _conversation(number: int, record: dict) -> Conversation:
+    talk = record["conversation"]
+    sessions = sorted(int(name[8:]) for name in talk if re.fullmatch(r"session_\d+", name))
+    began = {session: _seconds(talk[f"session_{session}_date_time"]) for session in sessions}
     turns = tuple(
         Turn(turn["dia_id"], session, turn["speaker"], turn["text"], turn.get("blip_caption", ""), began[session])
         for session in sessions
-        for turn in said[f"session_{session}"]
+        for turn in talk[f"session_{session}"]
     )
     places = {turn.id: place for place, turn in enumerate(turns)}
     questions = []
-    for asked in told["qa"]:
+    for asked in record["qa"]:
         # Some list several turns in one text, or turns that there are none of.
         named = dict.fromkeys(id for each in asked.get("evidence", ()) for id in _PLACE.findall(each) if id in places)
         if asked["category"] in CATEGORIES and named:
@@ -78,6 +78,6 @@ def _conversation(number: int, told: dict) -> Conversation:
     return Conversation(number, turns, tuple(questions))
 
 
-def _seconds(told: str) -> float:
+def _seconds(written: str) -> float:
     """A time as LoCoMo writes it, "1:56 pm on 8 May, 2023", taken as UTC."""
-    return datetime.strptime(told, "%I:%M %p on %d %B, %Y").replace(tzinfo=timezone.utc).timestamp()
+    return datetime.strptime(written, "%I:%M %p on %d %B, %Y").replace(tzinfo=timezone.utc).timestamp()

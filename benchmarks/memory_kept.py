@@ -42,8 +42,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
     """A row for each way to choose: `kept at 10 %`, `one at 10 %`, … as shares."""
-    told = [_Told(each) for each in conversations(TUNING if options.tuning else REPORT, options.data)]
-    ways: list[tuple[str, list[Callable[[_Told, float], Texts]]]] = [
+    talks = [_Talk(each) for each in conversations(TUNING if options.tuning else REPORT, options.data)]
+    ways: list[tuple[str, list[Callable[[_Talk, float], Texts]]]] = [
         ("random sentences", [_Random(seed) for seed in range(SEEDS)]),
         ("whole turns by mean idf", [lambda each, budget: _filled(each, budget, each.turns, _mean_idf)]),
         ("whole turns by the plain formula", [lambda each, budget: _filled(each, budget, each.turns, _plain)]),
@@ -51,13 +51,13 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
         ("the same for each token", [lambda each, budget: _filled(each, budget, each.sentences, _plain_for_each_token)]),
         ("what ships", [_shipped]),
     ]
-    return [_row(name, told, choices) for name, choices in ways]
+    return [_row(name, talks, choices) for name, choices in ways]
 
 
 Texts = dict[int, str]  # place of a turn -> what is kept of it
 
 
-class _Told:
+class _Talk:
     """A conversation, and what its questions need: for each the sentences of its evidence, as (place, terms, how many it shares)."""
 
     def __init__(self, conversation: Conversation) -> None:
@@ -79,13 +79,13 @@ class _Told:
         return place, best, len(best & wanted)
 
 
-def _row(name: str, told: list[_Told], choices: Iterable[Callable[[_Told, float], Texts]]) -> dict[str, object]:
+def _row(name: str, talks: list[_Talk], choices: Iterable[Callable[[_Talk, float], Texts]]) -> dict[str, object]:
     row: dict[str, object] = {"way": name}
     for budget in BUDGETS:
         shares: list[float] = []
         ones: list[float] = []
         for choose in choices:
-            for each in told:
+            for each in talks:
                 kept = {place: set(terms_of(text)) for place, text in choose(each, budget * each.tokens).items()}
                 for needs in each.needs:
                     met = [terms <= kept.get(place, set()) and place in kept for place, terms, _ in needs]
@@ -96,16 +96,16 @@ def _row(name: str, told: list[_Told], choices: Iterable[Callable[[_Told, float]
     return row
 
 
-def _filled(told: _Told, budget: float, pieces: list[compression.Kept], worth: Callable[[_Told, str], float]) -> Texts:
+def _filled(talk: _Talk, budget: float, pieces: list[compression.Kept], worth: Callable[[_Talk, str], float]) -> Texts:
     """The pieces of most worth that fit."""
-    return _taken(told, budget, sorted(pieces, key=lambda each: -worth(told, each.sentence.text)))
+    return _taken(talk, budget, sorted(pieces, key=lambda each: -worth(talk, each.sentence.text)))
 
 
-def _taken(told: _Told, budget: float, pieces: Iterable[compression.Kept]) -> Texts:
+def _taken(talk: _Talk, budget: float, pieces: Iterable[compression.Kept]) -> Texts:
     kept: Texts = {}
     for each in pieces:
         piece = each.sentence.text + " "
-        cost = compression.tokens_of(piece if each.place in kept else f"{told.speakers[each.place]}: {piece}")
+        cost = compression.tokens_of(piece if each.place in kept else f"{talk.speakers[each.place]}: {piece}")
         if cost <= budget:
             budget -= cost
             kept[each.place] = kept.get(each.place, "") + piece
@@ -116,35 +116,35 @@ class _Random:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def __call__(self, told: _Told, budget: float) -> Texts:
-        pieces = list(told.sentences)
+    def __call__(self, talk: _Talk, budget: float) -> Texts:
+        pieces = list(talk.sentences)
         random.Random(self.seed).shuffle(pieces)
-        return _taken(told, budget, pieces)
+        return _taken(talk, budget, pieces)
 
 
-def _idf(told: _Told, text: str) -> list[float]:
-    return [log((told.corpus.texts + 1) / (told.corpus.holding[term] + 0.5)) for term in set(terms_of(text))]
+def _idf(talk: _Talk, text: str) -> list[float]:
+    return [log((talk.corpus.texts + 1) / (talk.corpus.holding[term] + 0.5)) for term in set(terms_of(text))]
 
 
-def _mean_idf(told: _Told, text: str) -> float:
-    return fmean(_idf(told, text) or [0.0])
+def _mean_idf(talk: _Talk, text: str) -> float:
+    return fmean(_idf(talk, text) or [0.0])
 
 
-def _plain(told: _Told, text: str) -> float:
-    value = (sum(_idf(told, text)) / sqrt(max(4, len(text)))) ** 2
+def _plain(talk: _Talk, text: str) -> float:
+    value = (sum(_idf(talk, text)) / sqrt(max(4, len(text)))) ** 2
     traits = ((sentences.DATES, 1.45), (sentences.FIRST, 1.3), (sentences.ACTIONS, 1.2), (sentences.NUMBERS, 1.1))
     for trait, factor in traits:
         value *= factor if trait.search(text.lower()) else 1.0
-    value *= 1.25 if sentences.names_in(text, told.speakers) else 1.0
+    value *= 1.25 if sentences.names_in(text, talk.speakers) else 1.0
     return value * (0.7 if text.rstrip().endswith("?") else 1.0)
 
 
-def _plain_for_each_token(told: _Told, text: str) -> float:
-    return _plain(told, text) / max(1.0, compression.tokens_of(text))
+def _plain_for_each_token(talk: _Talk, text: str) -> float:
+    return _plain(talk, text) / max(1.0, compression.tokens_of(text))
 
 
-def _shipped(told: _Told, budget: float) -> Texts:
+def _shipped(talk: _Talk, budget: float) -> Texts:
     kept: Texts = {}
-    for each in compression.keep(told.texts, budget, told.speakers):
+    for each in compression.keep(talk.texts, budget, talk.speakers):
         kept[each.place] = f"{kept.get(each.place, '')}{each.sentence.text} "
     return kept

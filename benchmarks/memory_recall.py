@@ -45,20 +45,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
     """A row for each way to search: recall over all questions and by category; or the time of a search."""
     first, last = options.conversations
-    told = memory_data.conversations(range(first, last + 1))
+    conversations = memory_data.conversations(range(first, last + 1))
     if options.speed:
-        return [_speed(told, options.items)]
+        return [_speed(conversations, options.items)]
     embedder = EMBEDDERS[options.embeddings]() if options.embeddings else None
     named = f"popkit, {embedder.name}" if embedder else "popkit"
-    return [_row("fts5", told, _fts5), _row(named, told, lambda conversation: _popkit(conversation, embedder))]
+    return [_row("fts5", conversations, _fts5), _row(named, conversations, lambda conversation: _popkit(conversation, embedder))]
 
 
 # --- recall ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _row(name: str, told: Iterable[Conversation], answers: Callable[[Conversation], list[list[int]]]) -> dict[str, object]:
+def _row(name: str, conversations: Iterable[Conversation], answers: Callable[[Conversation], list[list[int]]]) -> dict[str, object]:
     shares: list[tuple[int, float, bool]] = []
-    for conversation in told:
+    for conversation in conversations:
         for question, places in zip(conversation.questions, answers(conversation)):
             found = set(question.evidence).intersection(places)
             shares.append((question.category, len(found) / len(question.evidence), bool(found)))
@@ -104,9 +104,9 @@ def items_of(conversation: Conversation) -> list[Item]:
 # --- speed -------------------------------------------------------------------------------------------------------------------------------
 
 
-def _speed(told: list[Conversation], most: int) -> dict[str, object]:
+def _speed(conversations: list[Conversation], most: int) -> dict[str, object]:
     """Searches over many items: the turns again and again, each time as another episode with a word of its own."""
-    turns = [item for conversation in told for item in items_of(conversation)]
+    turns = [item for conversation in conversations for item in items_of(conversation)]
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(str(Path(folder) / "memory.db"))
         for start in range(0, most, len(turns)):
@@ -120,7 +120,7 @@ def _speed(told: list[Conversation], most: int) -> dict[str, object]:
                 ]
             )  # fmt: skip
         times_ms, cpu_ms = [], []
-        for question in [question for conversation in told for question in conversation.questions][:300]:
+        for question in [question for conversation in conversations for question in conversation.questions][:300]:
             began, cpu_began = time.perf_counter(), time.process_time()
             search.search(store, question.text)
             times_ms.append((time.perf_counter() - began) * 1_000)

@@ -36,7 +36,7 @@ _WORDS = ["".join(syllables) for syllables in itertools.product(_SYLLABLES, repe
 _OFTEN = list(itertools.accumulate(1 / rank for rank in range(1, len(_WORDS) + 1)))
 
 
-def made(number: int, chance: random.Random) -> Item:
+def made_up_item(number: int, chance: random.Random) -> Item:
     """An item: three of four are paths or names, the others notes."""
     words = chance.choices(_WORDS, cum_weights=_OFTEN, k=12)
     note = number % 4 == 0
@@ -56,7 +56,7 @@ def fill(path: str, items: int) -> float:
     store = SqliteStore(path)
     began = time.perf_counter()
     for first in range(0, items, 5_000):
-        store.add([made(number, chance) for number in range(first, min(items, first + 5_000))])
+        store.add([made_up_item(number, chance) for number in range(first, min(items, first + 5_000))])
     store.close()
     return time.perf_counter() - began
 
@@ -98,8 +98,8 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
         path = str(Path(folder) / "memory.sqlite")
         rows: list[dict[str, object]] = [row(f"{options.items:,} items kept", fill(path, options.items), "s")]
         for part, unit in (("search", "ms"), ("job", "s")):
-            said = subprocess.run([sys.executable, __file__, part, path], capture_output=True, text=True, check=True)
-            found = json.loads(said.stdout)
+            done = subprocess.run([sys.executable, __file__, part, path], capture_output=True, text=True, check=True)
+            found = json.loads(done.stdout)
             rows += [row(name, figure, unit) for name, figure in found.items() if name != "peak"]
             rows.append(row(f"most memory of the {part}", found["peak"], "MB"))
     return rows

@@ -91,7 +91,7 @@ class Watch:
 
     def compact(self, event: object = None) -> None:
         self.context: list = []
-        self.said: set = set()  # strings of the user and the assistant
+        self.spoken: set = set()  # strings of the user and the assistant
         self.held: Counter = Counter()  # string -> results that stand and hold it
         self.named: dict = {}  # file name -> numbers of lines that were spoken of
         self.reads = 0
@@ -126,7 +126,7 @@ class Watch:
                 " ".join(value for value in block.call.tool_input.values() if isinstance(value, str)),
             ]
         elif block in self.session.texts:
-            self.said |= strings_of(text)
+            self.spoken |= strings_of(text)
             if self.prompted:
                 self.prompt, self.turn, self.prompted = text, self.number, False
 
@@ -175,7 +175,7 @@ class Watch:
 
     def _of_strings(self, strings: set) -> dict:
         """How much of a part nothing else in the context holds."""
-        new = sum(string not in self.said and not self.held[string] for string in strings)
+        new = sum(string not in self.spoken and not self.held[string] for string in strings)
         return {"new": log1p(new), "nothing new": float(not new), "share new": new / max(1, len(strings))}
 
 
@@ -198,7 +198,7 @@ def fitted(parts: list, names: tuple) -> list:
     columns = [[part.features[name] for part in parts] for name in names]
     weights = [0.0] * len(names)
     for _ in range(STEPS):
-        chances = told(columns, weights)
+        chances = probabilities(columns, weights)
         wrong = [chance - part.needed for chance, part in zip(chances, parts)]
         steep = [chance * (1 - chance) for chance in chances]
         gradient = [sum(map(mul, wrong, column)) + L2 * weight for column, weight in zip(columns, weights)]
@@ -208,7 +208,7 @@ def fitted(parts: list, names: tuple) -> list:
     return weights
 
 
-def told(columns: list, weights: list) -> list:
+def probabilities(columns: list, weights: list) -> list:
     """The probabilities of rows that stand in columns."""
     totals = [0.0] * len(columns[0])
     for weight, column in zip(weights, columns):
@@ -223,7 +223,7 @@ def chances_of(parts: list, names: tuple) -> list:
         weights = fitted([part for part in parts if part.repository != held], names)
         places = [at for at, part in enumerate(parts) if part.repository == held]
         columns = [[parts[at].features[name] for at in places] for name in names]
-        for at, chance in zip(places, told(columns, weights)):
+        for at, chance in zip(places, probabilities(columns, weights)):
             chances[at] = chance
     return chances
 

@@ -80,40 +80,40 @@ class Reader:
             self.left[id] = self.calls[id]
             self.calls[id] = self.calls[id]._replace(lines=[])
 
-    def follows(self, said: re.Match, of: str = "") -> Found:
+    def follows(self, reference: re.Match, of: str = "") -> Found:
         """What a reference stands for: one of a result that comes now, or of the one with this id."""
         above = dict(itertools.takewhile(lambda call: call[0] != of, self.calls.items()))
-        found = self._places(said, above)
+        found = self._places(reference, above)
         if not found:
-            return Found("gone" if self._places(said, self.left) else "nowhere")
+            return Found("gone" if self._places(reference, self.left) else "nowhere")
         if len(set(found)) > 1:
             return Found("ambiguous")
         return Found("found", found[0], len(found) > 1)
 
-    def _places(self, said: re.Match, calls: dict) -> list[tuple[str, ...]]:
-        named = [call for call in calls.values() if self._is_named(call, said)]
-        return [lines for call in (named[-1:] if said["newest"] else named) for lines in places(call, said)]
+    def _places(self, reference: re.Match, calls: dict) -> list[tuple[str, ...]]:
+        named = [call for call in calls.values() if self._is_named(call, reference)]
+        return [lines for call in (named[-1:] if reference["newest"] else named) for lines in places(call, reference)]
 
-    def _is_named(self, call: Call, said: re.Match) -> bool:
-        if shape(call.tool) != said["tool"] or (said["input"] and not call.written):
+    def _is_named(self, call: Call, reference: re.Match) -> bool:
+        if shape(call.tool) != reference["tool"] or (reference["input"] and not call.written):
             return False
-        return said["about"] is None or any(
-            self._is(shape(value), said["about"]) for value in call.inputs.values() if isinstance(value, str)
+        return reference["about"] is None or any(
+            self._is(shape(value), reference["about"]) for value in call.inputs.values() if isinstance(value, str)
         )
 
-    def _is(self, value: str, told: str) -> bool:
+    def _is(self, value: str, named: str) -> bool:
         folder = shape(self.cwd).rstrip("/\\")
         below = re.sub(r"^[/\\]", "", value[len(folder) :]) if re.match(re.escape(folder) + r"[/\\]", value) else value
-        head, cut, tail = told.partition("…")
+        head, cut, tail = named.partition("…")
         if not cut:
-            return told == below
+            return named == below
         return len(below) > len(head) + len(tail) and below.startswith(head) and below.endswith(tail)
 
 
 def references(text: str) -> list[tuple[int, re.Match]]:
     """[(place of its line, the reference)] of a text."""
     found = [(at, REFERENCE.fullmatch(line)) for at, line in enumerate(text.split("\n"))]
-    return [(at, said) for at, said in found if said]
+    return [(at, reference) for at, reference in found if reference]
 
 
 def shape(text: str) -> str:
@@ -128,34 +128,34 @@ def listing(text: str) -> list[tuple[int | None, str]]:
     """[(number, line)] of a text: what counts on from line to line is a number, anything else is text."""
     lines = text.split("\n")
     begin = lines.index(_OPENS) if _OPENS in lines else len(lines)
-    told = [_NUMBERED.fullmatch(line) or (_COLONED.fullmatch(line) if at > begin else None) for at, line in enumerate(lines)]
-    numbers = [int(found[1]) if found and len(found[1]) < 12 else None for found in told]
+    numbered = [_NUMBERED.fullmatch(line) or (_COLONED.fullmatch(line) if at > begin else None) for at, line in enumerate(lines)]
+    numbers = [int(found[1]) if found and len(found[1]) < 12 else None for found in numbered]
     counted = [
         number is not None
         and any(0 <= other < len(numbers) and numbers[other] == number + step for other, step in ((at - 1, -1), (at + 1, 1)))
         for at, number in enumerate(numbers)
     ]
-    return [(numbers[at], told[at][3]) if counted[at] else (None, line) for at, line in enumerate(lines)]  # type: ignore[index]
+    return [(numbers[at], numbered[at][3]) if counted[at] else (None, line) for at, line in enumerate(lines)]  # type: ignore[index]
 
 
-def count_of(said: re.Match) -> int:
+def count_of(reference: re.Match) -> int:
     """How many lines a reference stands for."""
-    return int(said["count"]) if said["count"] else int(said["last"]) - int(said["first"]) + 1
+    return int(reference["count"]) if reference["count"] else int(reference["last"]) - int(reference["first"]) + 1
 
 
-def places(call: Call, said: re.Match) -> list[tuple[str, ...]]:
+def places(call: Call, reference: re.Match) -> list[tuple[str, ...]]:
     """The lines of each place of a call that fits a reference."""
-    lines, count = call.written if said["input"] else call.lines, count_of(said)
-    first = int(said["from"] or said["first"] or -1)
-    begins = [int(said["begin"] or 0) - 1]
-    if not said["begin"]:
+    lines, count = call.written if reference["input"] else call.lines, count_of(reference)
+    first = int(reference["from"] or reference["first"] or -1)
+    begins = [int(reference["begin"] or 0) - 1]
+    if not reference["begin"]:
         begins = [at for at, (number, _) in enumerate(lines) if number == first]
     found = []
     for at in begins:
         some = lines[at : at + count]
-        counts_on = said["begin"] or [number for number, _ in some] == [*range(first, first + count)]
+        counts_on = reference["begin"] or [number for number, _ in some] == [*range(first, first + count)]
         texts = tuple(text for _, text in some)
-        if len(some) == count and counts_on and _near(texts, said["head"]) and _near(texts[::-1], said["tail"]):
+        if len(some) == count and counts_on and _near(texts, reference["head"]) and _near(texts[::-1], reference["tail"]):
             found.append(texts)
     return found
 
@@ -169,9 +169,9 @@ def whole(text: str, stands_for: dict[int, tuple[str, ...]]) -> list[str]:
     """The lines of a text without a listing's numbers, with what references stand for in their place. Beside a reference the numbers go on
     from those that it names."""
     lines = [line for _, line in listing(text)]
-    for at, said in references(text):
-        for beside, number in ((at - 1, int(said["first"] or 0) - 1), (at + 1, int(said["last"] or 0) + 1)):
-            found = _NUMBERED.fullmatch(lines[beside]) if said["first"] and 0 <= beside < len(lines) else None
+    for at, reference in references(text):
+        for beside, number in ((at - 1, int(reference["first"] or 0) - 1), (at + 1, int(reference["last"] or 0) + 1)):
+            found = _NUMBERED.fullmatch(lines[beside]) if reference["first"] and 0 <= beside < len(lines) else None
             if found and int(found[1]) == number:
                 lines[beside] = found[3]
     return [line for at, one in enumerate(lines) for line in stands_for.get(at, (one,))]

@@ -27,20 +27,20 @@ INTERRUPTED = "[Request interrupted"
 def happenings(path: Path) -> list[tuple[str, float]]:
     """("prompt" | "request" | "compaction", seconds) of the main thread in the order of the lines, rewound branches included: their
     requests were sent too. A request is the first line of its message."""
-    told: list[tuple[str, float]] = []
+    events: list[tuple[str, float]] = []
     messages = set()
     for entry in entries.read(str(path), path.stat().st_size):
         at = seconds_of(entry.get("timestamp"))
         if entry.get("isSidechain"):
             continue
         if entry.get("subtype") == "compact_boundary":
-            told.append(("compaction", at))
+            events.append(("compaction", at))
         elif entries.is_prompt(entry) and not text_of(entry).startswith(INTERRUPTED):
-            told.append(("prompt", at))
+            events.append(("prompt", at))
         elif usage_of(entry) is not None and entry["message"].get("id") not in messages:
             messages.add(entry["message"].get("id"))
-            told.append(("request", at))
-    return told
+            events.append(("request", at))
+    return events
 
 
 def text_of(entry: dict) -> str:
@@ -48,23 +48,23 @@ def text_of(entry: dict) -> str:
     return content if isinstance(content, str) else next((block["text"] for block in content if isinstance(block.get("text"), str)), "")
 
 
-def remaining(told: list[tuple[str, float]], ttl_s: int) -> list[int]:
+def remaining(events: list[tuple[str, float]], ttl_s: int) -> list[int]:
     """For each prompt that finds the cache warm, the requests that still follow it warm."""
     counts = []
     newest = None  # the time of the newest request
-    for number, (what, at) in enumerate(told):
+    for number, (what, at) in enumerate(events):
         if what == "request":
             newest = at
         elif what == "compaction":
             newest = None  # what stands after it was never in a prompt
         elif newest is not None and at - newest < ttl_s:
-            counts.append(warm_requests(told[number + 1 :], newest, ttl_s))
+            counts.append(warm_requests(events[number + 1 :], newest, ttl_s))
     return counts
 
 
-def warm_requests(told: list[tuple[str, float]], newest: float, ttl_s: int) -> int:
+def warm_requests(events: list[tuple[str, float]], newest: float, ttl_s: int) -> int:
     count = 0
-    for what, at in told:
+    for what, at in events:
         if what == "compaction" or (what == "request" and at - newest >= ttl_s):
             break
         if what == "request":
@@ -73,9 +73,9 @@ def warm_requests(told: list[tuple[str, float]], newest: float, ttl_s: int) -> i
     return count
 
 
-def after_each(told: list[tuple[str, float]], ttl_s: int) -> list[int]:
+def after_each(events: list[tuple[str, float]], ttl_s: int) -> list[int]:
     """For each request, itself and those that still follow it warm."""
-    return [1 + warm_requests(told[number + 1 :], at, ttl_s) for number, (what, at) in enumerate(told) if what == "request"]
+    return [1 + warm_requests(events[number + 1 :], at, ttl_s) for number, (what, at) in enumerate(events) if what == "request"]
 
 
 def main() -> int:
@@ -84,13 +84,13 @@ def main() -> int:
     options = parser.parse_args()
     sessions = [happenings(path) for path in sorted(options.transcripts.glob("*.jsonl"))]
     for ttl_s in LIKELY_REQUESTS:
-        counts = [count for told in sessions for count in remaining(told, ttl_s)]
+        counts = [count for events in sessions for count in remaining(events, ttl_s)]
         if len(counts) < 2:
             print(f"{ttl_s} s: too few prompts")
             continue
         low, median, high = statistics.quantiles(counts, n=4, method="inclusive")
         print(f"{ttl_s} s: {len(counts)} prompts of {len(sessions)} sessions, median {median:g} requests, quartiles {low:g} and {high:g}")
-        mean = statistics.mean(count for told in sessions for count in after_each(told, ttl_s))
+        mean = statistics.mean(count for events in sessions for count in after_each(events, ttl_s))
         print(f"{ttl_s} s: from any request, it included, {mean:.1f} in the mean")
     return 0
 

@@ -113,16 +113,16 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="figures as JSON")
     parser.add_argument("--check", action="store_true", help="exit 1 when the bound is missed")
     options = parser.parse_args()
-    found = measure(options.records, options.runs)
+    figures = measure(options.records, options.runs)
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(figures, indent=2))
     else:
         print(
-            f"{found['records']:,} records, median of {found['runs']} pairs: {found['beyond_ms']:.1f} ms beyond a bare interpreter "
-            f"({found['restore_ms']:.1f} - {found['bare_ms']:.1f}; bound {BOUND_MS})"
+            f"{figures['records']:,} records, median of {figures['runs']} pairs: {figures['beyond_ms']:.1f} ms beyond a bare interpreter "
+            f"({figures['restore_ms']:.1f} - {figures['bare_ms']:.1f}; bound {BOUND_MS})"
         )
-        print(f"an unknown name: {found['unknown_beyond_ms']:.1f} ms beyond a bare interpreter (bound {UNKNOWN_BOUND_MS})")
-    missed = found["beyond_ms"] > BOUND_MS or found["unknown_beyond_ms"] > UNKNOWN_BOUND_MS
+        print(f"an unknown name: {figures['unknown_beyond_ms']:.1f} ms beyond a bare interpreter (bound {UNKNOWN_BOUND_MS})")
+    missed = figures["beyond_ms"] > BOUND_MS or figures["unknown_beyond_ms"] > UNKNOWN_BOUND_MS
     if missed:
         print("missed", file=sys.stderr)
     return 1 if missed and options.check else 0

@@ -51,11 +51,11 @@ class Message:
 
 def messages_of(path: Path) -> dict:
     """(model, id) -> Message of those that thought."""
-    found: dict = defaultdict(Message)
+    messages: dict = defaultdict(Message)
     for entry in entries.read(str(path), path.stat().st_size):
         if entry.get("type") == "assistant" and isinstance(entry.get("message"), dict):
-            found[entry["message"].get("model"), entry["message"].get("id")].add(entry)
-    return {key: one for key, one in found.items() if one.pairs and one.tokens > one.other / MOST_CHARS_PER_TOKEN}
+            messages[entry["message"].get("model"), entry["message"].get("id")].add(entry)
+    return {key: one for key, one in messages.items() if one.pairs and one.tokens > one.other / MOST_CHARS_PER_TOKEN}
 
 
 def least_squares(rows: list[tuple], values: list[float]) -> list[float]:
@@ -75,9 +75,9 @@ def least_squares(rows: list[tuple], values: list[float]) -> list[float]:
 def fitted(rows: list[tuple], values: list[float]) -> tuple:
     """(weights, share of the variance that they explain)."""
     weights = least_squares(rows, values)
-    missed = sum((value - sum(one * two for one, two in zip(row, weights))) ** 2 for row, value in zip(rows, values))
+    squares = sum((value - sum(one * two for one, two in zip(row, weights))) ** 2 for row, value in zip(rows, values))
     mean = statistics.mean(values)
-    return weights, 1 - missed / sum((value - mean) ** 2 for value in values)
+    return weights, 1 - squares / sum((value - mean) ** 2 for value in values)
 
 
 def main() -> int:

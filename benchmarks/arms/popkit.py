@@ -111,5 +111,5 @@ def _version(program: str) -> tuple[int, ...]:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    told = re.search(r"\d+(?:\.\d+)+", done.stdout + done.stderr)
-    return tuple(map(int, told[0].split("."))) if told and not done.returncode else ()
+    match = re.search(r"\d+(?:\.\d+)+", done.stdout + done.stderr)
+    return tuple(map(int, match[0].split("."))) if match and not done.returncode else ()

@@ -87,7 +87,7 @@ def after(path: str, begin: int, ahead: int) -> After:
             break
         is_first = False
         if entry.get("isCompactSummary") and not summary and not ids:
-            summary = _said(entry)
+            summary = _text_of(entry)
         if _is_request(entry):
             usage = entry["message"].get("usage")
             if str(entry["message"].get("id")) not in ids and prompt_tokens(usage):
@@ -113,7 +113,7 @@ def _is_request(entry: Entry) -> bool:
 
 def _messages(path: str, index: Index) -> Iterator[Message]:
     for begin, entry in _entries(path):
-        if begin < index.since or entry.get("type") not in (ASSISTANT, USER) or not _stands(entry, index):
+        if begin < index.since or entry.get("type") not in (ASSISTANT, USER) or not _remains(entry, index):
             continue
         message = entry["message"] if isinstance(entry.get("message"), dict) else {}
         if isinstance(message.get("content"), str):
@@ -128,12 +128,12 @@ def _messages(path: str, index: Index) -> Iterator[Message]:
                 yield Message(USER, "", (), [Shown(block["tool_use_id"], text, block.get("is_error") is True)])
 
 
-def _stands(entry: Entry, index: Index) -> bool:
+def _remains(entry: Entry, index: Index) -> bool:
     called = [block.get("id") or block.get("tool_use_id") for block in entries.blocks_of(entry)]
     return entry.get("uuid") in index.chain or any(id in index.calls for id in called)
 
 
-def _said(entry: Entry) -> str:
+def _text_of(entry: Entry) -> str:
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     content = message.get("content")
     return content if isinstance(content, str) else "\n".join(str(block.get("text", "")) for block in entries.blocks_of(entry))

@@ -175,11 +175,11 @@ def solve(matrix: list, right: list) -> list:
     half: list = []
     for row in range(size):
         half.append((right[row] - sum(map(mul, lower[row], half))) / lower[row][row])
-    found = [0.0] * size
+    solution = [0.0] * size
     for row in range(size - 1, -1, -1):
-        rest = half[row] - sum([lower[below][row] * found[below] for below in range(row + 1, size)])
-        found[row] = rest / lower[row][row]
-    return found
+        rest = half[row] - sum([lower[below][row] * solution[below] for below in range(row + 1, size)])
+        solution[row] = rest / lower[row][row]
+    return solution
 
 
 def auc(chances: list, labels: list) -> float:
@@ -233,8 +233,8 @@ def learn(sessions: Iterable[Session], rules: Ruleset, ahead: int = 0) -> dict:
     chances: list[float] = []
     labels: list[float] = []
     for fold in range(FOLDS):
-        told, was = judged(fit(table.of([other for other in range(FOLDS) if other != fold])), table.of([fold]))
-        chances += told
+        fold_chances, was = judged(fit(table.of([other for other in range(FOLDS) if other != fold])), table.of([fold]))
+        chances += fold_chances
         labels += was
     scores = {"auc": round(auc(chances, labels), 4), "log_loss": round(log_loss(chances, labels), 4)}
     return {**NeedModel(fit(table)).to_json(), "learnt": {"sessions": count, "rows": table.size(), **scores}}

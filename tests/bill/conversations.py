@@ -43,8 +43,8 @@ class Conversation(Transcript):
         }  # fmt: skip
         blocks = [{"type": "thinking", "thinking": "so"}] if thinks else []
         body = {"id": f"m-{self.count}", "role": "assistant", "model": self.model, "usage": usage}
-        told = {"diagnostics": {"cache_miss_reason": {"type": says, "cache_missed_input_tokens": 9}}} if says else {}
-        self.add("assistant", message={**body, "content": [*blocks, {"type": "text", "text": "done"}], **told}, **entry)
+        diagnostics = {"diagnostics": {"cache_miss_reason": {"type": says, "cache_missed_input_tokens": 9}}} if says else {}
+        self.add("assistant", message={**body, "content": [*blocks, {"type": "text", "text": "done"}], **diagnostics}, **entry)
         self.cached = whole
 
     def attach(self, **fields) -> None:
@@ -57,8 +57,8 @@ class Conversation(Transcript):
         """What newer clients note of a request that they send; its id. `messages`: a word for each, where they are noted; all that it has,
         or what follows so many of an earlier request's (`on`: its id, how many)."""
         shape = f"{tools} {system}"
-        told = [{"name": name, "description": f"What {name} does."} for name in tools]
-        self.entries.append({"type": "api-request-shape", "shapeHash": shape, "shape": {"system": [{"text": system}], "tools": told}})
+        defined = [{"name": name, "description": f"What {name} does."} for name in tools]
+        self.entries.append({"type": "api-request-shape", "shapeHash": shape, "shape": {"system": [{"text": system}], "tools": defined}})
         id = f"request-{len(self.entries)}"
         noted = {"id": id, "params": {"output_config": {"effort": effort}, **params}, "requestDigest": digest or id}
         known = {} if messages is None else {"keep": 0, "tail": list(messages)}

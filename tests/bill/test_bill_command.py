@@ -64,16 +64,16 @@ def shop(tmp_path: Path) -> Shop:
 def drawn(place: Shop, columns: int, details: bool = False, hosts: tuple[str, ...] = ()) -> str:
     """The bill as it is drawn, with the project's own path left out; of sessions of these hosts."""
     since = AT - 86_400
-    found = statement.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
-    found["project"] = "/shop"
-    found["whole"]["hosts"] = list(hosts) or found["whole"]["hosts"]
-    lines = text.laid_out(views.lines_of(found, AT + 7_200, details), columns)
+    bill = statement.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
+    bill["project"] = "/shop"
+    bill["whole"]["hosts"] = list(hosts) or bill["whole"]["hosts"]
+    lines = text.laid_out(views.lines_of(bill, AT + 7_200, details), columns)
     assert max(map(text.width, lines)) <= columns
     return "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("columns", [40, 72, 100])
-def test_people_read_what_stands_what_could_go_and_what_it_was_paid_for(columns: int, shop: Shop, golden):
+def test_people_read_what_is_always_sent_what_could_go_and_what_was_paid_for_it(columns: int, shop: Shop, golden):
     golden(GOLDENS / f"bill-{columns}.txt", drawn(shop, columns))
 
 
@@ -99,8 +99,8 @@ def test_a_file_that_is_broken_is_named_and_the_others_count(shop: Shop):
 def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop: Shop):
     def offered() -> list[tuple[str, str, str]]:
         since = AT - 86_400
-        found = statement.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
-        return [(offer.id, offer.key, offer.sum.split(":")[0]) for offer in offers.of_bill(found, AT)]
+        bill = statement.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
+        return [(offer.id, offer.key, offer.sum.split(":")[0]) for offer in offers.of_bill(bill, AT)]
 
     again = "the same saving, and Claude still finds it when it looks for a tool"
     read = "mcp__plugin_docs_docs__read"
@@ -125,30 +125,30 @@ def test_without_a_breakdown_it_says_what_transcripts_show_and_how_to_get_the_re
 
 
 def test_a_host_that_says_nothing_of_it_is_not_asked_for_more(tmp_path: Path):
-    told = drawn(Shop(tmp_path), 100, hosts=("OpenCode",))
-    assert "OpenCode does not say. Claude Code 2.1.287 or later would, in the same project." in " ".join(told.split())
+    output = drawn(Shop(tmp_path), 100, hosts=("OpenCode",))
+    assert "OpenCode does not say. Claude Code 2.1.287 or later would, in the same project." in " ".join(output.split())
 
 
 @pytest.mark.parametrize(
     ("odd", "says"), [({"mcpTools": "many"}, "Partial"), ({"agents": [{"agentType": 7}]}, "Partial"), ({"categories": []}, "Of what")]
 )
-def test_what_was_not_understood_is_said(odd: dict, says: str, tmp_path: Path):
+def test_what_was_not_understood_is_reported(odd: dict, says: str, tmp_path: Path):
     assert says in drawn(Shop(tmp_path, known=breakdown(**odd)), 100)
 
 
-def test_a_later_breakdown_that_says_nothing_leaves_the_one_before_and_is_told(shop: Shop):
+def test_a_later_breakdown_that_says_nothing_leaves_the_one_before_and_is_reported(shop: Shop):
     client_reports.keep_breakdown(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
-    told = drawn(shop, 100)
-    assert "could not be used: it is empty" in told
-    assert "MCP server linear" in told
+    output = drawn(shop, 100)
+    assert "could not be used: it is empty" in output
+    assert "MCP server linear" in output
 
 
 def test_programs_read_the_same_and_the_sums_agree(shop: Shop):
-    found = shop.data("--since", "2020-01-01")
-    assert found["tokens"] == sum(row["tokens"] for row in found["rows"]) == breakdown()["totalTokens"]
-    assert sum(found["whole"]["parts"].values()) == pytest.approx(found["whole"]["usd"])
-    assert [row["name"] for row in found["proposals"]] == [SERVER, DOCS[1]]
-    assert found["whole"]["sessions"] == 3
+    data = shop.data("--since", "2020-01-01")
+    assert data["tokens"] == sum(row["tokens"] for row in data["rows"]) == breakdown()["totalTokens"]
+    assert sum(data["whole"]["parts"].values()) == pytest.approx(data["whole"]["usd"])
+    assert [row["name"] for row in data["proposals"]] == [SERVER, DOCS[1]]
+    assert data["whole"]["sessions"] == 3
 
 
 def test_a_folder_below_the_project_has_its_bill(shop: Shop):
@@ -233,10 +233,10 @@ def test_a_large_section_is_proposed_with_its_sum_and_the_words_that_draft_it(tm
     words = " ".join(shop.run("--since", "2020-01-01").stdout.split())
     assert "as a skill: ~1," in words
     (draft,) = shop.data()["drafts"]
-    told = shlex.split(views.draft_words(draft))
-    assert told[:3] == ["popkit", "bill", "draft-skill"]
-    assert shop.run(*told[2:]).returncode == 0
-    assert "Ask first." in (shop.project / told[-1]).read_text()
+    drafting = shlex.split(views.draft_words(draft))
+    assert drafting[:3] == ["popkit", "bill", "draft-skill"]
+    assert shop.run(*drafting[2:]).returncode == 0
+    assert "Ask first." in (shop.project / drafting[-1]).read_text()
 
 
 # --- misses ------------------------------------------------------------------------------------------------------------------------------
@@ -263,8 +263,8 @@ def lost(folder: Path) -> Path:
 
 @pytest.mark.parametrize("columns", [40, 72, 100])
 def test_people_read_a_table_with_the_dearest_cause_first(columns: int, tmp_path: Path, golden):
-    found = misses([digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS)
-    lines = text.laid_out(spending.misses(found, "sessions since 2026-10-25", "2026-11"), columns)
+    lost_caches = misses([digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS)
+    lines = text.laid_out(spending.misses(lost_caches, "sessions since 2026-10-25", "2026-11"), columns)
     assert max(map(text.width, lines)) <= columns
     golden(GOLDENS / f"misses-{columns}.txt", "\n".join(lines) + "\n")
 
@@ -277,18 +277,18 @@ def test_the_command_prints_it(tmp_path: Path):
 
 def test_programs_read_the_same(tmp_path: Path):
     done = inside.run(["misses", "--json", str(lost(tmp_path / "sessions"))], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
-    found = json.loads(done.stdout)
-    assert [row["cause"] for row in found["causes"]] == ["tools", "command", "pause", "unknown"]
-    assert found["lost"]["tokens"] == sum(row["tokens"] for row in found["causes"])
-    assert found["prices_of"]
+    data = json.loads(done.stdout)
+    assert [row["cause"] for row in data["causes"]] == ["tools", "command", "pause", "unknown"]
+    assert data["lost"]["tokens"] == sum(row["tokens"] for row in data["causes"])
+    assert data["prices_of"]
 
 
 def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path):
     (tmp_path / "claude" / "projects").mkdir(parents=True)
     lost(tmp_path / "claude" / "projects" / "-shop")
     environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "home")}
-    found = json.loads(inside.run(["misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
-    assert (found["sessions"], found["lost"]["times"]) == (2, 4)
+    data = json.loads(inside.run(["misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
+    assert (data["sessions"], data["lost"]["times"]) == (2, 4)
     none = inside.run(["misses", "--since", "2199-01-01"], environ, tmp_path).stdout
     assert "There was no request in this time." in none
 

@@ -37,8 +37,8 @@ def environ(place: Path) -> dict[str, str]:
 def asked(place: Path, since: float = 0.0) -> tuple[list[digests.Digest], int]:
     """(the digests, bytes that were read for them)."""
     read: list[int] = [0]
-    found = digests.of_user(environ(place), since, ENDED, lambda done, whole: read.append(done))
-    return found, read[-1]
+    results = digests.of_user(environ(place), since, ENDED, lambda done, whole: read.append(done))
+    return results, read[-1]
 
 
 def test_a_home_that_cannot_be_written_is_read_all_the_same(place: Path):
@@ -71,13 +71,13 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     conversation.request(output=70)
     (used,) = conversation.digest(tmp_path)["used"]
     words = estimate_tokens("begin")
-    said = BASE + 2_000 - words
-    made_of = used.pop("kinds")
-    assert made_of["said"] == [0, words, 0, words]
-    assert [sum(column) for column in zip(*made_of.values())] == [0, words, 0, 2_000 + words]
+    carried = BASE + 2_000 - words
+    by_kind = used.pop("kinds")
+    assert by_kind["said"] == [0, words, 0, words]
+    assert [sum(column) for column in zip(*by_kind.values())] == [0, words, 0, 2_000 + words]
     assert used == {
         "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
-        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, said, 0, said], "pauses": [0, 0], "lost": [0, 0],
+        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, carried, 0, carried], "pauses": [0, 0], "lost": [0, 0],
     }  # fmt: skip
     paid = usd_of(used, MODELS)
     assert paid is not None
@@ -112,10 +112,10 @@ def test_an_answer_of_which_the_usage_is_not_known_is_in_no_sum_and_counted(tmp_
 def test_a_transcript_is_read_again_only_when_it_has_changed(place: Path):
     conversation = Conversation()
     path = Path(conversation.write(place / "one.jsonl"))
-    found, read = asked(place)
-    assert [digest["session"] for digest in found] == ["one"]
+    results, read = asked(place)
+    assert [digest["session"] for digest in results] == ["one"]
     assert read == path.stat().st_size
-    assert asked(place) == (found, 0)
+    assert asked(place) == (results, 0)
     conversation.request()
     conversation.write(place / "one.jsonl")
     again, read = asked(place)
@@ -129,9 +129,9 @@ def test_a_transcript_without_requests_or_of_long_ago_is_not_read_again_either(p
     old.at -= 2 * digests.KEPT_S
     old.request()
     old.write(place / "old.jsonl")
-    found, read = asked(place)
+    results, read = asked(place)
     assert read > 0
-    assert asked(place) == (found, 0)
+    assert asked(place) == (results, 0)
     (place / "old.jsonl").unlink()
     (place / "none.jsonl").unlink()
     asked(place)
@@ -140,9 +140,9 @@ def test_a_transcript_without_requests_or_of_long_ago_is_not_read_again_either(p
 
 def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
-    found, _ = asked(place)
+    results, _ = asked(place)
     path.unlink()
-    assert asked(place) == (found, 0)
+    assert asked(place) == (results, 0)
     assert asked(place, since=ENDED + 10_000)[0] == []
 
 
@@ -156,9 +156,9 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
         db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))
     text = path.read_text()
     path.unlink()
-    found, _ = asked(place)
-    assert len(found) == stays
-    for digest in found:
+    results, _ = asked(place)
+    assert len(results) == stays
+    for digest in results:
         (was,), (used,) = now["used"], digest["used"]
         assert used["kinds"] == {sums.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
         assert digest["kinds_by_time"] == [{sums.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
@@ -177,12 +177,12 @@ def test_subagents_have_conversations_of_their_own(place: Path):
     assert sorted(digest["session"] for digest in asked(place)[0]) == ["one", "one/agent-a"]
 
 
-def test_a_store_that_is_spoilt_is_made_again_from_the_transcripts(place: Path):
+def test_a_store_that_is_corrupt_is_made_again_from_the_transcripts(place: Path):
     Conversation().write(place / "one.jsonl")
-    found, _ = asked(place)
+    results, _ = asked(place)
     store = place.parents[2] / "home" / digests.FILE
     store.write_bytes(b"no database" * 100)
-    assert asked(place)[0] == found
+    assert asked(place)[0] == results
 
 
 def test_lines_that_are_none_are_passed_over(tmp_path: Path):
@@ -219,9 +219,9 @@ def test_losses_are_summed_by_cause_and_one_without_a_price_says_so(tmp_path: Pa
     for conversation in (priced, unpriced):
         conversation.wait(4_000)
         conversation.request(reads=0)
-    found = misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
+    lost_caches = misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
     assert lost_cache.usd(MODELS, "claude-opus-4-6", 24_000, 22_000, 3_600) == pytest.approx(22_000 * 1.9 * 5e-6)
-    (row,) = found["causes"]
+    (row,) = lost_caches["causes"]
     assert (row["cause"], row["times"], row["tokens"], row["unpriced"]) == ("pause", 2, 44_000, 1)
-    assert row["usd"] == found["lost"]["usd"] == pytest.approx(22_000 * 1.9 * 5e-6)
-    assert (found["sessions"], found["requests"], found["unpriced"]) == (2, 4, 2)
+    assert row["usd"] == lost_caches["lost"]["usd"] == pytest.approx(22_000 * 1.9 * 5e-6)
+    assert (lost_caches["sessions"], lost_caches["requests"], lost_caches["unpriced"]) == (2, 4, 2)

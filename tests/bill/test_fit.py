@@ -60,8 +60,8 @@ def of(tokens: dict[str, float], model: str = ONE):
 
 def held(seeds: int, tokens: dict[str, float], model: str = ONE, **how) -> float:
     """The share of so many histories in which what the tokens are worth lies within the error."""
-    found = [fitted(seed, **how).weights.worth(of(tokens, model)) for seed in range(seeds)]
-    return sum(abs(percent - truth(tokens, model)) <= error for percent, error in found) / seeds
+    worths = [fitted(seed, **how).weights.worth(of(tokens, model)) for seed in range(seeds)]
+    return sum(abs(percent - truth(tokens, model)) <= error for percent, error in worths) / seeds
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.5])
@@ -162,10 +162,10 @@ def test_least_squares_end_where_no_weight_that_may_move_would_better_them(rows)
     size = len(rows[0]) - 1
     matrix = [[sum(row[a] * row[b] for row in rows) + (a == b) for b in range(size)] for a in range(size)]
     target = [sum(row[at] * row[-1] for row in rows) for at in range(size)]
-    found = not_negative(matrix, target)
-    slopes = [dot(row, found) - aim for row, aim in zip(matrix, target)]
-    assert all(value >= 0 for value in found)
-    assert all(abs(slope) <= 1e-6 if value > 0 else slope >= -1e-6 for value, slope in zip(found, slopes))
+    weights = not_negative(matrix, target)
+    slopes = [dot(row, weights) - aim for row, aim in zip(matrix, target)]
+    assert all(value >= 0 for value in weights)
+    assert all(abs(slope) <= 1e-6 if value > 0 else slope >= -1e-6 for value, slope in zip(weights, slopes))
 
 
 @given(rows)

@@ -99,17 +99,17 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     environ = worked(tmp_path)
     has_read(tmp_path, [["five_hour", BEGAN + HOUR, 62, RESETS]])
     (window,) = data(tmp_path, environ)["windows"]
-    found = window["took"]
-    assert {(part["session"], part["subagents"]): part["used"]["output"] for part in found["parts"]} == {
+    sums = window["took"]
+    assert {(part["session"], part["subagents"]): part["used"]["output"] for part in sums["parts"]} == {
         ("one", False): 350, ("one", True): 50, ("early", False): 700,
     }  # fmt: skip
-    assert found["tokens"] == sum(part["tokens"] for part in found["parts"]) == sum(found["used"].values())
-    assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
+    assert sums["tokens"] == sum(part["tokens"] for part in sums["parts"]) == sum(sums["used"].values())
+    assert sum(part["share"] for part in sums["parts"]) == pytest.approx(1)
     assert window["percent_per_hour"] is None
-    assert sum(found["sources"].values()) == found["tokens"]
-    assert {row["kind"] for row in found["kinds"]} == {"said", "wrote", "other"}
-    assert sum(row["tokens"] for row in found["kinds"]) == found["sources"]["conversation"]
-    assert found["sources"]["subagents"] == sum(part["tokens"] for part in found["parts"] if part["subagents"])
+    assert sum(sums["sources"].values()) == sums["tokens"]
+    assert {row["kind"] for row in sums["kinds"]} == {"said", "wrote", "other"}
+    assert sum(row["tokens"] for row in sums["kinds"]) == sums["sources"]["conversation"]
+    assert sums["sources"]["subagents"] == sum(part["tokens"] for part in sums["parts"] if part["subagents"])
     assert (window["fit"]["why"], window["fit"]["blocks"], window["fit"]["worth"]) == ("blocks", 0, {})
 
 
@@ -139,16 +139,16 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     worked(tmp_path)
     project = tmp_path / "claude" / "projects" / "-shop"
     at_work().write(project / "two.jsonl")
-    found = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
+    sums = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
     five = {"kind": "five_hour", "percent": 62.4, "at": now - 240, "percent_per_hour": 14.1, "full_at": now + 160 * 60,
-            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found, "fit": FITTED}  # fmt: skip
+            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": sums, "fit": FITTED}  # fmt: skip
     seven = {**five, "kind": "seven_day", "percent": 31, "percent_per_hour": None, "full_at": None, "at": now,
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
              "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
-    told = {"last_reading_at": now, "windows": [five, seven, spent]}
-    lines = text.laid_out(spending.windows(told, now), columns)
-    in_pane = text.laid_out(limits_pane_lines(told, "claude-opus-5", now), columns)
+    limits = {"last_reading_at": now, "windows": [five, seven, spent]}
+    lines = text.laid_out(spending.windows(limits, now), columns)
+    in_pane = text.laid_out(limits_pane_lines(limits, "claude-opus-5", now), columns)
     assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
     golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
@@ -160,11 +160,11 @@ def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
     conversation.wait(4_000)
     conversation.request(reads=0)
     digest = conversation.digest(tmp_path)
-    found = took([digest], 0.0)
-    assert found["sources"]["standing"] > 0
-    assert found["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
-    assert min(found["sources"].values()) >= 0
-    assert sum(found["sources"].values()) == found["tokens"]
+    sums = took([digest], 0.0)
+    assert sums["sources"]["standing"] > 0
+    assert sums["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
+    assert min(sums["sources"].values()) >= 0
+    assert sum(sums["sources"].values()) == sums["tokens"]
 
 
 def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
@@ -193,9 +193,9 @@ def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
     fit = data(tmp_path, environ)["windows"][0]["fit"]
     assert (fit["why"], list(fit["worth"])) == ("", ["claude-opus-4-6"])
     for kind, percent in (("write_1h", 20), ("output", 50), ("cold_1h", 1.9)):
-        found = fit["worth"]["claude-opus-4-6"][kind]
-        assert found["claimed"]
-        assert abs(found["percent"] - percent) <= found["error"]
+        worth = fit["worth"]["claude-opus-4-6"][kind]
+        assert worth["claimed"]
+        assert abs(worth["percent"] - percent) <= worth["error"]
     assert (fit["worth"]["claude-opus-4-6"]["write_5m"], fit["worth"]["claude-opus-4-6"]["cold_5m"]) == (None, None)
     (kept,) = weights(str(tmp_path / "popkit"), now)
     assert kept.claimed({("claude-opus-4-6", "write_1h"): 1e6})["window"] == "five_hour"
@@ -249,13 +249,13 @@ def test_the_report_has_what_is_used_and_what_remains_of_each_limit(environ: dic
     configuration(environ).write_text('{"context": {"session_tokens": 100, "month_usd": 1}}')
     with open_store(environ) as store:
         store.write([used("1"), used("2", "t", NOW - 5), used("3", "t", user="bob")])
-    found = report(environ, now=NOW)
-    assert (found["user"], found["session"]) == ("alice", "s")
-    assert [(each["used"], each["remaining"], each["remaining_percent"], each["range"]) for each in found["limits"]] == [
+    status = report(environ, now=NOW)
+    assert (status["user"], status["session"]) == ("alice", "s")
+    assert [(each["used"], each["remaining"], each["remaining_percent"], each["range"]) for each in status["limits"]] == [
         (15, 85, 85.0, ">80%"),
         (0.5, 0.5, 50.0, "40-60%"),
     ]
-    assert (found["used_percent"], found["remaining_percent"], found["range"]) == (50.0, 50.0, "40-60%")
+    assert (status["used_percent"], status["remaining_percent"], status["range"]) == (50.0, 50.0, "40-60%")
     assert report(environ, "t", "bob", NOW)["usage"]["session"]["requests"] == 2
 
 
@@ -273,12 +273,12 @@ def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> Non
     append(house.begin(), answer("m1"), answer("m2"))
     command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "budget", "--json"]
     done = subprocess.run(command, env=house.environ, capture_output=True, text=True, check=True, timeout=HANG_S)
-    found = json.loads(done.stdout)
-    assert (found["session"], found["usage"]["session"]["requests"], found["usage"]["month"]["output_tokens"]) == ("s1", 2, 10)
+    printed = json.loads(done.stdout)
+    assert (printed["session"], printed["usage"]["session"]["requests"], printed["usage"]["month"]["output_tokens"]) == ("s1", 2, 10)
     assert done.stderr == "", "no bar where there is no terminal"
 
 
-def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
+def test_where_nothing_has_the_driver_of_a_server_the_message_says_how_to_get_it(
     environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
@@ -297,17 +297,17 @@ def test_whether_the_database_can_be_used_is_checked_without_making_one(environ:
 
 def test_the_command_tells_of_the_user_who_is_asked_for(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
     assert main.main(["budget", "--json", "--user", "bob"], environ) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["user"], found["limits"], found["database"]) == ("bob", [], "SQLite on this machine")
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["user"], printed["limits"], printed["database"]) == ("bob", [], "SQLite on this machine")
     assert main.main(["budget"], environ) == 0
     assert "No limit is set" in capsys.readouterr().out
 
 
-def test_a_database_that_cannot_be_used_is_said_with_what_to_do(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+def test_a_database_that_cannot_be_used_is_reported_with_what_to_do(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
     assert main.main(["budget"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"}) == 1
-    told = " ".join(capsys.readouterr().err.split())
-    assert "PostgreSQL at 127.0.0.1:1 cannot be used" in told
-    assert "swordfish" not in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "PostgreSQL at 127.0.0.1:1 cannot be used" in message
+    assert "swordfish" not in message
 
 
 def test_the_change_that_is_shown_has_no_password_in_it(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
@@ -339,7 +339,7 @@ def test_what_is_no_limit_is_refused_and_changes_nothing(environ: dict[str, str]
     assert not configuration(environ).exists()
 
 
-def test_a_file_with_comments_is_left_alone_and_the_line_is_told(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+def test_a_file_with_comments_is_left_alone_and_the_line_is_shown(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
     configuration(environ).write_text('{\n// mine\n"retention": {}\n}\n')
     assert main.main(["budget", "set", "month_usd=50", "--yes"], environ) == 1
     assert '"context": {"month_usd": 50.0}' in " ".join(capsys.readouterr().err.split())

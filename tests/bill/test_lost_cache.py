@@ -51,12 +51,12 @@ HAPPENS: dict[str, Callable[[Conversation], object]] = {
 
 
 @pytest.mark.parametrize("cause", HAPPENS)
-def test_each_cause_is_told_by_what_stands_between_the_requests(cause: str, tmp_path: Path):
+def test_each_cause_is_known_by_what_is_between_the_requests(cause: str, tmp_path: Path):
     conversation = Conversation()
     conversation.request()
     HAPPENS[cause](conversation)
     conversation.request(reads=BASE - 5_000)
-    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
+    assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [cause]
 
 
 def test_a_prompt_that_has_shrunk_lacks_what_was_cleared(tmp_path: Path):
@@ -66,7 +66,7 @@ def test_a_prompt_that_has_shrunk_lacks_what_was_cleared(tmp_path: Path):
     assert conversation.losses(tmp_path) == [(lost_cache.CLEARED, 40_000)]
 
 
-def test_what_an_answer_says_was_cleared_is_told_though_the_prompt_is_no_smaller(tmp_path: Path):
+def test_what_an_answer_says_was_cleared_is_reported_though_the_prompt_is_no_smaller(tmp_path: Path):
     conversation = Conversation()
     conversation.request(total=80_000)
     conversation.request(reads=BASE, total=81_000)
@@ -81,13 +81,13 @@ def test_a_model_that_drops_earlier_thinking_loses_its_cache_when_the_user_speak
     conversation.request(thinks=True)
     conversation.prompt("next")
     conversation.request(reads=BASE - 5_000)
-    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
+    assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [cause]
 
 
 def test_the_day_is_the_users(tmp_path: Path):
     old, new = Usage(50_000, 1_000.0, "claude-opus-5", 3_600, 0, 50_000), Usage(52_000, 1_100.0, "claude-opus-5", 3_600, 20_000, 32_000)
-    found = lost_cache.losses([Sent(old), Sent(new)], lambda at: at >= 1_050, MODELS)
-    assert [(loss.cause, loss.tokens) for loss in found] == [(lost_cache.DATE, 30_000)]
+    lost = lost_cache.losses([Sent(old), Sent(new)], lambda at: at >= 1_050, MODELS)
+    assert [(loss.cause, loss.tokens) for loss in lost] == [(lost_cache.DATE, 30_000)]
 
 
 def test_a_cache_of_five_minutes_is_cold_after_six(tmp_path: Path):
@@ -103,7 +103,7 @@ def test_a_cache_that_a_provider_keeps_by_itself_lives_as_long_as_that(away_s: i
     conversation = Conversation("gpt-5.6-sol", hour=False)
     conversation.wait(away_s)
     conversation.request(reads=0)
-    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
+    assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [cause]
 
 
 def test_parallel_results_are_one_position_of_the_look_back(tmp_path: Path):
@@ -113,14 +113,14 @@ def test_parallel_results_are_one_position_of_the_look_back(tmp_path: Path):
     for number in range(30):
         conversation.result(f"t{number}", "text")
     conversation.request(reads=BASE - 5_000)
-    assert [found for found, _ in conversation.losses(tmp_path)] == [lost_cache.UNKNOWN]
+    assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [lost_cache.UNKNOWN]
 
 
 def test_a_detail_is_no_longer_than_a_few_lines(tmp_path: Path):
     conversation = Conversation()
     conversation.model = "claude-" + "x" * 100_000
     conversation.request(reads=0)
-    [(cause, detail)] = _told(conversation, tmp_path)
+    [(cause, detail)] = _causes_of(conversation, tmp_path)
     assert (cause, len(detail)) == (lost_cache.MODEL, 200)
 
 
@@ -140,10 +140,10 @@ def _requested(folder: Path, before: dict, *after: dict) -> list[tuple[str, str]
     for noted in after:
         conversation.sent(**noted)
     conversation.request(reads=BASE - 5_000)
-    return _told(conversation, folder)
+    return _causes_of(conversation, folder)
 
 
-def _told(conversation: Conversation, folder: Path) -> list[tuple[str, str]]:
+def _causes_of(conversation: Conversation, folder: Path) -> list[tuple[str, str]]:
     return [(loss["cause"], loss["detail"]) for loss in conversation.digest(folder)["losses"]]
 
 
@@ -191,7 +191,7 @@ def test_what_has_left_the_request_as_it_was_is_not_the_cause(what: str, tmp_pat
     HAPPENS.get(what, lambda it: it.wait(3_000))(conversation)
     conversation.sent(messages=TWO)
     conversation.request(reads=BASE - 5_000)
-    assert _told(conversation, tmp_path) == [(lost_cache.EARLY, "")]
+    assert _causes_of(conversation, tmp_path) == [(lost_cache.EARLY, "")]
 
 
 def test_requests_that_go_on_from_the_same_one_do_not_share_what_they_add(tmp_path: Path):
@@ -205,17 +205,17 @@ def test_requests_that_go_on_from_the_same_one_do_not_share_what_they_add(tmp_pa
     conversation.request(reads=BASE - 5_000, requestRef=third)
     unknown = conversation.sent(messages=("more",), on=("nobody", 2))
     conversation.request(reads=BASE - 5_000, requestRef=unknown)
-    told = [(lost_cache.EARLY, ""), (lost_cache.MESSAGES, "from message 3 of 3 on"), (lost_cache.UNKNOWN, "")]
-    assert _told(conversation, tmp_path) == told
+    causes = [(lost_cache.EARLY, ""), (lost_cache.MESSAGES, "from message 3 of 3 on"), (lost_cache.UNKNOWN, "")]
+    assert _causes_of(conversation, tmp_path) == causes
 
 
 @pytest.mark.parametrize(("is_error", "cause"), [(True, lost_cache.ERROR), (False, lost_cache.UNKNOWN)])
 def test_what_the_client_answers_for_itself_is_no_error_unless_it_says_so(is_error: bool, cause: str, tmp_path: Path):
     conversation = Conversation()
-    said = {"model": "<synthetic>", "role": "assistant", "content": [{"type": "text", "text": "No response requested."}]}
-    conversation.add("assistant", message=said, isApiErrorMessage=is_error)
+    message = {"model": "<synthetic>", "role": "assistant", "content": [{"type": "text", "text": "No response requested."}]}
+    conversation.add("assistant", message=message, isApiErrorMessage=is_error)
     conversation.request(reads=BASE - 5_000)
-    assert _told(conversation, tmp_path) == [(cause, "")]
+    assert _causes_of(conversation, tmp_path) == [(cause, "")]
 
 
 def test_where_something_else_in_the_request_is_another_an_event_may_be_the_cause(tmp_path: Path):
@@ -225,10 +225,10 @@ def test_where_something_else_in_the_request_is_another_an_event_may_be_the_caus
     conversation.command("/fast")
     conversation.sent(messages=TWO, speed="fast")
     conversation.request(reads=BASE - 5_000)
-    assert _told(conversation, tmp_path) == [(lost_cache.COMMAND, "/fast")]
+    assert _causes_of(conversation, tmp_path) == [(lost_cache.COMMAND, "/fast")]
 
 
-def test_an_answer_that_names_its_request_is_told_by_it_though_the_note_of_it_stands_behind(tmp_path: Path):
+def test_an_answer_that_names_its_request_is_known_by_it_though_the_note_of_it_comes_later(tmp_path: Path):
     conversation = Conversation()
     first = conversation.sent(messages=ONE)
     conversation.request(requestRef=first)
@@ -239,10 +239,10 @@ def test_an_answer_that_names_its_request_is_told_by_it_though_the_note_of_it_st
     conversation.entries += noted
     conversation.sent(messages=(*TWO, "more"), effort="low")
     conversation.request(reads=BASE - 5_000, requestRef=f"request-{len(conversation.entries) - 1}")
-    assert _told(conversation, tmp_path) == [(lost_cache.EFFORT, "high to low"), (lost_cache.EARLY, "")]
+    assert _causes_of(conversation, tmp_path) == [(lost_cache.EFFORT, "high to low"), (lost_cache.EARLY, "")]
 
 
-def test_a_subagent_is_told_by_the_notes_of_its_own_requests(tmp_path: Path):
+def test_a_subagent_is_known_by_the_notes_of_its_own_requests(tmp_path: Path):
     conversation = Conversation()
     for effort in ("high", "low"):
         conversation.sent(effort=effort, source="agent:builtin:general-purpose")
@@ -251,7 +251,7 @@ def test_a_subagent_is_told_by_the_notes_of_its_own_requests(tmp_path: Path):
     for entry in conversation.entries:  # the type stands first in the lines of notes
         if entry["type"].startswith("api-"):
             entry.pop("isSidechain")
-    assert [detail for cause, detail in _told(conversation, tmp_path) if cause == lost_cache.EFFORT] == ["high to low"]
+    assert [detail for cause, detail in _causes_of(conversation, tmp_path) if cause == lost_cache.EFFORT] == ["high to low"]
 
 
 @pytest.mark.parametrize(
@@ -266,19 +266,19 @@ def test_the_provider_s_word_is_taken(says: str, cause: str, tmp_path: Path):
     conversation.request()
     conversation.prompt("go on")
     conversation.request(reads=BASE - 5_000, says=says)
-    assert _told(conversation, tmp_path) == [(cause, "")]
+    assert _causes_of(conversation, tmp_path) == [(cause, "")]
 
 
-def test_the_provider_s_word_stands_before_what_may_have_been(tmp_path: Path):
+def test_the_provider_s_word_comes_before_what_may_have_been(tmp_path: Path):
     conversation = Conversation()
     conversation.request()
     conversation.command("/context")
     HAPPENS[lost_cache.TOOLS](conversation)
     conversation.request(reads=BASE - 5_000, says="messages_changed")
-    assert _told(conversation, tmp_path) == [(lost_cache.COMMAND, "/context")]
+    assert _causes_of(conversation, tmp_path) == [(lost_cache.COMMAND, "/context")]
     conversation.wait(900)
     conversation.request(reads=BASE - 5_000, says="messages_changed")
-    assert _told(conversation, tmp_path)[1:] == [(lost_cache.MESSAGES, "")]
+    assert _causes_of(conversation, tmp_path)[1:] == [(lost_cache.MESSAGES, "")]
 
 
 @pytest.mark.parametrize("version", ["2.1.100", "2.1.331", "3.0.0"])
@@ -287,7 +287,7 @@ def test_a_client_that_asks_the_provider_to_keep_thinking_does_not_lose_it(versi
     conversation.request(thinks=True, version=version)
     conversation.prompt("next")
     conversation.request(reads=BASE - 5_000, version=version)
-    assert _told(conversation, tmp_path) == [(lost_cache.UNKNOWN, "")]
+    assert _causes_of(conversation, tmp_path) == [(lost_cache.UNKNOWN, "")]
 
 
 @pytest.mark.parametrize(("edits", "cause"), [([], lost_cache.THINKING), ([{"type": "clear_thinking_20251015", "keep": "all"}], None)])
@@ -298,7 +298,7 @@ def test_the_notes_say_whether_it_asked(edits: list, cause: str | None, tmp_path
     conversation.prompt("next")
     conversation.sent(messages=TWO, context_management={"edits": edits})
     conversation.request(reads=BASE - 5_000, version="2.1.331")
-    assert _told(conversation, tmp_path) == [(cause or lost_cache.EARLY, "")]
+    assert _causes_of(conversation, tmp_path) == [(cause or lost_cache.EARLY, "")]
 
 
 def test_a_prompt_of_many_parts_takes_as_many_positions_of_the_look_back(tmp_path: Path):
@@ -306,7 +306,7 @@ def test_a_prompt_of_many_parts_takes_as_many_positions_of_the_look_back(tmp_pat
     conversation.request()
     conversation.add("user", message={"role": "user", "content": [{"type": "text", "text": f"part {number}"} for number in range(25)]})
     conversation.request(reads=BASE - 5_000)
-    assert _told(conversation, tmp_path) == [(lost_cache.LOOK_BACK, "")]
+    assert _causes_of(conversation, tmp_path) == [(lost_cache.LOOK_BACK, "")]
 
 
 @pytest.mark.parametrize(
@@ -335,11 +335,11 @@ usages = st.builds(
 
 
 @given(st.lists(usages, max_size=8))
-def test_a_loss_is_never_more_than_was_left_nor_more_than_was_sent_anew(requests: list[Usage]):
-    found = lost_cache.losses([Sent(usage, between=Between()) for usage in requests], lambda at: at // 86_400, MODELS)
+def test_a_loss_is_never_more_than_was_left_nor_more_than_was_sent_again(requests: list[Usage]):
+    lost = lost_cache.losses([Sent(usage, between=Between()) for usage in requests], lambda at: at // 86_400, MODELS)
     pairs = list(zip(requests, requests[1:]))
-    assert len(found) <= len(pairs)
-    for loss in found:
+    assert len(lost) <= len(pairs)
+    for loss in lost:
         before = next(old for old, new in pairs if new is loss.usage)
         assert lost_cache.LEAST_TOKENS < loss.tokens <= before.read + before.created
         assert loss.tokens <= loss.usage.tokens - loss.usage.read

@@ -33,7 +33,7 @@ def by_name(some: list[dict]) -> dict[str, dict]:
 # --- what stands ---
 
 
-def test_what_stands_is_what_the_client_counts_as_used_but_for_messages():
+def test_what_is_always_sent_is_what_the_client_counts_as_used_but_for_messages():
     assert sum(row["tokens"] for row in rows()) == breakdown()["totalTokens"]
     assert sum(row["tokens"] for row in rows(hooks=70)) == breakdown()["totalTokens"] + 70
 
@@ -81,10 +81,10 @@ def test_tools_that_load_on_demand_stand_nowhere_until_they_are_loaded():
 
 def test_tools_skills_and_agents_know_when_they_were_used(tmp_path: Path):
     digest = at_work().digest(tmp_path)
-    found = by_name(rows(statement.calls_of([digest, digest])))
-    assert (found[OTHER]["used"][0], found[SERVER]["used"]) == (2, [0, 0.0])
-    assert by_name(found["Custom agents"]["parts"])["reviewer"]["used"][0] == 2
-    assert found[OTHER]["used"][1] == pytest.approx(digest["ended"], abs=60)
+    by_row = by_name(rows(statement.calls_of([digest, digest])))
+    assert (by_row[OTHER]["used"][0], by_row[SERVER]["used"]) == (2, [0, 0.0])
+    assert by_name(by_row["Custom agents"]["parts"])["reviewer"]["used"][0] == 2
+    assert by_row[OTHER]["used"][1] == pytest.approx(digest["ended"], abs=60)
 
 
 def test_a_command_that_the_user_types_is_a_use_of_the_skill(tmp_path: Path):
@@ -96,7 +96,7 @@ def test_a_command_that_the_user_types_is_a_use_of_the_skill(tmp_path: Path):
     assert by_name(skills["parts"])["loop"]["used"][0] == 0
 
 
-def test_a_call_counts_once_however_often_its_line_stands_there(tmp_path: Path):
+def test_a_call_counts_once_however_often_its_line_is_there(tmp_path: Path):
     it = Conversation()
     for _ in range(2):
         it.use("t1", "Read", {}, message="m-1")
@@ -109,17 +109,17 @@ def test_a_call_counts_once_however_often_its_line_stands_there(tmp_path: Path):
 
 def test_a_server_without_a_use_and_single_tools_of_another_can_go():
     calls = {DOCS[0]: [3, 5.0]}
-    found = statement.proposals(rows(calls), statement.LEAST_SESSIONS)
-    assert [row["name"] for row in found] == [SERVER, DOCS[1]]
-    assert found[0]["key"] == "mcp__linear__"
+    proposals = statement.proposals(rows(calls), statement.LEAST_SESSIONS)
+    assert [row["name"] for row in proposals] == [SERVER, DOCS[1]]
+    assert proposals[0]["key"] == "mcp__linear__"
     assert statement.proposals(rows(calls), statement.LEAST_SESSIONS - 1) == []
 
 
 @given(st.sets(st.sampled_from([*LINEAR, *DOCS])), st.booleans())
 def test_nothing_that_was_ever_used_is_proposed(used: set[str], deferred: bool):
     more = {"categories": breakdown()["categories"][:2]} if deferred else {}
-    found = statement.proposals(rows({name: [1, 1.0] for name in used}, **more), 100)
-    names = {tool for row in found for tool in ([part["name"] for part in row["parts"]] or [row["name"]])}
+    proposals = statement.proposals(rows({name: [1, 1.0] for name in used}, **more), 100)
+    names = {tool for row in proposals for tool in ([part["name"] for part in row["parts"]] or [row["name"]])}
     assert not names & used
     assert names == (set() if deferred else {*LINEAR, *DOCS} - used)
 
@@ -128,23 +128,23 @@ def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_coul
     texts = {
         "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
     }
-    found = statement.rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
-    (draft,) = statement.drafts(found, "/shop")
-    parts = {part["name"]: part["tokens"] for part in by_name(found)["/shop/CLAUDE.md"]["parts"]}
+    listed = statement.rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
+    (draft,) = statement.drafts(listed, "/shop")
+    parts = {part["name"]: part["tokens"] for part in by_name(listed)["/shop/CLAUDE.md"]["parts"]}
     assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}
 
 
-def test_what_is_hidden_stands_nowhere():
-    found = by_name(rows(hidden={"mcp__linear__": {}, DOCS[0]: {}}))
-    assert SERVER not in found
-    assert sum(row["tokens"] for row in found.values()) == breakdown()["totalTokens"] - 3_900 - 400
-    assert [part["name"] for part in found[OTHER]["parts"]] == [DOCS[1]]
+def test_what_is_hidden_is_listed_nowhere():
+    by_row = by_name(rows(hidden={"mcp__linear__": {}, DOCS[0]: {}}))
+    assert SERVER not in by_row
+    assert sum(row["tokens"] for row in by_row.values()) == breakdown()["totalTokens"] - 3_900 - 400
+    assert [part["name"] for part in by_row[OTHER]["parts"]] == [DOCS[1]]
 
 
 # --- dollars ---
 
 
-def test_what_stands_before_the_first_word_is_the_first_prompt_less_what_was_said(tmp_path: Path):
+def test_what_comes_before_the_first_word_is_the_first_prompt_less_what_was_said(tmp_path: Path):
     it = Conversation()
     assert it.digest(tmp_path)["standing"] == BASE + 2_000 - estimate_tokens("begin")
 
@@ -155,8 +155,8 @@ def test_texts_of_hooks_before_the_first_request_are_counted(tmp_path: Path):
     it.entries.insert(0, {**it.entries[0], "uuid": "u-h", "type": "attachment", "attachment": added})
     assert it.digest(tmp_path)["hooks"] == estimate_tokens("be brief")
     added["hookEvent"] = "UserPromptSubmit"
-    found = it.digest(tmp_path)
-    assert (found["hooks"], found["standing"]) == (0, BASE + 2_000 - estimate_tokens("be brief") - estimate_tokens("begin"))
+    digest = it.digest(tmp_path)
+    assert (digest["hooks"], digest["standing"]) == (0, BASE + 2_000 - estimate_tokens("be brief") - estimate_tokens("begin"))
 
 
 def test_a_token_costs_what_requests_of_a_month_read_or_write_of_it(tmp_path: Path):
@@ -168,21 +168,21 @@ def test_a_token_costs_what_requests_of_a_month_read_or_write_of_it(tmp_path: Pa
     assert (pace["requests"], pace["unpriced"]) == (6, 0)
 
 
-def test_requests_of_a_model_without_a_price_are_said_and_in_no_sum(tmp_path: Path):
+def test_requests_of_a_model_without_a_price_are_reported_and_in_no_sum(tmp_path: Path):
     digest = Conversation("claude-nobody-1").digest(tmp_path)
     assert statement.pace([digest], MODELS, statement.MONTH_S) == {"usd": 0.0, "requests": 1, "unpriced": 1}
     whole = statement.whole([digest], MODELS)
     assert (whole["usd"], whole["unpriced"], whole["requests"]) == (0.0, 1, 1)
 
 
-def test_a_pause_is_apart_from_what_stands_and_both_are_in_the_whole(tmp_path: Path):
+def test_a_pause_is_apart_from_what_is_always_sent_and_both_are_in_the_whole(tmp_path: Path):
     it = Conversation()
     it.wait(4_000)
     it.request(reads=0)
     whole = statement.whole([it.digest(tmp_path)], MODELS)
-    said = estimate_tokens("begin")
+    begin_tokens = estimate_tokens("begin")
     assert whole["parts"]["pauses"] == pytest.approx(22_000 * 1.9 * 5e-6)
-    assert whole["parts"]["standing"] == pytest.approx((22_000 - said) * (2.0 + 0.1) * 5e-6)
+    assert whole["parts"]["standing"] == pytest.approx((22_000 - begin_tokens) * (2.0 + 0.1) * 5e-6)
     assert whole["parts"]["output"] == pytest.approx(100 * 25e-6)
 
 
@@ -190,24 +190,24 @@ usages = st.builds(
     lambda read, created, plain, at, ttl: Usage(read + created + plain, at, "claude-opus-4-6", ttl, read, created),
     st.integers(0, 300_000), st.integers(0, 300_000), st.integers(0, 50_000), st.floats(0, 1e5), st.sampled_from([300, 3_600]),
 )  # fmt: skip
-said = st.lists(st.tuples(st.sampled_from([SAID, RESULT + "Read", RESULT + "mcp__docs__find"]), st.integers(0, 9_000)), max_size=4)
+parts_lists = st.lists(st.tuples(st.sampled_from([SAID, RESULT + "Read", RESULT + "mcp__docs__find"]), st.integers(0, 9_000)), max_size=4)
 
 
-def told(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> list[Sent]:
+def sent_of(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> list[Sent]:
     """The requests, and before each what came into its conversation."""
-    composition, made = Composition(), []
+    composition, sent = Composition(), []
     for usage, parts in requests:
         for kind, tokens in parts:
             composition.add(kind, tokens)
-        made.append(Sent(usage, output=10))
-        lost = lost_tokens(made[-2].usage, usage) if made[1:] else 0
-        made[-1].shares = composition.sent(usage, standing, lost)
-    return made
+        sent.append(Sent(usage, output=10))
+        lost = lost_tokens(sent[-2].usage, usage) if sent[1:] else 0
+        sent[-1].shares = composition.sent(usage, standing, lost)
+    return sent
 
 
-@given(st.lists(st.tuples(usages, said), min_size=1, max_size=8), st.integers(0, 400_000))
+@given(st.lists(st.tuples(usages, parts_lists), min_size=1, max_size=8), st.integers(0, 400_000))
 def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests, standing: int):
-    sent = told(requests, standing)
+    sent = sent_of(requests, standing)
     lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400, MODELS)}
     used = of_models(sent, standing, lost)
     by_time, kinds_by_time = summed_by_time(sent, standing, lost)

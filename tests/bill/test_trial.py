@@ -61,17 +61,17 @@ def test_with_many_values_it_is_the_normal_distribution():
 def test_a_known_example_comes_out_as_known():
     one = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4]
     other = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4]
-    found = trial.compare(*([math.exp(value) for value in group] for group in (one, other)))
-    assert found is not None
-    t = math.log(found.ratio) / (math.log(found.high / found.ratio) / trial.quantile(0.975, 24.99))
+    comparison = trial.compare(*([math.exp(value) for value in group] for group in (one, other)))
+    assert comparison is not None
+    t = math.log(comparison.ratio) / (math.log(comparison.high / comparison.ratio) / trial.quantile(0.975, 24.99))
     assert t == pytest.approx(-2.46, abs=0.005)
-    assert found.is_claimed
+    assert comparison.is_claimed
 
 
 def test_equal_groups_of_equal_values_are_the_same_for_certain():
-    found = trial.compare([2.0, 2.0], [2.0, 2.0, 2.0])
-    assert found is not None
-    assert (found.ratio, found.low, found.high, found.is_claimed) == (1, 1, 1, False)
+    comparison = trial.compare([2.0, 2.0], [2.0, 2.0, 2.0])
+    assert comparison is not None
+    assert (comparison.ratio, comparison.low, comparison.high, comparison.is_claimed) == (1, 1, 1, False)
 
 
 def test_one_value_alone_compares_with_nothing():
@@ -83,24 +83,24 @@ positive = st.lists(st.floats(1e-6, 1e9), min_size=2, max_size=30)
 
 @given(positive, positive, st.floats(1e-3, 1e3))
 def test_the_unit_does_not_matter_and_the_groups_can_change_places(one: list[float], other: list[float], unit: float):
-    found, scaled = trial.compare(one, other), trial.compare([unit * value for value in one], [unit * value for value in other])
+    comparison, scaled = trial.compare(one, other), trial.compare([unit * value for value in one], [unit * value for value in other])
     back = trial.compare(other, one)
-    assert found is not None
+    assert comparison is not None
     assert scaled is not None
     assert back is not None
-    assert (scaled.ratio, scaled.low, scaled.high) == pytest.approx((found.ratio, found.low, found.high), rel=1e-4)
-    assert (1 / back.high, 1 / back.low) == pytest.approx((found.low, found.high), rel=1e-6)
+    assert (scaled.ratio, scaled.low, scaled.high) == pytest.approx((comparison.ratio, comparison.low, comparison.high), rel=1e-4)
+    assert (1 / back.high, 1 / back.low) == pytest.approx((comparison.low, comparison.high), rel=1e-6)
 
 
 def history(effect: float, seed: int) -> trial.Totals:
     """Sessions of a trial that changes what a prompt takes by a factor; they differ as recorded sessions do, and more with than without."""
     chance = random.Random(seed)
-    found = {}
+    totals_by_session = {}
     for row in run_of(2 * PER_ARM).rows:
         tokens = chance.lognormvariate(12, 1.3 if row.treated else 0.9) * (effect if row.treated else 1)
         prompts = chance.randint(1, 12)
-        found[row.session] = used(tokens * prompts, prompts, usd=tokens * prompts / 1e6)
-    return found
+        totals_by_session[row.session] = used(tokens * prompts, prompts, usd=tokens * prompts / 1e6)
+    return totals_by_session
 
 
 @pytest.mark.parametrize("effect", [1.0, 0.5])
@@ -108,8 +108,8 @@ def test_the_interval_holds_the_true_effect_at_its_rate_and_claims_none_where_th
     covered = claimed = 0
     run = run_of(2 * PER_ARM)
     for seed in range(HISTORIES):
-        found = history(effect, seed)
-        result = read(run, Standing(run, found, NOW), found, NOW, "")
+        totals_by_session = history(effect, seed)
+        result = read(run, Standing(run, totals_by_session, NOW), totals_by_session, NOW, "")
         money = result["outcomes"]["usd"]
         assert result["decides"] == "usd"
         covered += money["low"] <= effect <= money["high"]
@@ -129,9 +129,9 @@ def test_how_many_sessions_it_would_take_is_how_many_it_takes():
     claims = 0
     for _ in range(200):
         groups = ([chance.lognormvariate(math.log(factor), 0.3) for _ in range(needed)] for factor in (0.9, 1.0))
-        found = trial.compare(*groups)
-        assert found is not None
-        claims += found.is_claimed
+        comparison = trial.compare(*groups)
+        assert comparison is not None
+        claims += comparison.is_claimed
     assert 0.7 < claims / 200 < 0.9
 
 
@@ -159,9 +159,9 @@ def test_what_becomes_of_a_session(row: Row, total: Total | None, becomes: str):
 
 def test_sessions_count_with_the_arm_that_the_coin_gave_them_in_the_order_in_which_they_were_drawn():
     run = run_of(2 * PER_ARM + 6)
-    found = {row.session: used(5) for row in run.rows}
-    found["s0"] = used(5, 0)
-    standing = Standing(run, found, NOW)
+    totals_by_session = {row.session: used(5) for row in run.rows}
+    totals_by_session["s0"] = used(5, 0)
+    standing = Standing(run, totals_by_session, NOW)
     assert standing.is_complete
     assert [row.session for row in standing.arms["with"][COUNTED]] == [f"s{place}" for place in range(2, 2 * PER_ARM + 2, 2)]
     assert [row.session for row in standing.arms["without"][COUNTED]] == [f"s{place}" for place in range(1, 2 * PER_ARM, 2)]
@@ -169,36 +169,36 @@ def test_sessions_count_with_the_arm_that_the_coin_gave_them_in_the_order_in_whi
 
 def test_a_trial_waits_for_a_session_that_goes_on_so_that_short_ones_do_not_come_first():
     run = run_of(2 * PER_ARM + 6)
-    found = {row.session: used(5) for row in run.rows}
+    totals_by_session = {row.session: used(5) for row in run.rows}
     run.rows[4].ended = None
-    found["s4"] = used(5, last=NOW - 5)
-    standing = Standing(run, found, NOW)
+    totals_by_session["s4"] = used(5, last=NOW - 5)
+    standing = Standing(run, totals_by_session, NOW)
     assert standing.waits == 1
     assert standing.counts("hints")["with"] == {"setting": "on", "sessions": PER_ARM}
     assert not standing.is_complete
-    assert Standing(run, found, NOW + QUIET_S).is_complete
+    assert Standing(run, totals_by_session, NOW + QUIET_S).is_complete
 
 
 def test_a_session_is_its_main_thread_and_all_its_subagents(tmp_path: Path):
     main, agent, other = Conversation().digest(tmp_path), Conversation().digest(tmp_path), Conversation("claude-nobody-1").digest(tmp_path)
-    found = totals([{**main, "session": "a"}, {**agent, "session": "a/1"}, {**other, "session": "b"}], MODELS)
-    assert (found["a"]["prompts"], found["a"]["requests"]) == (1, 2)
-    assert found["a"]["usd"] == pytest.approx(2 * totals([main], MODELS)[main["session"]]["usd"])
-    assert (found["b"]["requests"], found["b"]["usd"]) == (1, None)
+    sums = totals([{**main, "session": "a"}, {**agent, "session": "a/1"}, {**other, "session": "b"}], MODELS)
+    assert (sums["a"]["prompts"], sums["a"]["requests"]) == (1, 2)
+    assert sums["a"]["usd"] == pytest.approx(2 * totals([main], MODELS)[main["session"]]["usd"])
+    assert (sums["b"]["requests"], sums["b"]["usd"]) == (1, None)
 
 
-def test_where_a_price_is_missing_tokens_decide_and_money_is_said_of_those_that_have_one():
+def test_where_a_price_is_missing_tokens_decide_and_money_is_shown_for_those_that_have_one():
     run = run_of(2 * PER_ARM)
-    found = {row.session: used(100 + place, usd=None if place == 3 else 1.0) for place, row in enumerate(run.rows)}
-    result = read(run, Standing(run, found, NOW), found, NOW, "")
+    totals_by_session = {row.session: used(100 + place, usd=None if place == 3 else 1.0) for place, row in enumerate(run.rows)}
+    result = read(run, Standing(run, totals_by_session, NOW), totals_by_session, NOW, "")
     assert result["decides"] == "tokens"
     assert (result["outcomes"]["usd"]["with"], result["outcomes"]["usd"]["without"]) == (PER_ARM, PER_ARM - 1)
 
 
-def test_where_no_price_is_known_nothing_is_said_of_money():
+def test_where_no_price_is_known_money_is_not_mentioned():
     run = run_of(2 * PER_ARM)
-    found = {row.session: used(100 + place, usd=None) for place, row in enumerate(run.rows)}
-    assert read(run, Standing(run, found, NOW), found, NOW, "")["outcomes"]["usd"] is None
+    totals_by_session = {row.session: used(100 + place, usd=None) for place, row in enumerate(run.rows)}
+    assert read(run, Standing(run, totals_by_session, NOW), totals_by_session, NOW, "")["outcomes"]["usd"] is None
 
 
 # --- the law of trials -----------------------------------------------------------------------------------------------------------------
@@ -218,18 +218,18 @@ def runnings(draw) -> Running:
     running = Running(run_of(draw(st.integers(0, 2 * PER_ARM - 1))))
     for row in running.run.rows:
         prompts, unmeasured = draw(st.integers(0, 2)), draw(st.sampled_from([0, 0, 1]))
-        for found in (running.one, running.other):
-            found[row.session] = used(draw(st.integers(1, 10**9)), prompts, draw(st.sampled_from([None, 0.5, 70.0])), unmeasured=unmeasured)
+        for usage in (running.one, running.other):
+            usage[row.session] = used(draw(st.integers(1, 10**9)), prompts, draw(st.sampled_from([None, 0.5, 70.0])), unmeasured=unmeasured)
     return running
 
 
 @given(runnings())
 def test_nothing_is_read_of_a_trial_before_its_number_is_reached(running: Running):
-    one, other = (Standing(running.run, found, NOW) for found in (running.one, running.other))
+    one, other = (Standing(running.run, usage, NOW) for usage in (running.one, running.other))
     assert (one.counts("hints"), one.waits) == (other.counts("hints"), other.waits)
-    for standing, found in ((one, running.one), (other, running.other)):
+    for standing, usage in ((one, running.one), (other, running.other)):
         with pytest.raises(ValueError, match="before its number is reached"):
-            read(running.run, standing, found, NOW, "")
+            read(running.run, standing, usage, NOW, "")
 
 
 # --- what people see -------------------------------------------------------------------------------------------------------------------
@@ -237,15 +237,15 @@ def test_nothing_is_read_of_a_trial_before_its_number_is_reached(running: Runnin
 
 def finished(effect: float, spread: float = 0.2, **more: float | None) -> dict[str, object]:
     run, chance = run_of(2 * PER_ARM + 4), random.Random(3)
-    found = {}
+    totals_by_session = {}
     for row in run.rows:
         tokens = 90_000 * chance.lognormvariate(0, spread) * (effect if row.treated else 1)
-        found[row.session] = {**used(tokens, 1, tokens / 2e5), "requests": round(tokens / 9_000)}
-    found["s0"], found["s3"] = used(5, 0), used(5, unmeasured=2)
-    del found["s5"]
+        totals_by_session[row.session] = {**used(tokens, 1, tokens / 2e5), "requests": round(tokens / 9_000)}
+    totals_by_session["s0"], totals_by_session["s3"] = used(5, 0), used(5, unmeasured=2)
+    del totals_by_session["s5"]
     for row in run.rows[7:8]:
-        found[row.session] = {**found[row.session], **more}
-    result = read(run, Standing(run, found, NOW), found, NOW, "2026-11")
+        totals_by_session[row.session] = {**totals_by_session[row.session], **more}
+    result = read(run, Standing(run, totals_by_session, NOW), totals_by_session, NOW, "2026-11")
     return {"name": "hints", "began": run.began, "status": "finished", "result": result}
 
 

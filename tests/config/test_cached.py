@@ -51,12 +51,12 @@ def test_projects_do_not_share_what_is_remembered(places, tmp_path):
     assert effective(root, home, "")["pins"] == ["a"]
 
 
-@pytest.mark.parametrize("spoilt", ["", "{", "[]", "[1,2,3]", "null", '[[],[],{"pins":["forged"]}]', "\xff"])
-def test_a_spoilt_cache_is_passed_over(places, spoilt):
+@pytest.mark.parametrize("corrupt", ["", "{", "[]", "[1,2,3]", "null", '[[],[],{"pins":["forged"]}]', "\xff"])
+def test_a_corrupt_cache_is_passed_over(places, corrupt):
     _root, home, _project = places
     expected = effective(*places)
     (cache,) = (Path(home) / "cache").iterdir()
-    cache.write_text(spoilt, encoding="latin-1")
+    cache.write_text(corrupt, encoding="latin-1")
     assert effective(*places) == expected
 
 

@@ -96,14 +96,14 @@ def test_show_says_where_each_value_comes_from(shell):
     shell.in_project.write_text('{"tiers": {"short": {"ttl_tools": 7}}, "tool_overrides": {"Read": {"patterns": {"*.py": "session"}}}}')
     code, text = shell.run("show")
     assert code == 0
-    found = rows(text)
-    assert found["profile"] == ['"aggressive"', "user"]
-    assert found["window_tokens"] == ["500000", "user"]
-    assert found["tiers.short.ttl_tools"] == ["7", "project"]
-    assert found["tiers.short.ttl_seconds"] == ["300", "built-in"]
-    assert found["tiers.medium.ttl_tools"] == ["null", "built-in"]
-    assert found['tool_overrides.Read.patterns["*.py"]'] == ['"session"', "project"]
-    assert found['tool_overrides.Read.patterns["*.md"]'] == ['"short"', "shipped"]
+    shown = rows(text)
+    assert shown["profile"] == ['"aggressive"', "user"]
+    assert shown["window_tokens"] == ["500000", "user"]
+    assert shown["tiers.short.ttl_tools"] == ["7", "project"]
+    assert shown["tiers.short.ttl_seconds"] == ["300", "built-in"]
+    assert shown["tiers.medium.ttl_tools"] == ["null", "built-in"]
+    assert shown['tool_overrides.Read.patterns["*.py"]'] == ['"session"', "project"]
+    assert shown['tool_overrides.Read.patterns["*.md"]'] == ['"short"', "shipped"]
 
 
 def test_the_table_of_show_fits_76_columns(shell):

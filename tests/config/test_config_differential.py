@@ -147,10 +147,10 @@ PARTS = {
 def model_of(document, layer):
     """The values of the model as the reader spells them, None if it refuses the document."""
     try:
-        found = validated(document, layer).model_dump(exclude_unset=True, by_alias=True)
+        values = validated(document, layer).model_dump(exclude_unset=True, by_alias=True)
     except ValidationError:
         return None
-    return {key: value for key, value in found.items() if not key.startswith("$")}
+    return {key: value for key, value in values.items() if not key.startswith("$")}
 
 
 def same(document, layer):
@@ -274,8 +274,8 @@ def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_
     shown = sources(layers)
     assert [value for _, value, _ in shown] == [value for _, value in leaves(merge([built_in, *layers]))]
     for _, value, layer in shown:
-        said = {**merge([Layer("", "", layer.values)]), "thresholds": layer.values.get("thresholds", {})}
-        held = [held for _, held in leaves(said)]
+        config = {**merge([Layer("", "", layer.values)]), "thresholds": layer.values.get("thresholds", {})}
+        held = [held for _, held in leaves(config)]
         # To a list that lies below it a project can only add what it does not hold yet.
         assert value == {} or value in held or (layer.name == "project" and any(isinstance(h, list) and set(h) <= set(value) for h in held))
 

@@ -81,16 +81,16 @@ def test_what_is_shipped_gives_the_rules_of_the_specification():
         rules = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in (specified.tier_rule(tier), shipped.tier_rule(tier))]
         assert rules[0] == rules[1]
     for path in ("/p/a.py", "/p/a.md", "/p/a.json", "/p/a.test.ts", "/p/a.test.md"):
-        found = [classify(Call("", TOOLS.of("Read"), {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
-        assert found[0] == found[1]
+        tiers = [classify(Call("", TOOLS.of("Read"), {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
+        assert tiers[0] == tiers[1]
     assert [specified.preserve_errors, specified.preserve_decisions] == [shipped.preserve_errors, shipped.preserve_decisions]
     assert specified.preserving_glob(["STATUS.json"]) == shipped.preserving_glob(["STATUS.json"]) == "STATUS.json"
 
 
 @pytest.mark.parametrize(("layer", "file"), [("shipped", "retention-config.json"), ("power-mode", "power-mode/config.json")])
 def test_the_shipped_files_are_sound(layer, file):
-    found = read_layer(layer, str(ROOT / file))
-    assert (found.error, found.ignored, bool(found.values)) == (None, (), layer == "shipped")
+    shipped = read_layer(layer, str(ROOT / file))
+    assert (shipped.error, shipped.ignored, bool(shipped.values)) == (None, (), layer == "shipped")
 
 
 def test_the_content_may_stand_without_the_retention_object(tmp_path):

@@ -22,7 +22,8 @@ def held(project: dict, user: dict | None = None) -> tuple[dict, list]:
     """(the effective configuration, keys of what was refused) of a user's and a project's settings."""
     refused: list = []
     layers = [
-        Layer(name, name, validation.usable(said, name, lambda *_: None)) for name, said in (("user", user or {}), ("project", project))
+        Layer(name, name, validation.usable(settings, name, lambda *_: None))
+        for name, settings in (("user", user or {}), ("project", project))
     ]
     return merge(layers, refused), [key for _, key, _, _ in refused]
 
@@ -83,18 +84,18 @@ def test_a_project_switches_off_and_never_on():
     assert (config["enabled"], config["compaction"], refused) == (False, {"advise": False, "index": True}, [])
 
 
-@pytest.mark.parametrize("said", ["short", {"tier": "short"}, {"patterns": {"*": "short"}}, None])
-def test_a_project_does_not_give_up_what_the_user_preserves_of_a_tool(said):
+@pytest.mark.parametrize("override", ["short", {"tier": "short"}, {"patterns": {"*": "short"}}, None])
+def test_a_project_does_not_give_up_what_the_user_preserves_of_a_tool(override):
     mine = {"tool_overrides": {"Read": {"tier": "preserved"}}}
-    config, refused = held({"tool_overrides": {"Read": said}}, mine)
+    config, refused = held({"tool_overrides": {"Read": override}}, mine)
     assert Ruleset.from_config(config, TOOLS).override("Read", ["/x/a"]) == ("preserved", "configured for Read")
     assert refused == ["tool_overrides.Read"]
 
 
-@pytest.mark.parametrize("said", ["short", {"patterns": {"*": "short"}}, {"tier": "short"}, None])
-def test_a_project_does_not_give_up_a_pattern_that_the_user_preserves(said):
+@pytest.mark.parametrize("override", ["short", {"patterns": {"*": "short"}}, {"tier": "short"}, None])
+def test_a_project_does_not_give_up_a_pattern_that_the_user_preserves(override):
     mine = {"tool_overrides": {"Read": {"patterns": {"*.key": "preserved"}}}}
-    config, _ = held({"tool_overrides": {"Read": said}}, mine)
+    config, _ = held({"tool_overrides": {"Read": override}}, mine)
     assert Ruleset.from_config(config, TOOLS).override("Read", ["/x/a.key"])[0] == "preserved"
 
 
@@ -102,7 +103,7 @@ KEYS = {"patterns": {"*.key": "preserved"}}
 
 
 @pytest.mark.parametrize(
-    ("mine", "said", "tool"),
+    ("mine", "overrides", "tool"),
     [
         ({"mcp__github__*": "preserved"}, {"mcp__github__get": "short"}, "mcp__github__get"),
         ({"mcp__github__*": "preserved"}, {"mcp__*": "short"}, "mcp__github__get"),
@@ -112,16 +113,16 @@ KEYS = {"patterns": {"*.key": "preserved"}}
         ({"*": KEYS, "Read": KEYS}, {"R*": "short", "Read": {"patterns": {"*": "short"}}}, "Read"),
     ],
 )
-def test_no_other_name_of_the_tool_gives_up_what_the_user_preserves(mine, said, tool):
-    config, refused = held({"tool_overrides": said}, {"tool_overrides": mine})
+def test_no_other_name_of_the_tool_gives_up_what_the_user_preserves(mine, overrides, tool):
+    config, refused = held({"tool_overrides": overrides}, {"tool_overrides": mine})
     assert Ruleset.from_config(config, TOOLS).override(tool, ["/x/a.key"])[0] == "preserved"
-    assert refused == [f"tool_overrides.{name}" for name in said]
+    assert refused == [f"tool_overrides.{name}" for name in overrides]
 
 
-@pytest.mark.parametrize(("mine", "said"), [("mcp__github__*", "mcp__other"), ("Read", "Grep"), ("Read", "mcp__*")])
-def test_what_the_user_preserves_of_one_tool_binds_no_other(mine, said):
-    config, refused = held({"tool_overrides": {said: "short"}}, {"tool_overrides": {mine: "preserved"}})
-    assert (config["tool_overrides"][said], refused) == ({"tier": "short"}, [])
+@pytest.mark.parametrize(("mine", "name"), [("mcp__github__*", "mcp__other"), ("Read", "Grep"), ("Read", "mcp__*")])
+def test_what_the_user_preserves_of_one_tool_binds_no_other(mine, name):
+    config, refused = held({"tool_overrides": {name: "short"}}, {"tool_overrides": {mine: "preserved"}})
+    assert (config["tool_overrides"][name], refused) == ({"tier": "short"}, [])
 
 
 def test_a_project_tunes_lifetimes():

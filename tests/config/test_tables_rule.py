@@ -159,7 +159,7 @@ def live_after_an_edit(plugin: Path, home: Path) -> list:
         ("retention-config.json", '"Read": {', '"Read": {"tier": "preserved",'),
     ],
 )
-def test_a_table_that_is_changed_where_it_stands_rules_in_the_hooks(tmp_path, file, was, becomes):
+def test_a_table_that_is_changed_in_place_rules_in_the_hooks(tmp_path, file, was, becomes):
     plugin = tmp_path / "plugin"
     for folder in ("hooks", "power-mode"):
         shutil.copytree(ROOT / folder, plugin / folder, ignore=shutil.ignore_patterns("*.pack*", "*.pyc.*"))

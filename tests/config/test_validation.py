@@ -124,7 +124,7 @@ def test_every_problem_is_reported_at_once():
     ],
 )
 def test_an_unknown_key_gets_advice(document, hint):
-    assert [found[-1] for found in problems(document)] == [hint]
+    assert [problem[-1] for problem in problems(document)] == [hint]
 
 
 @pytest.mark.parametrize(
@@ -136,20 +136,20 @@ def test_an_unknown_key_gets_advice(document, hint):
     ],
 )
 def test_a_text_that_is_not_json_is_reported_with_line_and_column(text, hint):
-    [(key, value, allowed, found)] = problems(text)
+    [(key, value, allowed, position)] = problems(text)
     assert (key, value, allowed) == ("", "", "JSON; the whole file is ignored")
-    assert found.endswith(hint)
+    assert position.endswith(hint)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"pins": ' + "[" * 5_000 + "]" * 5_000 + "}"])
-def test_a_text_that_is_nested_too_deeply_is_said_in_plain_words(text):
-    said = "It holds lists or objects that are nested too deeply to be read. Remove the inner ones."
-    assert problems(text) == [("", "", "JSON; the whole file is ignored", said)]
+def test_a_text_that_is_nested_too_deeply_is_reported_in_plain_words(text):
+    advice = "It holds lists or objects that are nested too deeply to be read. Remove the inner ones."
+    assert problems(text) == [("", "", "JSON; the whole file is ignored", advice)]
 
 
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this Python reads numbers of any length")
 @pytest.mark.parametrize("before", ["", "// 1\n", '{"a": 1},\n'])
-def test_a_number_with_too_many_digits_is_said_with_its_line(before):
+def test_a_number_with_too_many_digits_is_reported_with_its_line(before):
     text = '{"pins": [],\n' + before.replace("{", '"x": {') + '"window_tokens": -' + "9" * 5_000 + "}"
     line = 2 + before.count("\n")
     assert problems(text) == [
@@ -188,17 +188,17 @@ def write(path, document):
 
 def test_thresholds_that_do_not_rise_with_those_of_the_layers_below_are_reported(tmp_path):
     user = write(tmp_path / "retention-config.json", {"thresholds": {"warning": 0.5}})
-    _, [found] = check_layers(str(ROOT), str(tmp_path), None)
-    assert (found.file, found.key, found.value) == (user, "thresholds", '{"warning": 0.5}')
-    assert "notice 0.6, warning 0.8, critical 0.9, emergency 0.95" in found.allowed
+    _, [problem] = check_layers(str(ROOT), str(tmp_path), None)
+    assert (problem.file, problem.key, problem.value) == (user, "thresholds", '{"warning": 0.5}')
+    assert "notice 0.6, warning 0.8, critical 0.9, emergency 0.95" in problem.allowed
 
 
 def test_a_project_that_switches_the_compaction_partner_on_again_is_told_so(tmp_path):
     write(tmp_path / "retention-config.json", {"compaction": {"advise": False}})
     project = write(tmp_path / "p" / ".claude" / "retention-config.json", {"compaction": {"advise": True, "index": True}})
-    _, found = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
+    _, reported = check_layers(str(ROOT), str(tmp_path), str(tmp_path / "p"))
     refused = "false; a project cannot switch on what your own configuration switched off"
-    assert found == [Problem(project, "compaction.advise", "true", refused, "")]
+    assert reported == [Problem(project, "compaction.advise", "true", refused, "")]
 
 
 def test_a_file_where_the_specification_has_it_and_no_hook_reads_it_is_reported(tmp_path):
@@ -212,13 +212,13 @@ def test_a_file_where_the_specification_has_it_and_no_hook_reads_it_is_reported(
 
 def test_a_link_to_nowhere_is_reported(tmp_path):
     (tmp_path / "retention-config.json").symlink_to(tmp_path / "gone")
-    _, found = check_layers(str(ROOT), str(tmp_path), None)
-    assert [problem.hint for problem in found] == ["There is no such file."]
+    _, reported = check_layers(str(ROOT), str(tmp_path), None)
+    assert [problem.hint for problem in reported] == ["There is no such file."]
 
 
 def test_a_plugin_without_its_shipped_file_is_reported(tmp_path):
-    _, found = check_layers(str(tmp_path), None, None)
-    assert [problem.hint for problem in found] == ["Install PopKit again."]
+    _, reported = check_layers(str(tmp_path), None, None)
+    assert [problem.hint for problem in reported] == ["Install PopKit again."]
 
 
 @pytest.mark.parametrize(
@@ -247,14 +247,14 @@ def test_a_key_path_is_one_text(path, text):
     ],
 )
 def test_an_address_with_a_password_is_refused_and_not_repeated(document):
-    found = problems(document)
-    assert found
-    assert "hunter22" not in repr(found)
+    reported = problems(document)
+    assert reported
+    assert "hunter22" not in repr(reported)
 
 
 def test_who_puts_a_password_into_an_address_is_told_where_it_goes():
-    (found,) = problems({"context": {"database": "postgresql://me:hunter22@db/popkit"}})
-    assert found == (
+    (problem,) = problems({"context": {"database": "postgresql://me:hunter22@db/popkit"}})
+    assert problem == (
         "context.database",
         '"postgresql:…"',
         'postgresql://host[:port]/name or "", without user and password: these come from PGUSER and PGPASSWORD in the environment',

@@ -129,31 +129,31 @@ EXCHANGES = st.lists(
 
 def openai_seal(messages: Sequence[Message]) -> str:
     """The seal of what is thought over these messages: of all in them but other thinking."""
-    said = [
+    without_thinking = [
         {name: value for name, value in message.items() if name not in ("thinking_blocks", "reasoning_content")} for message in messages
     ]
-    return (hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest() * 6)[:360]
+    return (hashlib.sha256(json.dumps(without_thinking, sort_keys=True).encode()).hexdigest() * 6)[:360]
 
 
 def openai_faults(messages: Sequence[Message]) -> list[str]:
     """What OpenAI would refuse in the messages of a request, or a provider behind LiteLLM that seals thinking."""
-    found, waiting = [], []
+    faults, waiting = [], []
     for number, message in enumerate(messages):
         if any(block["signature"] != openai_seal(messages[:number]) for block in message.get("thinking_blocks") or ()):
-            found.append(f"message {number}: thinking that is bound to a different conversation")
+            faults.append(f"message {number}: thinking that is bound to a different conversation")
         if message["role"] == "tool":
             if message["tool_call_id"] not in waiting:
-                found.append(f"message {number}: a result without a call")
+                faults.append(f"message {number}: a result without a call")
             else:
                 waiting.remove(message["tool_call_id"])
             continue
         if waiting:
-            found.append(f"message {number}: calls without results: {waiting}")
+            faults.append(f"message {number}: calls without results: {waiting}")
         waiting = [call["id"] for call in message.get("tool_calls") or ()]
         if not (message.get("content") or waiting):
-            found.append(f"message {number}: empty")
+            faults.append(f"message {number}: empty")
     if waiting:
-        found.append("calls without results at the end")
+        faults.append("calls without results at the end")
     if not any(message["role"] == "user" for message in messages):
-        found.append("the user says nothing")
-    return found
+        faults.append("the user says nothing")
+    return faults

@@ -115,7 +115,7 @@ def test_files_stand_below_their_paths():
     assert summary(FileText("notes.txt", "one\ntwo\n", "", "")) == "# notes.txt (2 lines)"
 
 
-def test_a_file_with_fences_of_its_own_stands_between_longer_ones():
+def test_a_file_with_fences_of_its_own_is_put_between_longer_ones():
     assert whole(FileText("a.md", "````\nx\n````\n", "", "")).startswith("# a.md\n`````\n````\n")
 
 

@@ -33,7 +33,7 @@ def session(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_share_of_tokens_and_of_what_is_needed_later_is_told_by_level(session):
+def test_the_share_of_tokens_and_of_what_is_needed_later_is_shown_by_level(session):
     rows = json.loads(run("kept", "--json", "--processes", "1", "--transcripts", str(session)))
     assert [row["remaining"] for row in rows] == ["90 %", "70 %", "50 %", "30 %"]
     assert all(row["builds"] == 2 and row["needs"] == 1 for row in rows)
@@ -69,19 +69,19 @@ def test_without_transcripts_it_says_so(tmp_path):
     assert run("kept", "--transcripts", str(tmp_path)) == f"kept: left out. no session in {tmp_path} has such a request\n"
 
 
-def test_the_times_of_builds_are_told_with_and_without_snapshots():
+def test_the_times_of_builds_are_measured_with_and_without_snapshots():
     rows = json.loads(run("speed", "--json", "--tokens", "3000", "--runs", "2"))
-    told = [row["what"] for row in rows]
-    assert told[:3] == ["build, 90 % remain, first", "build, 90 % remain, cold", "build, 90 % remain, next"]
-    assert told[12:14] == ["service, without snapshots", "service, with snapshots"]
-    assert "count_tokens of 200 KB, estimate" in told
+    names = [row["what"] for row in rows]
+    assert names[:3] == ["build, 90 % remain, first", "build, 90 % remain, cold", "build, 90 % remain, next"]
+    assert names[12:14] == ["service, without snapshots", "service, with snapshots"]
+    assert "count_tokens of 200 KB, estimate" in names
 
 
 def test_builds_of_recorded_conversations_are_timed_where_there_are_some_of_that_size(session):
     rows = json.loads(run("speed", "--json", "--tokens", "40000", "--runs", "1", "--transcripts", str(session)))
     assert [row["what"] for row in rows][12:16] == [f"build, {level} % remain, cold, 1 recorded" for level in (90, 70, 50, 30)]
-    said = run("speed", "--tokens", "3000", "--runs", "1", "--transcripts", str(session))
-    assert said == f"speed: left out. no session in {session} has a request of about 3,000 tokens\n"
+    output = run("speed", "--tokens", "3000", "--runs", "1", "--transcripts", str(session))
+    assert output == f"speed: left out. no session in {session} has a request of about 3,000 tokens\n"
 
 
 @pytest.mark.bench

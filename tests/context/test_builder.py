@@ -53,9 +53,9 @@ def test_the_less_remains_the_less_of_the_history_enters_and_the_request_always_
 @BOTH
 def test_below_40_percent_no_message_of_the_history_enters_but_what_was_asked_and_its_names(provider):
     result = worked(provider).build(70.0)
-    said = [message for message in result.messages if message["role"] != "system"]
-    assert len(said) == 1
-    remains = said[0]["content"][0]["text"]
+    history = [message for message in result.messages if message["role"] != "system"]
+    assert len(history) == 1
+    remains = history[0]["content"][0]["text"]
     assert "- Do part 0." in remains
     assert "handler_/_5_7" in remains
 
@@ -362,7 +362,7 @@ def test_a_state_that_is_none_of_ours_is_passed_over(state):
     assert faults(talk.build(50.0).messages) == []
 
 
-def test_what_the_caller_has_taken_back_is_built_anew_behind_what_stays():
+def test_what_the_caller_has_taken_back_is_built_again_behind_what_stays():
     talk = worked()
     talk.state = None
     before = talk.build(30.0)
@@ -382,12 +382,12 @@ def test_the_state_holds_no_words_of_the_conversation():
     assert "quincunx" not in handed_on
 
 
-def test_under_a_limit_that_becomes_tighter_within_a_turn_even_what_stands_for_exchanges_that_have_left_leaves():
+def test_under_a_limit_that_becomes_tighter_within_a_turn_even_what_replaces_exchanges_that_have_left_leaves():
     talk = worked(model=UNBOUND)
-    told = talk.build(70.0)
-    assert "PopKit left out" in str(told.messages[0])
+    before = talk.build(70.0)
+    assert "PopKit left out" in str(before.messages[0])
     talk.answer("", [("Bash", {"command": "npm test"}, "1 failed")])
-    alone = told.tier_breakdown.tier1.tokens + 60
+    alone = before.tier_breakdown.tier1.tokens + 60
     result = talk.build(70.0, max_tokens=alone)
     assert result.total_tokens <= alone
     assert "PopKit left out" not in str(result.messages[0])

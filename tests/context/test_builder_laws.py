@@ -112,7 +112,7 @@ def test_of_two_conversations_of_a_session_that_begin_alike_every_request_is_val
     others = [(exchanges[0][0], *others[0][1:]), *others[1:]]
     ledger = Ledger()
     service = ContextService(build_context, lambda project: nullcontext(Sources(Memories("We deploy on Fridays."))), ledger)
-    playing = [steps_of(Agent(service, ledger, provider), told, lambda: data.draw(USED)) for told in (exchanges, others)]
+    playing = [steps_of(Agent(service, ledger, provider), script, lambda: data.draw(USED)) for script in (exchanges, others)]
     while playing:
         agent = data.draw(st.sampled_from(playing))
         if next(agent, ...) is ...:

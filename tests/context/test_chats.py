@@ -18,13 +18,13 @@ BOTH = pytest.mark.parametrize("provider", list(Provider))
 WORDS = "report invoice deadline budget meeting draft summary review chapter market plan customer offer letter table".split()
 
 
-def chat(exchanges: int, provider: Provider = Provider.ANTHROPIC, **said: str) -> Talk:
-    """A chat whose exchanges are about as long, each with a topic of its own, and a request behind them. `said`: more in the exchange
+def chat(exchanges: int, provider: Provider = Provider.ANTHROPIC, **added: str) -> Talk:
+    """A chat whose exchanges are about as long, each with a topic of its own, and a request behind them. `added`: more in the exchange
     `at_N`."""
     talk, drawn = Talk(provider, UNBOUND), random.Random(exchanges)
     for n in range(exchanges):
         talk.ask(f"What about topic_{n:03}_of_the_plan? " + " ".join(drawn.choices(WORDS, k=30)))
-        talk.answer(" ".join(drawn.choices(WORDS, k=80)) + said.get(f"at_{n}", ""))
+        talk.answer(" ".join(drawn.choices(WORDS, k=80)) + added.get(f"at_{n}", ""))
     talk.ask("And now?")
     return talk
 
@@ -78,9 +78,9 @@ def test_an_old_exchange_that_later_ones_speak_of_stays_and_others_leave_the_old
     assert 5 < len(others) < 39
 
 
-def test_what_left_is_told_of_by_its_request_and_its_names_short_ones_too():
-    told = " It is in src/shop/basket.py, says handleBasketOfTheShop. "
-    result = chat(40, at_1=" Take v1.2, a.py and coins.md.", at_2=told, at_3=" See .npmrc, ./till, <TillPage>: first/last.").build(50.0)
+def test_what_left_is_mentioned_by_its_request_and_its_names_short_ones_too():
+    named = " It is in src/shop/basket.py, says handleBasketOfTheShop. "
+    result = chat(40, at_1=" Take v1.2, a.py and coins.md.", at_2=named, at_3=" See .npmrc, ./till, <TillPage>: first/last.").build(50.0)
     remains = result.messages[-1]["content"][0]["text"]
     assert remains.startswith("PopKit left out what was said before.")
     assert "- What about topic_011_of_the_plan?" in remains

@@ -59,15 +59,15 @@ def place(tmp_path: Path) -> Place:
 
 
 def conversation(exchanges: int, last: str = "And now?") -> list[dict[str, Any]]:
-    said = [{"role": role, "content": f"{role} {number} " * 40} for number in range(exchanges) for role in ("user", "assistant")]
-    return [*said, {"role": "user", "content": last}]
+    messages = [{"role": role, "content": f"{role} {number} " * 40} for number in range(exchanges) for role in ("user", "assistant")]
+    return [*messages, {"role": "user", "content": last}]
 
 
 def request(messages: list[dict[str, Any]]) -> Request:
     return Request(Provider.ANTHROPIC, MODEL, messages)
 
 
-def test_what_was_built_and_used_stands_in_the_users_database(place: Place):
+def test_what_was_built_and_used_is_in_the_users_database(place: Place):
     with place.service() as service:
         assert service.build(DANA, request(conversation(3)))
         service.answered(DANA, MODEL, Used(input=100, cache_read=50, cache_write=30, cache_write_1h=10, output=20))
@@ -143,10 +143,10 @@ def test_the_memory_that_answers_a_request_comes_first_and_is_not_counted_as_use
     place.remember("The staging database is called harbour-blue.", "Releases are cut on Thursdays.", "Tests run with make check.")
     memory = ProjectMemory(place.environ, str(place.project))
     [first] = memory.relevant("Which day are releases cut?", 1)
-    found = memory.relevant("Which day are releases cut?", None)
+    items = memory.relevant("Which day are releases cut?", None)
     assert first.text == "Releases are cut on Thursdays."
-    assert (len(found), found[0]) == (3, first)
-    assert all(0 <= each.score <= 1 for each in found)
+    assert (len(items), items[0]) == (3, first)
+    assert all(0 <= each.score <= 1 for each in items)
     kept = Memory.of(place.environ, str(place.project))
     assert [item.access_count for item in kept.list()] == [0, 0, 0]
     kept.close()
@@ -162,7 +162,7 @@ def test_a_store_that_cannot_be_used_is_done_without_and_left_alone_for_a_while(
     store.write_bytes(whole)
     assert memory.relevant("anything", None) == []
     now += REST_S
-    assert [found.text for found in memory.relevant("anything", None)] == ["The staging database is called harbour-blue."]
+    assert [item.text for item in memory.relevant("anything", None)] == ["The staging database is called harbour-blue."]
 
 
 def test_within_a_turn_the_memory_is_not_even_opened(place: Place):

@@ -194,15 +194,15 @@ def test_a_changed_file_is_read_again_with_another_stamp(project):
 
 def test_a_folder_that_becomes_a_link_while_files_are_read_leads_nowhere(project, tmp_path, count):
     """Somebody swaps the folder for a link out of the project, over and over."""
-    outside = tmp_path / "elsewhere"
-    outside.mkdir()
-    (outside / "a.py").write_text("leaked = True\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.py").write_text("leaked = True\n")
     stop = threading.Event()
 
     def swap() -> None:
         while not stop.is_set():
             (project / "src").rename(project / "kept")
-            (project / "src").symlink_to(outside)
+            (project / "src").symlink_to(elsewhere)
             (project / "src").unlink()
             (project / "kept").rename(project / "src")
 

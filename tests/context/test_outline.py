@@ -23,8 +23,8 @@ PIECES = (
 )  # fmt: skip
 
 
-def numbered(told: str) -> list[tuple[int, str]]:
-    return [(int(number), rest) for number, rest in (line.split(": ", 1) for line in told.split("\n") if line and line[0] != "…")]
+def numbered(lines: str) -> list[tuple[int, str]]:
+    return [(int(number), rest) for number, rest in (line.split(": ", 1) for line in lines.split("\n") if line and line[0] != "…")]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,7 +42,7 @@ def test_no_body_of_a_function_is_in_an_outline(name):
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @settings(max_examples=examples(15, 200))
 @given(data=st.data())
-def test_each_line_of_an_outline_stands_in_the_source_on_that_line(extension, data):
+def test_each_line_of_an_outline_is_in_the_source_on_that_line(extension, data):
     source = "\n".join(data.draw(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=20)), max_size=25)))
     lines = source.split("\n")
     for number, text in numbered(outline(source, "a." + extension)):
@@ -78,9 +78,9 @@ def test_data_has_its_first_keys():
 
 
 def test_an_outline_has_a_bound_and_says_what_is_left_out():
-    told = outline("".join(f"def f{at}(): pass\n" for at in range(MOST_LINES + 7)), "a.py")
-    assert told.count("\n") == MOST_LINES
-    assert told.endswith("… 7 more lines of signatures")
+    text = outline("".join(f"def f{at}(): pass\n" for at in range(MOST_LINES + 7)), "a.py")
+    assert text.count("\n") == MOST_LINES
+    assert text.endswith("… 7 more lines of signatures")
 
 
 @pytest.mark.parametrize("source", ["x" * 3_000, "def f(): pass\n" * 10_000])
@@ -90,7 +90,7 @@ def test_what_nobody_wrote_by_hand_has_no_outline(source):
 
 def test_a_long_signature_is_cut_and_a_decorated_one_begins_with_its_name():
     source = "@one(\n  1,\n  2,\n  3,\n)\ndef f(\n" + "".join(f"    a{at}: int,\n" for at in range(20)) + ") -> int:\n    return 1\n"
-    told = outline(source, "a.py").splitlines()
-    assert told[0] == "6: def f("
-    assert len(told) == 8
-    assert all(re.match(r"\d+:     a\d+: int,", line) for line in told[1:])
+    lines = outline(source, "a.py").splitlines()
+    assert lines[0] == "6: def f("
+    assert len(lines) == 8
+    assert all(re.match(r"\d+:     a\d+: int,", line) for line in lines[1:])

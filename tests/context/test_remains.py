@@ -19,13 +19,13 @@ def _with_requests(many: int, length: int = 60) -> Talk:
     return talk
 
 
-def _told(messages: list, many: int) -> list[int]:
+def _requests_in(messages: list, many: int) -> list[int]:
     """Of which requests what is sent has a word."""
-    said = str(messages)
-    return [n for n in range(many) if f"Do part {n}, please." in said]
+    text = str(messages)
+    return [n for n in range(many) if f"Do part {n}, please." in text]
 
 
-def test_what_leaves_within_a_turn_is_told_of_with_the_next_request():
+def test_what_leaves_within_a_turn_is_mentioned_with_the_next_request():
     talk = _with_requests(3)
     talk.ask("Do part 3, please.")
     most = talk.build().total_tokens * 3 // 4
@@ -38,7 +38,7 @@ def test_what_leaves_within_a_turn_is_told_of_with_the_next_request():
     talk.answer("I have done it.")
     talk.ask("And now?")
     last = talk.build(max_tokens=most)
-    assert _told(last.messages, 4) == [0, 1, 2, 3]
+    assert _requests_in(last.messages, 4) == [0, 1, 2, 3]
     assert faults(last.messages) == []
 
 
@@ -50,32 +50,32 @@ def test_a_limit_leaves_room_for_a_word_of_what_it_lets_go(share):
     most = int(talk.results[-1].full_tokens * share)
     result = talk.build(max_tokens=most)
     assert result.total_tokens <= most
-    assert _told(result.messages, 6) == list(range(6))
+    assert _requests_in(result.messages, 6) == list(range(6))
 
 
 def test_of_what_does_not_fit_the_names_go_first_then_the_oldest_requests():
     talk = _with_requests(6)
     talk.ask("And now?")
-    told = []
+    named = []
     for most in (3_000, 320, 200, 120, 60):
         talk.state = None
         result = talk.build(100.0, max_tokens=most)
         assert result.total_tokens <= most
-        told.append((_told(result.messages, 6), "handler_0" in str(result.messages)))
-    whole, *fewer = told
+        named.append((_requests_in(result.messages, 6), "handler_0" in str(result.messages)))
+    whole, *fewer = named
     assert whole == (list(range(6)), True)
     for requests, names in fewer:
         assert requests == list(range(6))[6 - len(requests) :], "the newest stay"
         assert not names
-    assert [len(requests) for requests, _ in told] == sorted([len(requests) for requests, _ in told], reverse=True)
+    assert [len(requests) for requests, _ in named] == sorted([len(requests) for requests, _ in named], reverse=True)
 
 
-def test_pruning_keeps_what_stands_for_exchanges_that_had_left_before():
+def test_pruning_keeps_what_replaces_exchanges_that_had_left_before():
     talk = _with_requests(5)
     talk.ask("And now?")
     talk.state = None
     built = talk.build(max_tokens=talk.results[-1].full_tokens // 2)
     assert len(built.messages) < len(talk.messages)
     pruned = apply_pruning(built, get_pruning_strategy(10))
-    assert _told(pruned.messages, 5) == list(range(5))
+    assert _requests_in(pruned.messages, 5) == list(range(5))
     assert faults(pruned.messages) == []

@@ -68,9 +68,9 @@ def test_a_text_longer_than_the_counter_takes_is_counted_as_one():
 @settings(max_examples=examples(60, 600))
 @given(st.text(max_size=300), st.sampled_from(["", "gpt-4o", "gpt-4", "claude-opus-5-5"]))
 def test_any_text_has_tokens_and_the_same_ones_again(text, model):
-    found = count(text, model)
-    assert (found.tokens == 0) == (text == "")
-    assert count(text, model) == found
+    tokens = count(text, model)
+    assert (tokens.tokens == 0) == (text == "")
+    assert count(text, model) == tokens
 
 
 @pytest.mark.parametrize(

@@ -116,16 +116,16 @@ class Served(Board):
     def raw(self, data: bytes, goes_on: bool = False) -> bytes:
         """What the server answers to these bytes before it closes. Without `goes_on` there will be no more of them."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=HANG_S) as asked:
-            found = b""
+            received = b""
             try:
                 asked.sendall(data)
                 if not goes_on:
                     asked.shutdown(socket.SHUT_WR)
                 while piece := asked.recv(65_536):
-                    found += piece
+                    received += piece
             except OSError:
                 pass  # it has closed
-            return found
+            return received
 
     def request(self, path: str = "/api/me", method: str = "GET", *headers: str) -> bytes:
         """A request with the token, as bytes."""

@@ -25,7 +25,7 @@ class Asker:
         self._board = board
         self._token = ""
 
-    def told(self) -> list[str]:
+    def changes(self) -> list[str]:
         """What has changed since it asked last."""
         answer = self._board.get("/api/changes", since=self._token)
         assert answer["everything"] is (self._token == "")
@@ -41,7 +41,7 @@ def asker(board: Board) -> Asker:
 
 def _begun(board: Board) -> Asker:
     asker = Asker(board)
-    assert asker.told() == [], "the first answer gives a token"
+    assert asker.changes() == [], "the first answer gives a token"
     return asker
 
 
@@ -52,21 +52,21 @@ def _goes_on(board: Board, calls: int = 1) -> None:
     talk.write(board.shop.transcript)
 
 
-def test_nothing_changes_and_nothing_is_told(board: Board, asker: Asker) -> None:
+def test_nothing_changes_and_nothing_is_reported(board: Board, asker: Asker) -> None:
     board.session()
     board.get("/api/sessions")
     board.get("/api/retention")
     board.get("/api/stats")
-    assert asker.told() == []
+    assert asker.changes() == []
 
 
-def test_a_session_that_goes_on_is_told_once_to_everybody_who_asks(board: Board, asker: Asker) -> None:
+def test_a_session_that_goes_on_is_reported_once_to_everybody_who_asks(board: Board, asker: Asker) -> None:
     other = _begun(board)
     _goes_on(board)
-    assert asker.told() == [ONE, LIST, STATS]
-    assert asker.told() == []
-    assert other.told() == [ONE, LIST, STATS]
-    assert other.told() == []
+    assert asker.changes() == [ONE, LIST, STATS]
+    assert asker.changes() == []
+    assert other.changes() == [ONE, LIST, STATS]
+    assert other.changes() == []
 
 
 def test_fifty_pages_that_ask_at_once_are_all_told(tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_fifty_pages_that_ask_at_once_are_all_told(tmp_path: Path) -> None:
         _goes_on(served)
         request = served.request(f"/api/changes?since={token}", "GET", "Connection: close")
         with ThreadPoolExecutor(PAGES) as pages:
-            told = list(pages.map(lambda _: served.raw(request, goes_on=True).partition(b"\r\n\r\n")[2], range(PAGES)))
+            answers = list(pages.map(lambda _: served.raw(request, goes_on=True).partition(b"\r\n\r\n")[2], range(PAGES)))
     finally:
         served.close()
-    assert {tuple(json.loads(each)["changed"]) for each in told} == {(ONE, LIST, STATS)}
+    assert {tuple(json.loads(each)["changed"]) for each in answers} == {(ONE, LIST, STATS)}
 
 
 def test_who_has_no_token_or_one_of_another_start_is_told_of_everything(board: Board, asker: Asker) -> None:
@@ -98,42 +98,42 @@ def test_what_can_be_no_token_is_refused(board: Board) -> None:
 
 def test_a_session_stops_running_by_itself(board: Board, asker: Asker) -> None:
     spoke(board.shop.transcript, board.shop.at - 10)
-    assert ONE in asker.told()
+    assert ONE in asker.changes()
     assert board.session()["session"]["running"] is True
     board.shop.at += 400
-    assert ONE in asker.told()
+    assert ONE in asker.changes()
     assert board.session()["session"]["running"] is False
 
 
-def test_a_session_that_has_gone_is_told(board: Board, asker: Asker) -> None:
+def test_a_session_that_has_gone_is_reported(board: Board, asker: Asker) -> None:
     board.shop.transcript.unlink()
-    assert asker.told() == [ONE, LIST, STATS]
-    assert asker.told() == []
+    assert asker.changes() == [ONE, LIST, STATS]
+    assert asker.changes() == []
 
 
-def test_sessions_of_others_are_told(board: Board, asker: Asker) -> None:
+def test_sessions_of_others_are_listed(board: Board, asker: Asker) -> None:
     book(board, "their/first", "erik")
-    assert asker.told() == ["/api/budgets", "/api/sessions/their%2Ffirst", LIST]
-    assert asker.told() == []
+    assert asker.changes() == ["/api/budgets", "/api/sessions/their%2Ffirst", LIST]
+    assert asker.changes() == []
     assert board.get("/api/sessions/their%2Ffirst")["session"]["requests"] == 1
     book(board, "their/first", "erik", number=2)
-    assert asker.told() == ["/api/budgets", "/api/sessions/their%2Ffirst", LIST]
+    assert asker.changes() == ["/api/budgets", "/api/sessions/their%2Ffirst", LIST]
     assert board.get("/api/sessions/their%2Ffirst")["session"]["requests"] == 2
     board.shop.at += 400
-    assert asker.told() == ["/api/sessions/their%2Ffirst", LIST]
+    assert asker.changes() == ["/api/sessions/their%2Ffirst", LIST]
     assert board.get("/api/sessions/their%2Ffirst")["session"]["running"] is False
 
 
-def test_worth_is_told_once_for_many_changes_and_once_more_when_they_are_over(board: Board, asker: Asker) -> None:
-    told = []
+def test_worth_is_reported_once_for_many_changes_and_once_more_when_they_are_over(board: Board, asker: Asker) -> None:
+    has_stats = []
     for number in range(5):
         _goes_on(board, number + 1)
-        told.append(STATS in asker.told())
-    assert told == [True, False, False, False, False]
+        has_stats.append(STATS in asker.changes())
+    assert has_stats == [True, False, False, False, False]
     board.shop.at += STATS_S
-    assert STATS in asker.told()
+    assert STATS in asker.changes()
     board.shop.at += STATS_S
-    assert STATS not in asker.told()
+    assert STATS not in asker.changes()
 
 
 def test_where_hundreds_have_changed_everything_has(board: Board, asker: Asker) -> None:
@@ -146,44 +146,44 @@ def test_where_hundreds_have_changed_everything_has(board: Board, asker: Asker) 
     assert (answer["everything"], answer["changed"]) == (True, [])
 
 
-def test_each_part_is_told_by_its_own_address(board: Board, asker: Asker) -> None:
+def test_each_part_is_named_by_its_own_address(board: Board, asker: Asker) -> None:
     board.do("clear")
-    assert set(asker.told()) >= {ONE, LIST, "/api/retention", STATS}
-    assert asker.told() == []
+    assert set(asker.changes()) >= {ONE, LIST, "/api/retention", STATS}
+    assert asker.changes() == []
     board.post("/api/retention/operations", {"id": "hold", "session": SESSION, "why": "audit"})
-    assert "/api/retention" in asker.told()
+    assert "/api/retention" in asker.changes()
     with Place(board.shop.environ(), str(board.shop.project)) as place:
         place.project.turn_on(board.shop.at)
         place.memory.add("Run the tests with make check.")
-    assert "/api/memory" in asker.told()
+    assert "/api/memory" in asker.changes()
     board.shop.configure(context={"month_tokens": 1_000})
-    assert "/api/budgets" in asker.told()
+    assert "/api/budgets" in asker.changes()
 
 
-def test_the_list_has_changed_when_a_context_is_read_that_it_told_without(board: Board, asker: Asker) -> None:
+def test_the_list_has_changed_when_a_context_is_read_that_it_was_without(board: Board, asker: Asker) -> None:
     assert board.get("/api/sessions")["sessions"][0]["verdict"] is None
-    assert asker.told() == []
-    told = board.session()["session"]
-    assert asker.told() == [LIST]
-    assert board.get("/api/sessions")["sessions"] == [told]
-    assert asker.told() == []
+    assert asker.changes() == []
+    row = board.session()["session"]
+    assert asker.changes() == [LIST]
+    assert board.get("/api/sessions")["sessions"] == [row]
+    assert asker.changes() == []
 
 
-def test_a_large_context_is_told_at_once_and_again_when_it_was_read(board: Board, asker: Asker) -> None:
+def test_a_large_context_is_reported_at_once_and_again_when_it_was_read(board: Board, asker: Asker) -> None:
     talk = worked(str(board.shop.project))
     for number in range(70):
         talk.read(f"big-{number}", f"{board.shop.project}/big-{number}.ts", "x" * 60_000)
     talk.write(board.shop.transcript)
     assert board.shop.transcript.stat().st_size > 4 << 20
     spoke(board.shop.transcript, board.shop.at - 1)
-    assert ONE in asker.told()
+    assert ONE in asker.changes()
     (row,) = board.get("/api/sessions")["sessions"]
     assert (row["context"] is not None, row["verdict"]) == (True, None), "it was not waited for"
-    until(lambda: asker.told() == [LIST], "its reading")
+    until(lambda: asker.changes() == [LIST], "its reading")
     (row,) = board.get("/api/sessions")["sessions"]
     assert row["verdict"] is not None
     assert row == board.session()["session"]
-    assert asker.told() == []
+    assert asker.changes() == []
 
 
 # --- the history -------------------------------------------------------------------------------------------------------------------------
@@ -194,12 +194,12 @@ SOME, OTHER = ("/api/one", ""), ("/api/one/", "other")
 
 @pytest.fixture
 def history() -> History:
-    found = History("run")
-    found.note({SOME: "1", OTHER: "1"})
-    return found
+    begun = History("run")
+    begun.note({SOME: "1", OTHER: "1"})
+    return begun
 
 
-def test_what_has_not_changed_is_not_told(history: History) -> None:
+def test_what_has_not_changed_is_not_reported(history: History) -> None:
     token = history.token
     history.note({SOME: "1", OTHER: "1"})
     assert (history.since(token), history.token) == ([], token)
@@ -238,7 +238,7 @@ def test_what_is_no_token_of_this_run_tells_of_everything(history: History, toke
     assert history.since(token) is None
 
 
-def test_where_much_has_changed_everything_is_told(history: History) -> None:
+def test_where_much_has_changed_everything_is_reported(history: History) -> None:
     token = history.token
     names = {("/api/one/", str(number)): "1" for number in range(MOST_REPORTED)}
     history.note({SOME: "1", OTHER: "1", **names})

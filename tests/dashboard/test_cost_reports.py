@@ -30,20 +30,20 @@ def test_the_bill_and_the_lost_caches_are_those_of_the_commands(tmp_path: Path, 
     environ = {"CLAUDE_CONFIG_DIR": str(shop.folder / "claude"), "POPKIT_HOME": str(shop.home)}
     app = application(AppState(environ, lambda: now), Access(8000, "a-token", "another", "a-secret"), "1.2.3")
     client = TestClient(app, "http://127.0.0.1:8000", headers={"authorization": "Bearer a-token"})
-    told = client.get("/api/bill").json()
-    while told["reading"] is not None:
-        told = client.get("/api/bill").json()
+    answer = client.get("/api/bill").json()
+    while answer["reading"] is not None:
+        answer = client.get("/api/bill").json()
     with monkeypatch.context() as patch:
         patch.setattr("time.time", lambda: now)
-        assert told["bill"] == shop.data()
-        assert {**told["misses"], "left_out": []} == json.loads(inside.run(["misses", "--json"], environ, shop.project).stdout)
-    assert told["project"] == str(shop.project)
-    assert told["projects"] == [str(shop.project)]
-    assert told["bill"]["rows"]
-    assert told["bill"]["proposals"]
-    assert told["bill"]["whole"]["requests"] == told["misses"]["requests"] > 0
-    assert len(told["phrases"]["rows"]) == len(told["bill"]["rows"])
-    assert told["phrases"]["parts"]["output"] == "What Claude wrote, thinking included"
+        assert answer["bill"] == shop.data()
+        assert {**answer["misses"], "left_out": []} == json.loads(inside.run(["misses", "--json"], environ, shop.project).stdout)
+    assert answer["project"] == str(shop.project)
+    assert answer["projects"] == [str(shop.project)]
+    assert answer["bill"]["rows"]
+    assert answer["bill"]["proposals"]
+    assert answer["bill"]["whole"]["requests"] == answer["misses"]["requests"] > 0
+    assert len(answer["phrases"]["rows"]) == len(answer["bill"]["rows"])
+    assert answer["phrases"]["parts"]["output"] == "What Claude wrote, thinking included"
     assert client.get("/api/bill", params={"project": "/nowhere"}).status_code == 404
 
 
@@ -67,20 +67,20 @@ def _paid_off(board: Board) -> None:
 
 def test_the_sums_are_those_of_stats(board: Board) -> None:
     _paid_off(board)
-    told = board.get("/api/stats")  # nobody has settled what the session did since the clear
-    found = json.loads(context_words.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
-    assert told["headline"] == amounts.headline(found["worth"])
-    installed = found["worth"]["installed"]
-    assert told["saved_by_usd"] == installed["saved_by_usd"]
-    assert sum(told["saved_by_usd"].values()) > 0
-    assert told["gains"].keys() == told["saved_by_usd"].keys()
-    assert told["causes"].keys() == told["cost_by_usd"].keys()
-    assert told["figures"] == {name: installed[name] for name in told["figures"]}
-    (project,) = told["projects"]
+    answer = board.get("/api/stats")  # nobody has settled what the session did since the clear
+    stats = json.loads(context_words.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+    assert answer["headline"] == amounts.headline(stats["worth"])
+    installed = stats["worth"]["installed"]
+    assert answer["saved_by_usd"] == installed["saved_by_usd"]
+    assert sum(answer["saved_by_usd"].values()) > 0
+    assert answer["gains"].keys() == answer["saved_by_usd"].keys()
+    assert answer["causes"].keys() == answer["cost_by_usd"].keys()
+    assert answer["figures"] == {name: installed[name] for name in answer["figures"]}
+    (project,) = answer["projects"]
     assert (project["project"], project["sessions"]) == (str(board.shop.project), 1)
-    assert project["figures"] == told["figures"]
+    assert project["figures"] == answer["figures"]
     for name in ("kept_out_tokens", "cleared_tokens", "saved_usd", "cost_usd", "net_usd"):
-        assert sum(day[name] for day in told["days"]) == pytest.approx(told["figures"][name], abs=1e-5)
+        assert sum(day[name] for day in answer["days"]) == pytest.approx(answer["figures"][name], abs=1e-5)
 
 
 def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) -> None:
@@ -101,15 +101,15 @@ def test_days_end_today_have_no_gaps_and_begin_with_the_installation(board: Boar
     for ago in (0, 3, 29, 400):
         for path in board.shop.home.iterdir():
             os.utime(path, (board.shop.at - 86_400 * ago,) * 2)
-        told = [day["day"] for day in board.get("/api/stats", days=30)["days"]]
-        assert told == [days_before(today, back) for back in reversed(range(min(30, ago + 1)))]
+        days = [day["day"] for day in board.get("/api/stats", days=30)["days"]]
+        assert days == [days_before(today, back) for back in reversed(range(min(30, ago + 1)))]
 
 
-def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None:
-    told = board.get("/api/stats", days=30)
-    assert [day["day"] for day in told["days"]] == [day_of(board.shop.at)]
-    assert told["projects"] == []
-    assert told["headline"] == "Net: PopKit has saved and cost nothing yet"
+def test_days_before_anything_was_saved_are_not_shown(board: Board) -> None:
+    answer = board.get("/api/stats", days=30)
+    assert [day["day"] for day in answer["days"]] == [day_of(board.shop.at)]
+    assert answer["projects"] == []
+    assert answer["headline"] == "Net: PopKit has saved and cost nothing yet"
     board.get("/api/stats", 400, days=0)
 
 

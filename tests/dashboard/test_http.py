@@ -22,7 +22,7 @@ SEED = 20260105
 
 
 def _statuses(answer: bytes) -> list[int]:
-    return [int(found) for found in _STATUS.findall(answer)]
+    return [int(status) for status in _STATUS.findall(answer)]
 
 
 def _assert_sound(served: Served, answer: bytes, sent: bytes) -> None:

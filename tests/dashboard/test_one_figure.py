@@ -104,23 +104,23 @@ def _what_it_did_is_the_same(drawn: Drawn, page: dict, all_time: dict) -> None:
     # In JSON: of the session alone, and of everything, since there is no other session.
     of_session, stats = {name: figures[name] for name in QUANTITIES}, drawn.stats
     in_json = [*(stats[of]["figures"] for of in ("session", "project", "all")), stats["worth"]["installed"]]
-    for told in (*in_json, page["figures"], all_time["figures"], all_time["projects"][0]["figures"]):
-        assert {name: told[name] for name in QUANTITIES} == of_session
+    for figure_set in (*in_json, page["figures"], all_time["figures"], all_time["projects"][0]["figures"]):
+        assert {name: figure_set[name] for name in QUANTITIES} == of_session
     assert stats["session"]["tokens_reclaimed"] == figures["cleared_tokens"]
     for name in QUANTITIES:
         assert sum(day[name] for day in all_time["days"]) == pytest.approx(figures[name], abs=1e-5)
 
     # In words: the same sentence, the same headline, the same rows.
     sentence, saved = amounts.ledger_in_words(figures), "\n".join(drawn.pane("saved"))
-    for said in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
-        assert sentence in " ".join(said.split())
+    for output in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
+        assert sentence in " ".join(output.split())
     headline = amounts.headline(stats["worth"])
-    for said in (drawn.answer("stats"), saved, all_time["headline"]):
-        assert headline in said
+    for output in (drawn.answer("stats"), saved, all_time["headline"]):
+        assert headline in output
     kept_out, cleared = text.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"
     cost, net = amounts.usd(figures["cost_usd"]), amounts.usd(figures["net_usd"], True)
-    for said in (saved, drawn.answer("stats"), "\n".join(all_time["lines"])):
-        assert [_last_of(row, said) for row in ("Kept out", "Cleared", "Cost", "Net")] == [kept_out, cleared, cost, net]
+    for output in (saved, drawn.answer("stats"), "\n".join(all_time["lines"])):
+        assert [_last_of(row, output) for row in ("Kept out", "Cleared", "Cost", "Net")] == [kept_out, cleared, cost, net]
     assert re.search(
         rf"kept out {re.escape(kept_out)} tokens, cleared {cleared} tokens.* cost {re.escape(cost)}, net {re.escape(net)}", sentence
     )
@@ -137,30 +137,30 @@ def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) ->
         assert (listed["context"]["tokens"], listed["context"]["window"]) == (context["tokens"], context["window"])
         assert (listed["expired_tokens"], listed["reclaimable_now"]) == (expired, leaves)
     size = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
-    for said in (drawn.answer("retention"), "\n".join(drawn.pane("now"))):
-        told = " ".join(said.split())
-        assert f"Context {size}" in told
-        assert f"Expired: {text.estimate(expired)} tokens" in told
-        assert f"Reclaimable: {text.estimate(leaves)} tokens" in told
+    for output in (drawn.answer("retention"), "\n".join(drawn.pane("now"))):
+        flat = " ".join(output.split())
+        assert f"Context {size}" in flat
+        assert f"Expired: {text.estimate(expired)} tokens" in flat
+        assert f"Reclaimable: {text.estimate(leaves)} tokens" in flat
     words = f"Clear now: the cache is cold, so {text.short_tokens(leaves)} leave at no cost"
     [offered] = [operation["sum"] for operation in band["operations"]]
-    told = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
-    assert told == [words] * 4
+    verdicts = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
+    assert verdicts == [words] * 4
     assert words in drawn.answer("retention").splitlines()
     assert offered.startswith(words.removeprefix("Clear now: "))
     assert f"context {context['ratio']:.0%}" in drawn.status_line()
     assert f"{text.tokens(leaves)} reclaimable" in drawn.status_line()
 
 
-def _last_of(row: str, said: str) -> str:
+def _last_of(row: str, output: str) -> str:
     """The last cell of the first row of this name."""
-    return next(line.split()[-1] for line in said.splitlines() if re.match(rf"{row}  ", line))
+    return next(line.split()[-1] for line in output.splitlines() if re.match(rf"{row}  ", line))
 
 
 def test_tokens_and_money_never_share_a_word(board: Board) -> None:
     drawn = Drawn(board)
-    for said in (drawn.answer("stats --details"), drawn.answer("retention"), "\n".join(drawn.pane("saved"))):
-        for line in said.splitlines():
+    for output in (drawn.answer("stats --details"), drawn.answer("retention"), "\n".join(drawn.pane("saved"))):
+        for line in output.splitlines():
             if re.match(r"(Cost|Net)\b", line):
                 assert "$" in line, line
             if re.match(r"(Kept out|Cleared)\b", line):

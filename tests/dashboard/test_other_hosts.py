@@ -64,8 +64,8 @@ def test_those_of_the_same_projects_are_in_the_list_with_their_hosts(shared: Boa
     assert rows[ROLLOUT]["project"] == f"{shared.shop.project}/src"
     assert rows[OPENCODE]["title"] == "Fix the prices."
     for id in (OPENCODE, ROLLOUT):
-        told = shared.session(id)["session"]["context"]
-        assert {name: rows[id]["context"][name] for name in ("tokens", "window")} == {name: told[name] for name in ("tokens", "window")}
+        context = shared.session(id)["session"]["context"]
+        assert {name: rows[id]["context"][name] for name in ("tokens", "window")} == {name: context[name] for name in ("tokens", "window")}
 
 
 def test_the_first_list_waits_for_none_of_them(shared: Board) -> None:
@@ -83,11 +83,11 @@ def test_a_page_is_told_once_they_are_there(shared: Board) -> None:
 def test_one_of_them_is_shown_whole_and_offers_nothing(shared: Board, id: str, calls: int) -> None:
     host = listed(shared)[id]["host"]
     before = theirs(shared)
-    told = shared.session(id)
-    assert (told["report"]["calls"], told["report"]["host"], told["operations"]) == (calls, host, [])
-    assert told["session"]["verdict"]["words"] == f"Nothing to do: {host} keeps this session itself, so only /compact removes anything"
-    assert told["doubt"] == ""
-    assert told["session"]["context"]["tokens"] > 0
+    answer = shared.session(id)
+    assert (answer["report"]["calls"], answer["report"]["host"], answer["operations"]) == (calls, host, [])
+    assert answer["session"]["verdict"]["words"] == f"Nothing to do: {host} keeps this session itself, so only /compact removes anything"
+    assert answer["doubt"] == ""
+    assert answer["session"]["context"]["tokens"] > 0
     assert shared.get(f"/api/sessions/{id}/series")["points"]
     assert shared.get(f"/api/sessions/{id}/results/1")["operations"] == []
     shared.do("clear", 409, id)
@@ -96,14 +96,14 @@ def test_one_of_them_is_shown_whole_and_offers_nothing(shared: Board, id: str, c
 
 def test_a_session_that_entire_keeps_is_shown_whole_and_offers_nothing(shared: Board) -> None:
     listed(shared)
-    told, own = shared.session(COPIED), shared.session(SESSION)
-    assert (told["report"]["calls"], told["report"]["host"], told["operations"]) == (own["report"]["calls"], "Claude Code", [])
-    assert told["session"]["verdict"]["words"] == "Nothing to do: Entire keeps this session itself, and PopKit changes nothing in commits"
+    answer, own = shared.session(COPIED), shared.session(SESSION)
+    assert (answer["report"]["calls"], answer["report"]["host"], answer["operations"]) == (own["report"]["calls"], "Claude Code", [])
+    assert answer["session"]["verdict"]["words"] == "Nothing to do: Entire keeps this session itself, and PopKit changes nothing in commits"
     assert shared.get(f"/api/sessions/{COPIED}/results/1")["operations"] == []
     shared.do("clear", 409, COPIED)
 
 
-def test_one_that_goes_on_is_told_anew(shared: Board) -> None:
+def test_one_that_goes_on_is_read_again(shared: Board) -> None:
     listed(shared)
     first = shared.session(OPENCODE)["report"]["calls"]
     database = next(Path(shared.shop.environ()["HOME"]).rglob("opencode.db"))

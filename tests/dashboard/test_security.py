@@ -40,7 +40,7 @@ def own(tmp_path: Path) -> Board:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_nothing_is_told_without_the_token(board: Board, path: str) -> None:
+def test_nothing_is_answered_without_the_token(board: Board, path: str) -> None:
     for visitor in (
         board.visitor(),
         board.visitor(authorization="Bearer another"),
@@ -72,7 +72,7 @@ def test_who_loads_the_page_after_a_restart_reads_what_to_do(board: Board) -> No
     assert browser.get("/api/me").json().keys() == {"error"}
 
 
-def test_after_the_first_visit_a_cookie_stands_for_the_token_in_the_address(board: Board) -> None:
+def test_after_the_first_visit_a_cookie_replaces_the_token_in_the_address(board: Board) -> None:
     browser = board.visitor(sec_fetch_site="none")
     answer = browser.get("/?token=a-token")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
@@ -229,7 +229,7 @@ def test_a_link_out_of_the_pages_folder_is_not_followed(own: Board, tmp_path: Pa
     assert "secret words" not in own.client.get("/link.js").text
 
 
-def test_what_cannot_be_read_is_told_without_a_trace(own: Board) -> None:
+def test_what_cannot_be_read_is_reported_without_a_trace(own: Board) -> None:
     own.worked()
     (own.shop.home / "archive.sqlite").write_text("this is no database, but the words of the user")
     for path in ("/api/retention", "/api/sessions", f"/api/sessions/{SESSION}", "/api/stats", "/api/memory/projects"):
@@ -239,7 +239,7 @@ def test_what_cannot_be_read_is_told_without_a_trace(own: Board) -> None:
         assert ".py" not in answer.text
 
 
-def test_what_nobody_foresaw_is_told_as_a_failure_and_counted(own: Board) -> None:
+def test_what_nobody_foresaw_is_reported_as_a_failure_and_counted(own: Board) -> None:
     own.worked()
     own.shop.at = "no time"  # a clock that is broken
     answer = own.client.get("/api/sessions")
@@ -261,13 +261,13 @@ def connected(served: Served) -> socket.socket:
 
 def ends(connection: socket.socket) -> bytes:
     """What the server says before it closes, which it is waited for."""
-    found = b""
+    received = b""
     try:
         while piece := connection.recv(65_536):
-            found += piece
+            received += piece
     except ConnectionError:
         pass
-    return found
+    return received
 
 
 def status(served: Served) -> bytes:
@@ -325,10 +325,10 @@ def test_who_is_refused_while_sending_sees_the_answer(served: Served) -> None:
         asked.sendall(b"x" * 30_000)
         time.sleep(0.2)
         asked.sendall(b"x" * 30_000)
-        found = b""
+        received = b""
         while piece := asked.recv(65_536):
-            found += piece
-    assert found.startswith(b"HTTP/1.1 401")
+            received += piece
+    assert received.startswith(b"HTTP/1.1 401")
 
 
 def test_connections_that_say_nothing_are_dropped_and_keep_out_neither_the_owner_nor_a_page_that_asks(served: Served) -> None:

@@ -38,13 +38,13 @@ class Process:
         self.started = subprocess.Popen(
             self.command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=str(board.shop.project)
         )
-        self.said: list[str] = []
+        self.printed: list[str] = []
 
     def address(self) -> str:
         """Waits for the address that it prints."""
         assert self.started.stdout
         for line in self.started.stdout:
-            self.said.append(line)
+            self.printed.append(line)
             if "http://" in line:
                 return "http://" + line.partition("http://")[2].split('"')[0].strip()
         raise AssertionError(self.started.communicate())
@@ -52,8 +52,8 @@ class Process:
     def end(self, sig: int = signal.SIGINT) -> tuple[int, str, str]:
         """(exit code, what else it printed, what it said of errors)."""
         self.started.send_signal(sig)
-        said, errors = self.started.communicate(timeout=HANG_S)
-        return self.started.returncode, "".join(self.said) + said, errors
+        output, errors = self.started.communicate(timeout=HANG_S)
+        return self.started.returncode, "".join(self.printed) + output, errors
 
 
 def ask(address: str, path: str = "/api/me") -> tuple[int, bytes]:
@@ -62,9 +62,9 @@ def ask(address: str, path: str = "/api/me") -> tuple[int, bytes]:
     asked = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=HANG_S)
     asked.request("GET", path, headers={"Authorization": "Bearer " + parse_qs(parts.query)["token"][0]})
     answer = asked.getresponse()
-    found = answer.status, answer.read()
+    answered = answer.status, answer.read()
     asked.close()
-    return found
+    return answered
 
 
 @pytest.fixture
@@ -105,9 +105,9 @@ def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_conn
     answer.read()
     note = board.shop.home / "dashboard.json"
     assert note.stat().st_mode & 0o777 == 0o600
-    code, said, errors = process.end(sig)
+    code, output, errors = process.end(sig)
     assert (code, errors) == (0, "")
-    assert said.count("\n") <= 3
+    assert output.count("\n") <= 3
     assert not note.exists()
     page.close()
 
@@ -126,11 +126,11 @@ def opening(board: Board, folder: Path, line: str) -> Iterator[tuple[subprocess.
 
 
 def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    with opening(board, tmp_path, f'printf %s "$*" > "{told}.new" && mv "{told}.new" "{told}"') as (process, address):
-        until(told.exists, "the browser")
-        door = Path(urlsplit(told.read_text()).path)
-        assert parse_qs(urlsplit(address).query)["token"][0] not in told.read_text()
+    argument = tmp_path / "told"
+    with opening(board, tmp_path, f'printf %s "$*" > "{argument}.new" && mv "{argument}.new" "{argument}"') as (process, address):
+        until(argument.exists, "the browser")
+        door = Path(urlsplit(argument.read_text()).path)
+        assert parse_qs(urlsplit(address).query)["token"][0] not in argument.read_text()
         assert address in door.read_text()
         assert door.stat().st_mode & 0o777 == 0o600
         process.send_signal(signal.SIGTERM)
@@ -195,8 +195,8 @@ def test_a_port_that_is_taken_is_refused_in_a_line(begin) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         process = begin("--port", str(port))
-        said, errors = process.started.communicate(timeout=HANG_S)
-    assert (process.started.returncode, said) == (1, "")
+        output, errors = process.started.communicate(timeout=HANG_S)
+    assert (process.started.returncode, output) == (1, "")
     assert errors == f"popkit dashboard: port {port} cannot be used (Address already in use). Give another --port, or omit it\n"
 
 
@@ -215,16 +215,16 @@ def test_the_usual_port_gives_way_to_a_free_one() -> None:
 
 def test_nothing_but_loopback_listens_also_with_ipv6() -> None:
     try:
-        found, _ = server.bound(0, ipv6=True)
+        listening, _ = server.bound(0, ipv6=True)
     except server.CannotListen:
         pytest.skip("this machine has no ::1")
-    assert {each.getsockname()[0] for each in found} == {"127.0.0.1", "::1"}
-    assert len({each.getsockname()[1] for each in found}) == 1
-    for each in found:
+    assert {each.getsockname()[0] for each in listening} == {"127.0.0.1", "::1"}
+    assert len({each.getsockname()[1] for each in listening}) == 1
+    for each in listening:
         each.close()
 
 
-def test_where_ipv6_cannot_be_had_it_says_so_and_lets_go_of_the_port() -> None:
+def test_where_ipv6_cannot_be_had_it_says_so_and_frees_the_port() -> None:
     (free,), _ = server.bound(0)
     port = free.getsockname()[1]
     free.close()
@@ -265,9 +265,9 @@ def test_no_browser_is_opened_over_ssh() -> None:
     assert has_browser({}) == (sys.platform == "darwin")
 
 
-def test_a_home_that_cannot_be_named_is_told(begin) -> None:
+def test_a_home_that_cannot_be_named_is_reported(begin) -> None:
     process = begin("--port", "0", POPKIT_HOME="relative/folder")
-    said, errors = process.started.communicate(timeout=HANG_S)
-    assert (process.started.returncode, said) == (1, "")
+    output, errors = process.started.communicate(timeout=HANG_S)
+    assert (process.started.returncode, output) == (1, "")
     assert "POPKIT_HOME" in errors
     assert "Traceback" not in errors

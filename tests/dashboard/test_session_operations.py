@@ -32,21 +32,21 @@ def test_where_waiting_is_the_advice_a_clear_is_offered_with_its_price(board: Bo
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10  # the cache is warm
-    told = board.session()
-    offered = {operation["id"]: operation for operation in told["operations"]}
-    assert told["report"]["verdict"]["kind"] == "wait"
+    answer = board.session()
+    offered = {operation["id"]: operation for operation in answer["operations"]}
+    assert answer["report"]["verdict"]["kind"] == "wait"
     assert "clear" not in offered
-    said = offered["clear --now"]["sum"]
+    price = offered["clear --now"]["sum"]
     assert re.match(
-        r"~[\d,]+ tokens leave the context now\. ~[\d,]+ tokens must be written to the cache again, which costs as much as ", said
+        r"~[\d,]+ tokens leave the context now\. ~[\d,]+ tokens must be written to the cache again, which costs as much as ", price
     )
-    assert re.search(r"\. It (does not pay off|pays off after \d+ requests?)\. Cleared results are archived first\.", said)
-    assert not said.endswith(".")
+    assert re.search(r"\. It (does not pay off|pays off after \d+ requests?)\. Cleared results are archived first\.", price)
+    assert not price.endswith(".")
     assert board.do("clear --now")["done"]
     assert board.shop.cleared()
 
 
-def test_a_result_is_pinned_and_let_go(board: Board) -> None:
+def test_a_result_is_pinned_and_released(board: Board) -> None:
     board.worked()
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "live")
     operations = board.get(f"/api/sessions/{SESSION}/results/{number}")["operations"]
@@ -62,12 +62,12 @@ def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
     whole = board.shop.contents()
     board.do("clear")
     bar = next(bar for bar in board.session()["bars"] if bar["state"] == "cleared")
-    told = board.get(f"/api/sessions/{SESSION}/results/{bar['number']}")
-    shown = board.get(f"/api/sessions/{SESSION}/content/{told['handle']}")
-    assert shown["text"] == whole[told["row"]["id"]]
+    details = board.get(f"/api/sessions/{SESSION}/results/{bar['number']}")
+    shown = board.get(f"/api/sessions/{SESSION}/content/{details['handle']}")
+    assert shown["text"] == whole[details["row"]["id"]]
     assert shown["truncated"] == 0
     assert board.do(f"restore T{bar['number']} --in-place")["done"]
-    assert board.shop.contents()[told["row"]["id"]] == whole[told["row"]["id"]]
+    assert board.shop.contents()[details["row"]["id"]] == whole[details["row"]["id"]]
     assert board.app_state.contexts.site(board.app_state.session(SESSION)).home == str(board.shop.home)
 
 
@@ -113,13 +113,13 @@ def test_what_is_not_offered_is_not_done(board: Board) -> None:
         assert not (board.shop.home / "archive.sqlite").exists(), id
 
 
-def test_a_body_that_is_none_is_told_so(board: Board) -> None:
+def test_a_body_that_is_none_is_refused(board: Board) -> None:
     board.worked()
     for body in ([], "clear", 1, None, {}, {"id": 1}, {"id": ""}, {"id": "x" * 401}, {"id": "clear", "more": 1}, {"id": None}):
         assert board.post(f"/api/sessions/{SESSION}/operations", body, 400).keys() == {"error"}, body
 
 
-def test_a_body_that_is_no_json_is_told_so(board: Board) -> None:
+def test_a_body_that_is_no_json_is_refused(board: Board) -> None:
     board.worked()
     headers = {"X-PopKit-Change": "a-second-token", "Content-Type": "application/json"}
     for body in (b"", b"{", b"\xff\xfe", b'{"id": NaN}', b"[" * 10_000):
@@ -144,9 +144,9 @@ def test_a_refused_operation_says_why_and_changes_nothing(board: Board) -> None:
     with board.shop.transcript.open("a") as file:
         file.write(json.dumps(entry) + "\n")
     before = board.shop.transcript.read_bytes()
-    told = board.session()
-    if told["doubt"]:
-        assert "clear" not in {operation["id"] for operation in told["operations"]}
+    session = board.session()
+    if session["doubt"]:
+        assert "clear" not in {operation["id"] for operation in session["operations"]}
         board.do("clear", 409)
     assert board.shop.transcript.read_bytes() == before
 

@@ -27,16 +27,16 @@ def _as_the_command_says(board: Board, word: str) -> dict:
 
 def test_the_report_is_the_one_of_popkit_context(board: Board) -> None:
     board.worked()
-    told = board.session()
+    answer = board.session()
     report = _as_the_command_says(board, "retention")
-    assert len(told["bars"]) == len(report.pop("results"))
-    assert told["report"] == report
-    assert told["session"]["reclaimable_now"] == told["report"]["reclaimable"]["now"]["tokens"] > 0
-    assert told["session"]["context"]["tokens"] == told["report"]["context"]["tokens"]
-    assert told["session"]["verdict"]["kind"] == told["report"]["verdict"]["kind"] == "clear"
+    assert len(answer["bars"]) == len(report.pop("results"))
+    assert answer["report"] == report
+    assert answer["session"]["reclaimable_now"] == answer["report"]["reclaimable"]["now"]["tokens"] > 0
+    assert answer["session"]["context"]["tokens"] == answer["report"]["context"]["tokens"]
+    assert answer["session"]["verdict"]["kind"] == answer["report"]["verdict"]["kind"] == "clear"
 
 
-def test_a_session_is_told_as_it_stands_in_each_second(board: Board) -> None:
+def test_a_session_is_shown_as_it_is_in_each_second(board: Board) -> None:
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10  # the cache is warm
@@ -62,7 +62,7 @@ def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board
     assert cold["verdict"] == board.session()["session"]["verdict"] != warm["verdict"]
 
 
-def test_a_verdict_that_the_clock_has_overtaken_is_told_of_no_session_that_has_ended(board: Board) -> None:
+def test_a_verdict_that_the_clock_has_overtaken_is_shown_for_no_session_that_has_ended(board: Board) -> None:
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10
@@ -125,10 +125,10 @@ def test_the_list_has_running_ones_first_then_the_newest(board: Board) -> None:
         talk.write(others[f"other-{number}"])
         spoke(others[f"other-{number}"], board.shop.at - 3_600 * hours)
     spoke(board.shop.transcript, board.shop.at - 10)
-    told = board.get("/api/sessions")
-    assert [row["id"] for row in told["sessions"]] == [SESSION, "other-1", "other-2", "other-0"]
-    assert [row["running"] for row in told["sessions"]] == [True, False, False, False]
-    assert (told["total"], told["running"], told["projects"]) == (4, 1, [str(board.shop.project)])
+    listed = board.get("/api/sessions")
+    assert [row["id"] for row in listed["sessions"]] == [SESSION, "other-1", "other-2", "other-0"]
+    assert [row["running"] for row in listed["sessions"]] == [True, False, False, False]
+    assert (listed["total"], listed["running"], listed["projects"]) == (4, 1, [str(board.shop.project)])
     assert [row["id"] for row in board.get("/api/sessions", limit=2, offset=1)["sessions"]] == ["other-1", "other-2"]
     assert [row["id"] for row in board.get("/api/sessions", running=True)["sessions"]] == [SESSION]
     assert [row["id"] for row in board.get("/api/sessions", q="WHERE quince")["sessions"]] == ["other-2"]
@@ -203,23 +203,23 @@ def test_a_session_that_is_asked_about_does_not_run_for_that(board: Board) -> No
     assert board.get("/api/sessions")["running"] == 0
 
 
-def test_a_session_without_a_transcript_is_told_from_what_was_stored(board: Board) -> None:
+def test_a_session_without_a_transcript_is_shown_from_what_was_stored(board: Board) -> None:
     board.worked()
     reported = _as_the_command_says(board, "retention")
     board.shop.transcript.unlink()
     row = board.get("/api/sessions")["sessions"][0]
     assert (row["here"], row["calls"], row["expired_tokens"]) == (False, reported["calls"], reported["expired"]["tokens"])
-    told = board.session()
-    assert told["report"]["calls"] == reported["calls"]
-    assert [operation["id"] for operation in told["operations"]] == ["hold"]
+    answer = board.session()
+    assert answer["report"]["calls"] == reported["calls"]
+    assert [operation["id"] for operation in answer["operations"]] == ["hold"]
     assert board.get(f"/api/sessions/{SESSION}/series")["points"] == []
 
 
 def test_a_transcript_outside_of_the_clients_folder_is_never_opened(board: Board, tmp_path: Path) -> None:
     board.worked()
-    outside = tmp_path / "elsewhere.jsonl"
-    shutil.move(board.shop.transcript, outside)
-    board.shop.transcript.symlink_to(outside)
+    elsewhere = tmp_path / "elsewhere.jsonl"
+    shutil.move(board.shop.transcript, elsewhere)
+    board.shop.transcript.symlink_to(elsewhere)
     linked = board.shop.transcript.parent.parent / "linked"
     linked.symlink_to(tmp_path)
     assert board.get("/api/sessions")["total"] == 0
@@ -241,10 +241,10 @@ def test_an_id_that_is_none_finds_nothing(board: Board) -> None:
 
 def test_bars_have_a_result_each_from_its_call_to_its_end(board: Board) -> None:
     board.worked()
-    told = board.session()
+    answer = board.session()
     rows = {row["number"]: row for row in _as_the_command_says(board, "retention")["results"]}
-    assert [bar["number"] for bar in told["bars"]] == list(rows)
-    for bar in told["bars"]:
+    assert [bar["number"] for bar in answer["bars"]] == list(rows)
+    for bar in answer["bars"]:
         row = rows[bar["number"]]
         assert (bar["state"], bar["tokens"], bar["tier"]) == (row["state"], row["tokens"], row["tier"])
         assert bar["to_call"] == (None if row["state"] == "live" else row["ended"]["at_call"])
@@ -254,20 +254,20 @@ def test_bars_have_a_result_each_from_its_call_to_its_end(board: Board) -> None:
 def test_a_result_says_why_in_the_words_of_the_command(board: Board) -> None:
     board.worked()
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "live")
-    told = board.get(f"/api/sessions/{SESSION}/results/{number}")
-    said = context_words.answer(f"why T{number}", board.shop.site(), str(board.shop.transcript), board.shop.at, width=80)
-    assert "\n".join(told["why"]) == said
-    assert told["row"]["number"] == number
+    answer = board.get(f"/api/sessions/{SESSION}/results/{number}")
+    why = context_words.answer(f"why T{number}", board.shop.site(), str(board.shop.transcript), board.shop.at, width=80)
+    assert "\n".join(answer["why"]) == why
+    assert answer["row"]["number"] == number
     board.get(f"/api/sessions/{SESSION}/results/999", 404)
 
 
 def test_the_layers_come_to_the_whole_context(board: Board) -> None:
     board.worked()
-    told = board.session()
-    assert sum(told["layers"].values()) == told["report"]["context"]["tokens"]
+    answer = board.session()
+    assert sum(answer["layers"].values()) == answer["report"]["context"]["tokens"]
     rows = _as_the_command_says(board, "retention")["results"]
     reads = [row["tokens"] for row in rows if row["kind"] == "read" and row["state"] != "cleared"]
-    assert told["layers"]["tier3"] == sum(reads) > 0
+    assert answer["layers"]["tier3"] == sum(reads) > 0
 
 
 # --- over time ------------------------------------------------------------------------------------------------------------------------
@@ -275,12 +275,12 @@ def test_the_layers_come_to_the_whole_context(board: Board) -> None:
 
 def test_the_last_point_of_the_series_is_what_the_panel_says(board: Board) -> None:
     board.worked()
-    told, points = board.session(), board.get(f"/api/sessions/{SESSION}/series")["points"]
+    answer, points = board.session(), board.get(f"/api/sessions/{SESSION}/series")["points"]
     last = points[-1]
-    assert last["tokens"] == told["report"]["context"]["tokens"]
-    assert last["expired"] == told["report"]["expired"]["tokens"]
-    assert last["tiers"] == {tier: sums["live"]["tokens"] for tier, sums in told["report"]["tiers"].items()}
-    assert last["layers"] == told["layers"]
+    assert last["tokens"] == answer["report"]["context"]["tokens"]
+    assert last["expired"] == answer["report"]["expired"]["tokens"]
+    assert last["tiers"] == {tier: sums["live"]["tokens"] for tier, sums in answer["report"]["tiers"].items()}
+    assert last["layers"] == answer["layers"]
     assert [point["at"] for point in points] == sorted(point["at"] for point in points)
     assert all(sum(point["layers"].values()) == point["tokens"] for point in points)
 
@@ -306,22 +306,22 @@ def test_a_long_session_has_at_most_three_hundred_points(board: Board) -> None:
     assert points[-1]["tokens"] == board.session()["report"]["context"]["tokens"]
 
 
-def test_compactions_are_told(board: Board) -> None:
+def test_compactions_are_listed(board: Board) -> None:
     talk = worked(str(board.shop.project))
     talk.compact()
     talk.tokens = 9_000
     talk.read("after", str(board.shop.project) + "/after.ts", "x\n" * 50)
     talk.say("Done.")
     board.shop.write(talk)
-    told = board.get(f"/api/sessions/{SESSION}/series")
-    assert len(told["compactions"]) == 1
-    (at,) = told["compactions"]
-    before, after = ([point["tokens"] for point in told["points"] if (point["at"] > at) is later] for later in (False, True))
+    series = board.get(f"/api/sessions/{SESSION}/series")
+    assert len(series["compactions"]) == 1
+    (at,) = series["compactions"]
+    before, after = ([point["tokens"] for point in series["points"] if (point["at"] > at) is later] for later in (False, True))
     assert after
     assert max(after) < before[-1]
 
 
-def test_halves_of_characters_in_one_session_keep_no_other_from_being_told(board: Board) -> None:
+def test_halves_of_characters_in_one_session_keep_no_other_from_being_shown(board: Board) -> None:
     board.worked()
     folder = next((board.shop.home.parent / "claude" / "projects").iterdir())
     broken = json.dumps([json.loads(line) for line in (folder / f"{SESSION}.jsonl").read_text().splitlines()])

@@ -33,55 +33,55 @@ STRATEGY = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "t
 
 
 def _build(board: Board, session: str, ago_s: float = 10.0, **env: str) -> None:
-    found = Snapshot(str(uuid.uuid4()), session, "dana", BREAKDOWN, 1_000, 30.0, STRATEGY, board.shop.at - ago_s, 70.0, 4_000)
+    snapshot = Snapshot(str(uuid.uuid4()), session, "dana", BREAKDOWN, 1_000, 30.0, STRATEGY, board.shop.at - ago_s, 70.0, 4_000)
     with open_store({**board.shop.environ(), **env}) as store:
-        store.write(snapshots=[found])
+        store.write(snapshots=[snapshot])
 
 
-def test_nothing_is_told_and_nothing_made_where_there_is_no_database(board: Board) -> None:
-    told = board.get("/api/budgets")
-    assert (told["configured"], told["limits"], told["users"]) == ({}, [], [])
-    assert not any(day["input_tokens"] or day["usd"] for day in told["usage"])
-    assert "popkit budget" in told["how"]
+def test_nothing_is_shown_and_nothing_made_where_there_is_no_database(board: Board) -> None:
+    answer = board.get("/api/budgets")
+    assert (answer["configured"], answer["limits"], answer["users"]) == ({}, [], [])
+    assert not any(day["input_tokens"] or day["usd"] for day in answer["usage"])
+    assert "popkit budget" in answer["how"]
     assert not (board.shop.home / "usage.sqlite").exists()
     assert board.get("/api/me")["database"] == "SQLite on this machine"
 
 
-def test_a_limit_that_is_set_is_told_before_anything_is_used(board: Board) -> None:
+def test_a_limit_that_is_set_is_shown_before_anything_is_used(board: Board) -> None:
     board.shop.configure(context={"user": "dana", "month_usd": 10, "session_tokens": 4_000})
-    told = board.get("/api/budgets")
-    assert told["configured"] == {"session_tokens": 4_000, "month_usd": 10}
-    (limit,) = told["limits"]
+    answer = board.get("/api/budgets")
+    assert answer["configured"] == {"session_tokens": 4_000, "month_usd": 10}
+    (limit,) = answer["limits"]
     assert (limit["scope"], limit["of"], limit["used"], limit["limit"], limit["range"]) == ("month", "dana", 0, 10, ">80%")
 
 
-def test_limits_are_told_with_what_is_used_and_what_remains(board: Board) -> None:
+def test_limits_are_shown_with_what_is_used_and_what_remains(board: Board) -> None:
     board.shop.configure(context={"user": "dana", "session_tokens": 4_000, "month_usd": 10})
     book(board, "s1", "dana", tokens=2_990)
     book(board, "s2", "erik", tokens=990)
     limits = board.get("/api/budgets")["limits"]
-    found = {
+    budgets = {
         (limit["scope"], limit["of"]): (limit["used"], limit["used_percent"], limit["remaining_percent"], limit["range"])
         for limit in limits
     }
-    assert found[("session", "s1")] == (3_000, 75.0, 25.0, "<40%")
-    assert found[("session", "s2")] == (1_000, 25.0, 75.0, "60-80%")
-    assert found[("month", "dana")] == (0.5, 5.0, 95.0, ">80%")
+    assert budgets[("session", "s1")] == (3_000, 75.0, 25.0, "<40%")
+    assert budgets[("session", "s2")] == (1_000, 25.0, 75.0, "60-80%")
+    assert budgets[("month", "dana")] == (0.5, 5.0, 95.0, ">80%")
     assert {each["of"] for each in board.get("/api/budgets", user="erik")["limits"]} == {"erik", "s2"}
 
 
-def test_usage_is_told_by_day_for_all_and_for_one(board: Board) -> None:
+def test_usage_is_shown_by_day_for_all_and_for_one(board: Board) -> None:
     for user, tokens in (("dana", 100), ("erik", 900)):
         book(board, f"of-{user}", user, tokens=tokens)
-    told = board.get("/api/budgets")
-    assert told["users"] == ["dana", "erik"]
+    answer = board.get("/api/budgets")
+    assert answer["users"] == ["dana", "erik"]
     today = day_of(board.shop.at)
-    assert [day["day"] for day in told["usage"]] == [today], "nothing is known of the days before"
-    used = {day["day"]: (day["input_tokens"], day["usd"], day["unpriced"]) for day in told["usage"]}
+    assert [day["day"] for day in answer["usage"]] == [today], "nothing is known of the days before"
+    used = {day["day"]: (day["input_tokens"], day["usd"], day["unpriced"]) for day in answer["usage"]}
     assert used.pop(day_of(board.shop.at - 10)) == (1_000, 1.0, 0)
     assert set(used.values()) <= {(0, 0.0, 0)}
     theirs = board.get("/api/budgets", user="erik")
-    assert (told["user"], theirs["user"]) == ("", "erik")
+    assert (answer["user"], theirs["user"]) == ("", "erik")
     assert sum(day["input_tokens"] for day in theirs["usage"]) == 900
 
 
@@ -156,12 +156,12 @@ def test_a_fault_while_booking_is_noted_and_harms_nothing(board: Board, monkeypa
 def test_the_status_is_the_newest_snapshot(board: Board) -> None:
     _build(board, SESSION, 500.0)
     _build(board, SESSION, 20.0)
-    told = board.get("/api/context/status", sessionId=SESSION)
-    assert told["sessionId"] == SESSION
-    assert told["tierBreakdown"] == BREAKDOWN
-    assert (told["budgetPercent"], told["budgetRemainingPercent"]) == (30.0, 70.0)
-    assert told["currentContext"]["pruningStrategy"] == STRATEGY
-    assert told["lastUpdated"].endswith("Z")
+    answer = board.get("/api/context/status", sessionId=SESSION)
+    assert answer["sessionId"] == SESSION
+    assert answer["tierBreakdown"] == BREAKDOWN
+    assert (answer["budgetPercent"], answer["budgetRemainingPercent"]) == (30.0, 70.0)
+    assert answer["currentContext"]["pruningStrategy"] == STRATEGY
+    assert answer["lastUpdated"].endswith("Z")
 
 
 def test_a_status_needs_a_session_and_a_snapshot(board: Board) -> None:
@@ -172,7 +172,7 @@ def test_a_status_needs_a_session_and_a_snapshot(board: Board) -> None:
     assert "no context" in board.get("/api/context/status", 404, sessionId="nobody")["error"]
 
 
-def test_a_session_that_only_the_database_knows_is_listed_and_told(board: Board) -> None:
+def test_a_session_that_only_the_database_knows_is_listed_and_shown(board: Board) -> None:
     board.worked()
     book(board, "theirs", "erik", 20.0)
     book(board, "theirs", "erik", 10.0, number=2)
@@ -185,11 +185,11 @@ def test_a_session_that_only_the_database_knows_is_listed_and_told(board: Board)
     assert (row["here"], row["user"], row["project"], row["running"]) == (False, "erik", "/their/shop", True)
     assert (row["requests"], row["calls"], listed[SESSION]["requests"]) == (2, 0, None)
     assert [row["id"] for row in board.get("/api/sessions", q="erik")["sessions"]] == ["theirs"]
-    told = board.session("theirs")
-    assert (told["report"], told["bars"], told["operations"]) == ({}, [], [])
-    assert told["layers"] == {"tier1": 100, "tier2": 200, "tier3": 300, "tier4": 400}
-    assert told["lines"][0] == "Requests  2, for $1.00"
-    assert [point["layers"] for point in board.get("/api/sessions/theirs/series")["points"]] == [told["layers"]]
+    answer = board.session("theirs")
+    assert (answer["report"], answer["bars"], answer["operations"]) == ({}, [], [])
+    assert answer["layers"] == {"tier1": 100, "tier2": 200, "tier3": 300, "tier4": 400}
+    assert answer["lines"][0] == "Requests  2, for $1.00"
+    assert [point["layers"] for point in board.get("/api/sessions/theirs/series")["points"]] == [answer["layers"]]
     board.do("clear", 404, session="theirs")
     board.get("/api/sessions/theirs/results/1", 404)
 
@@ -199,10 +199,10 @@ def test_a_session_tells_by_which_strategy_it_is_assembled_and_what_the_next_wou
     assert board.session(SESSION)["strategy"] is None
     book(board, "theirs", "erik")
     _build(board, "theirs")
-    told = board.session("theirs")["strategy"]
-    assert (told["range"], told["used_percent"], told["sent"]) == ("60-80%", 30.0, 5)
-    assert (told["next_range"], told["next_at_percent"]) == ("40-60%", 40.0)
-    assert [(rule["layer"], rule["now"], rule["next"]) for rule in told["rules"]] == [
+    answer = board.session("theirs")["strategy"]
+    assert (answer["range"], answer["used_percent"], answer["sent"]) == ("60-80%", 30.0, 5)
+    assert (answer["next_range"], answer["next_at_percent"]) == ("40-60%", 40.0)
+    assert [(rule["layer"], rule["now"], rule["next"]) for rule in answer["rules"]] == [
         ("tier1", "always whole", ""),
         ("tier2", "all that matter", "at most 3"),
         ("tier3", "whole", "their outlines"),
@@ -212,23 +212,23 @@ def test_a_session_tells_by_which_strategy_it_is_assembled_and_what_the_next_wou
 
 def test_the_tightest_strategy_has_none_behind_it(board: Board) -> None:
     least = {**STRATEGY, "budgetRange": "<40%", "tier4Messages": 0}
-    told = strategy_of(Snapshot("1", "s", "dana", BREAKDOWN, 1_000, 120.0, least, 0.0, 0.0, 4_000))
-    assert told is not None
-    assert (told.next_range, told.next_at_percent, told.sent) == ("", None, 0)
-    assert {rule.next for rule in told.rules} == {""}
+    answer = strategy_of(Snapshot("1", "s", "dana", BREAKDOWN, 1_000, 120.0, least, 0.0, 0.0, 4_000))
+    assert answer is not None
+    assert (answer.next_range, answer.next_at_percent, answer.sent) == ("", None, 0)
+    assert {rule.next for rule in answer.rules} == {""}
     assert strategy_of(Snapshot("1", "s", "dana", BREAKDOWN, 1_000, 120.0, {"budgetRange": "?"}, 0.0, 0.0, 4_000)) is None
 
 
-def test_a_session_whose_id_has_slashes_is_told(board: Board) -> None:
+def test_a_session_whose_id_has_slashes_is_shown(board: Board) -> None:
     book(board, "team/shop/1", "erik")
     assert [row["id"] for row in board.get("/api/sessions")["sessions"]] == ["team/shop/1"]
-    told = board.session("team%2Fshop%2F1")
-    assert (told["session"]["id"], told["session"]["requests"]) == ("team/shop/1", 1)
+    answer = board.session("team%2Fshop%2F1")
+    assert (answer["session"]["id"], answer["session"]["requests"]) == ("team/shop/1", 1)
     assert board.get("/api/sessions/team%2Fshop%2F1/series")["points"] == []
     board.get("/api/sessions/team/shop/1", 404)
 
 
-def test_a_database_that_is_damaged_keeps_nothing_else_from_being_told(board: Board) -> None:
+def test_a_database_that_is_damaged_keeps_nothing_else_from_being_shown(board: Board) -> None:
     board.worked()
     (board.shop.home / "usage.sqlite").write_bytes(b"no database" * 100)
     assert board.get("/api/budgets", 503).keys() == {"error"}
@@ -279,7 +279,7 @@ def test_a_server_that_hangs_stalls_neither_the_list_nor_who_asks_for_changes(bo
     gc.collect()
 
 
-def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
+def test_while_a_database_is_asked_its_last_answer_is_shown() -> None:
     goes_on, answers = threading.Event(), [[_session("first")], [_session("second")]]
 
     def ask() -> list[SessionUsed]:
@@ -329,9 +329,7 @@ def server() -> Iterator[postgresql.Server]:
         yield server
 
 
-def test_the_page_stands_on_a_postgresql_that_a_team_shares(
-    server: postgresql.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_reads_a_postgresql_that_a_team_shares(server: postgresql.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "PATIENCE_S", HANG_S)
     board = Board(tmp_path)
     board.worked()

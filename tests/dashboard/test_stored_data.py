@@ -20,16 +20,16 @@ def _hold(board: Board, status: int = 200, **how: object) -> dict:
 
 
 def test_an_empty_home_has_the_default_policies_and_nothing_else(board: Board) -> None:
-    told = board.get("/api/retention")
-    assert [policy["domain"] for policy in told["policies"]] == ["memory", "rag"]
-    assert told["policies"][0]["values"]["older_than_days"] > 0
-    assert (told["holds"], told["problems"], told["log_whole"]) == ([], [], True)
-    assert {zone["name"]: zone["records"] for zone in told["zones"]} == {"hot": 0, "warm": 0, "cold": 0}
+    answer = board.get("/api/retention")
+    assert [policy["domain"] for policy in answer["policies"]] == ["memory", "rag"]
+    assert answer["policies"][0]["values"]["older_than_days"] > 0
+    assert (answer["holds"], answer["problems"], answer["log_whole"]) == ([], [], True)
+    assert {zone["name"]: zone["records"] for zone in answer["zones"]} == {"hot": 0, "warm": 0, "cold": 0}
     assert board.get("/api/retention/log") == {"entries": [], "total": 0}
     assert not (board.shop.home / "data").exists(), "looking makes nothing"
 
 
-def test_a_policys_values_are_said_as_the_command_prints_them(board: Board) -> None:
+def test_a_policys_values_are_worded_as_the_command_prints_them(board: Board) -> None:
     with Controller(board.shop.environ(), now=lambda: board.shop.at) as controller:
         controller.configure("rag", {"older_than_days": 7.5})
     (policy,) = [each for each in board.get("/api/retention")["policies"] if each["domain"] == "rag"]
@@ -46,12 +46,12 @@ def test_files_that_popkit_has_not_made_are_among_the_sizes(board: Board) -> Non
 def test_the_zones_hold_what_a_clear_has_archived(board: Board) -> None:
     board.worked()
     board.do("clear")
-    told = board.get("/api/retention")
-    zones = {zone["name"]: zone for zone in told["zones"]}
+    answer = board.get("/api/retention")
+    zones = {zone["name"]: zone for zone in answer["zones"]}
     assert zones["hot"]["records"] == 3
     assert zones["hot"]["original_bytes"] == zones["hot"]["stored_bytes"] > 1_000
-    assert told["sizes"]["archive"] > 0
-    assert {policy["domain"]: policy["words"][0] for policy in told["policies"] if policy["domain"] == "rag"} == {
+    assert answer["sizes"]["archive"] > 0
+    assert {policy["domain"]: policy["words"][0] for policy in answer["policies"] if policy["domain"] == "rag"} == {
         "rag": "stored: 3 results"
     }
 
@@ -94,9 +94,9 @@ def test_what_is_not_offered_is_not_done(board: Board) -> None:
 
 
 def test_a_release_of_nothing_says_so(board: Board) -> None:
-    told = board.post("/api/retention/operations", {"id": "release habc"})
-    assert not told["done"]
-    assert "no hold" in told["text"]
+    answer = board.post("/api/retention/operations", {"id": "release habc"})
+    assert not answer["done"]
+    assert "no hold" in answer["text"]
 
 
 def test_marks_are_taken_back(board: Board) -> None:
@@ -104,9 +104,9 @@ def test_marks_are_taken_back(board: Board) -> None:
     board.do("clear")
     with Controller(board.shop.environ(), now=lambda: board.shop.at + 400 * 86_400) as controller:
         controller.gc("rag", placeholders=True)
-    told = board.get("/api/retention")
-    assert {policy["domain"]: policy["marked"] for policy in told["policies"]} == {"memory": 0, "rag": 3}
-    (operation,) = told["operations"]
+    answer = board.get("/api/retention")
+    assert {policy["domain"]: policy["marked"] for policy in answer["policies"]} == {"memory": 0, "rag": 3}
+    (operation,) = answer["operations"]
     assert (operation["id"], operation["label"]) == ("undo rag", "Unmark the archive")
     assert operation["sum"] == "3 results marked for deletion will be kept"
     assert board.post("/api/retention/operations", {"id": "undo rag"})["done"]
@@ -114,15 +114,15 @@ def test_marks_are_taken_back(board: Board) -> None:
     assert not board.post("/api/retention/operations", {"id": "undo rag"})["done"]
 
 
-def test_a_log_that_was_changed_is_told(board: Board) -> None:
+def test_a_log_that_was_changed_is_reported(board: Board) -> None:
     board.worked()
     _hold(board)
     assert board.get("/api/retention")["log_whole"]
     path = board.shop.home / "data" / "state" / "retention-log.sqlite"
     path.write_bytes(path.read_bytes().replace(b"for the audit", b"for the fun!!"))
-    told = board.get("/api/retention")
-    assert not told["log_whole"]
-    assert told["problems"]
+    answer = board.get("/api/retention")
+    assert not answer["log_whole"]
+    assert answer["problems"]
 
 
 # --- memory ------------------------------------------------------------------------------------------------------------------------------
@@ -167,14 +167,14 @@ def test_nothing_is_remembered_where_memory_was_never_on(board: Board) -> None:
 def test_a_project_is_shown_with_its_items_and_the_document(board: Board, memory: Memory) -> None:
     (project,) = board.get("/api/memory/projects")["projects"]
     assert (project["on"], project["items"], project["name"]) == (True, 3, "shop")
-    told = _overview(board)
-    assert [item["id"] for item in told["items"]] == [item.id for item in memory.list()]
-    assert told["document"] == memory.document(400).text
-    assert (told["document_most"], told["total"]) == (400, 3)
-    assert sum(tier["items"] for tier in told["tiers"]) == 3
-    why = memory.why(told["items"][0]["id"])
-    assert told["items"][0]["retention"] == why["retention"]
-    assert told["items"][0]["next"]
+    answer = _overview(board)
+    assert [item["id"] for item in answer["items"]] == [item.id for item in memory.list()]
+    assert answer["document"] == memory.document(400).text
+    assert (answer["document_most"], answer["total"]) == (400, 3)
+    assert sum(tier["items"] for tier in answer["tiers"]) == 3
+    why = memory.why(answer["items"][0]["id"])
+    assert answer["items"][0]["retention"] == why["retention"]
+    assert answer["items"][0]["next"]
 
 
 def test_items_are_filtered_by_tier_and_words(board: Board, memory: Memory) -> None:
@@ -237,8 +237,8 @@ def test_alerts_name_what_goes_soon(board: Board, memory: Memory) -> None:
     for number in range(10):  # so that the old one is not among the newest
         memory.add(f"Note {number}.")
     long_ago = dict.fromkeys(("created_at", "last_accessed", "tier_since"), board.shop.at - 28.5 * 24 * HOUR_S)
-    told = {"id": "old", "text": "Once pinned. " + "x" * 60, "project": memory.project, "source": "session"}
-    memory.store.add([Item(**told, tier=COLD, profile="code", was_held=True, **long_ago)])
+    answer = {"id": "old", "text": "Once pinned. " + "x" * 60, "project": memory.project, "source": "session"}
+    memory.store.add([Item(**answer, tier=COLD, profile="code", was_held=True, **long_ago)])
     memory.run(force=True)
     (alert,) = _overview(board)["alerts"]
     assert alert.startswith("Once pinned.")
@@ -267,7 +267,7 @@ def test_levels_and_candidates_are_those_of_the_monitoring_queries(board: Board,
             Item("mcold", "short", key, tier="COLD", level="keywords", score=0.2, **times),
         ]
     )
-    told = _overview(board)
-    assert told["demotion"] == [{"id": "mhot", "text": "leaves soon", "score": 0.4, "accesses": 0}]
-    assert told["archive"] == [{"id": "mwarm", "text": "kept for good", "score": 0.9, "accesses": 7}]
-    assert told["levels"] == [{"level": "keywords", "items": 1, "mean_tokens": 2.0, "mean_score": 0.2}]
+    answer = _overview(board)
+    assert answer["demotion"] == [{"id": "mhot", "text": "leaves soon", "score": 0.4, "accesses": 0}]
+    assert answer["archive"] == [{"id": "mwarm", "text": "kept for good", "score": 0.9, "accesses": 7}]
+    assert answer["levels"] == [{"level": "keywords", "items": 1, "mean_tokens": 2.0, "mean_score": 0.2}]

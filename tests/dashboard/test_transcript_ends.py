@@ -37,7 +37,7 @@ def helper_of(board: Board) -> None:
     (folder / f"{sockets.stem(SESSION)}-{os.getpid()}.sock").touch()
 
 
-def test_a_transcript_that_was_written_anew_does_not_run_for_that(board: Board) -> None:
+def test_a_session_does_not_count_as_running_because_its_transcript_was_rewritten(board: Board) -> None:
     board.worked()
     os.utime(board.shop.transcript, (board.shop.at,) * 2)
     (row,) = board.get("/api/sessions")["sessions"]

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from popkit_retention.governance import archives, manifests
-from tests.governance.collectors import Desk, at_work
+from tests.governance.collectors import Workspace, at_work
 from tests.governance.stocks import SESSIONS, STOCKS
 from tests.governance.stored import DAY, NOW
 from tests.kit.forks import Function
@@ -27,35 +27,35 @@ class Case:
         self.ids = [stock.add(number, NOW - age * DAY, "context", SESSIONS[number % 2]) for number, age in enumerate(days)]
         stock.close()
         self.due, self.ready, self.young = set(self.ids[:size]), set(self.ids[size : 2 * size]), set(self.ids[2 * size :])
-        with at_work(self.template, kind, NOW - DAY) as desk:
-            assert {each.id for each in desk.gc(NOW - DAY).marks} == self.due
-            self.before = self.data(desk)
+        with at_work(self.template, kind, NOW - DAY) as workspace:
+            assert {each.id for each in workspace.gc(NOW - DAY).marks} == self.due
+            self.before = self.data(workspace)
 
-    def data(self, desk: Desk) -> dict[str, bytes]:
-        return {each.id: each.data for each in desk.domain.contents(self.ids)}
+    def data(self, workspace: Workspace) -> dict[str, bytes]:
+        return {each.id: each.data for each in workspace.domain.contents(self.ids)}
 
     def world(self) -> dict[str, str]:
         lay_down(self.template, self.home)
         return {"POPKIT_HOME": str(self.home)}
 
-    def desk(self) -> AbstractContextManager[Desk]:
+    def workspace(self) -> AbstractContextManager[Workspace]:
         return at_work(self.home, self.kind, NOW)
 
     def work(self, name: str, *given: object) -> Function:
         return Function("tests.governance.collectors:" + name, [str(self.home), self.kind, self.batch, *given])
 
-    def check_log(self, desk: Desk) -> None:
+    def check_log(self, workspace: Workspace) -> None:
         """Everything verifies, and exactly what is gone was logged as deleted, once."""
-        assert desk.log.verify() == []
-        assert desk.verify(read_data=True) == []
-        assert desk.log.unfinished() == []
-        gone = Counter(id for ids in desk.logged("deleted") for id in ids)
-        assert gone == Counter(set(self.before) - set(self.data(desk)))
+        assert workspace.log.verify() == []
+        assert workspace.verify(read_data=True) == []
+        assert workspace.log.unfinished() == []
+        gone = Counter(id for ids in workspace.logged("deleted") for id in ids)
+        assert gone == Counter(set(self.before) - set(self.data(workspace)))
 
     def check_folder(self) -> None:
         """No leftovers, and nothing that the store itself finds wrong."""
         with closing(STOCKS[self.kind](self.home, lambda: NOW)) as stock:
             assert stock.problems() == []
-        with self.desk() as desk:
-            assert all(manifests.is_id(name) for name in archives.names(desk.folder))
+        with self.workspace() as workspace:
+            assert all(manifests.is_id(name) for name in archives.names(workspace.folder))
             assert [path.name for path in self.home.rglob("*") if ".tmp-" in path.name] == []

@@ -34,7 +34,7 @@ FINISHED_BY = {
 }
 
 
-class Desk:
+class Workspace:
     """What a controller does, without one."""
 
     def __init__(self, home: Path, domain: Domain) -> None:
@@ -96,8 +96,8 @@ def ids(verdicts: list) -> list[str]:
     return [each.id for each in verdicts]
 
 
-def path_of(desk: Desk, archive_id: str, *names: str) -> Path:
-    return Path(desk.folder.archives, archive_id, *names)
+def path_of(workspace: Workspace, archive_id: str, *names: str) -> Path:
+    return Path(workspace.folder.archives, archive_id, *names)
 
 
 def sealed(value: dict) -> bytes:
@@ -110,25 +110,25 @@ def sealed(value: dict) -> bytes:
 
 
 @contextmanager
-def at_work(home: str | Path, kind: str, now: float) -> Iterator[Desk]:
-    """A desk over the domain of this kind, at a time (seconds)."""
+def at_work(home: str | Path, kind: str, now: float) -> Iterator[Workspace]:
+    """A workspace over the domain of this kind, at a time (seconds)."""
     stock = STOCKS[kind](Path(home), lambda: now)
     with closing(stock):
-        desk = Desk(Path(home), stock.domain)
-        with closing(desk.log):
-            yield desk
+        workspace = Workspace(Path(home), stock.domain)
+        with closing(workspace.log):
+            yield workspace
 
 
 def gc(home: str, kind: str, batch: int, now: float) -> None:
-    with at_work(home, kind, now) as desk:
-        desk.gc(now, batch=batch)
+    with at_work(home, kind, now) as workspace:
+        workspace.gc(now, batch=batch)
 
 
 def archive(home: str, kind: str, _batch: int, ids: list[str], now: float) -> None:
-    with at_work(home, kind, now) as desk:
-        desk.archive(*ids, now=now)
+    with at_work(home, kind, now) as workspace:
+        workspace.archive(*ids, now=now)
 
 
 def restore(home: str, kind: str, batch: int, archive_id: str, now: float) -> None:
-    with at_work(home, kind, now) as desk:
-        desk.restore(archive_id, now, most=batch)
+    with at_work(home, kind, now) as workspace:
+        workspace.restore(archive_id, now, most=batch)

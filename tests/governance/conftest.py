@@ -1,4 +1,4 @@
-"""What the tests of governance share: a home and a desk."""
+"""What the tests of governance share: a home and a workspace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance.data_folder import Folder
-from tests.governance.collectors import LONG, NOISE, Desk
+from tests.governance.collectors import LONG, NOISE, Workspace
 from tests.governance.stored import KeptDomain, Thing
 
 
@@ -25,9 +25,9 @@ def folder(home: Path) -> Folder:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """With four things that can be archived."""
     things = {"aaaa": Thing(LONG), "bbbb": Thing(NOISE, session="session-2"), "cccc": Thing(b""), "dddd": Thing(b"\xff\x00 no text")}
-    desk = Desk(tmp_path / "home", KeptDomain(things))
-    with closing(desk.log):
-        yield desk
+    workspace = Workspace(tmp_path / "home", KeptDomain(things))
+    with closing(workspace.log):
+        yield workspace

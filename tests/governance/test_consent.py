@@ -67,35 +67,35 @@ def house(home: Path):
 
 
 def test_what_only_keeps_more_holds_at_once(house: Home) -> None:
-    found = house.asks(older_than_days=90, keep_session_ids=["s1"], limit=10)
-    assert (found["success"], found["policy"]["older_than_days"], found["revision"]) == (True, 90, 1)
-    assert house.policy() == found["policy"] == house.policy(OTHER)
+    answer = house.asks(older_than_days=90, keep_session_ids=["s1"], limit=10)
+    assert (answer["success"], answer["policy"]["older_than_days"], answer["revision"]) == (True, 90, 1)
+    assert house.policy() == answer["policy"] == house.policy(OTHER)
 
 
 @pytest.mark.parametrize("config", [{"older_than_days": 7}, {"auto_gc": True}, {"older_than_days": 90, "limit": 9_000}])
 def test_anything_else_waits_and_changes_nothing(house: Home, config: dict) -> None:
     before = house.file()
-    found = house.asks(**config)
-    assert (found["success"], found["asked"], found["policy"]) == (False, config, DEFAULT_POLICY.to_json())
+    answer = house.asks(**config)
+    assert (answer["success"], answer["asked"], answer["policy"]) == (False, config, DEFAULT_POLICY.to_json())
     assert (house.file(), house.policy(SHOP)) == (before, DEFAULT_POLICY.to_json())
     with house.user() as controller:
         (entry,) = controller.log()["entries"]
         (request,) = controller.requests()["requests"]
-    assert (entry["action"], entry["by"], entry["ids"]) == ("requested", "tool", [found["request"]])
+    assert (entry["action"], entry["by"], entry["ids"]) == ("requested", "tool", [answer["request"]])
     assert (request["project"], request["asked"], set(request["now"])) == (SHOP, config, set(config))
 
 
 def test_what_is_accepted_holds_in_the_project_alone(house: Home) -> None:
     with house.user() as controller:
         controller.configure("memory", {"older_than_days": 90})
-    found = house.accepted(older_than_days=7)
-    assert (found["project"], found["changed"]) == (SHOP, {"older_than_days": [90, 7]})
+    answer = house.accepted(older_than_days=7)
+    assert (answer["project"], answer["changed"]) == (SHOP, {"older_than_days": [90, 7]})
     assert (house.policy(SHOP)["older_than_days"], house.policy(OTHER)["older_than_days"], house.policy()["older_than_days"]) == (7, 90, 90)
     assert house.policy(SHOP, "rag") == DEFAULT_POLICY.to_json()
     with house.user() as controller:
         assert controller.requests()["requests"] == []
         with pytest.raises(NotThere, match="waits for your approval"):
-            controller.accept(found["request"])
+            controller.accept(answer["request"])
 
 
 def test_what_is_declined_is_gone_and_changes_nothing(house: Home) -> None:
@@ -134,8 +134,8 @@ def test_without_a_project_there_is_nothing_to_ask_for(house: Home) -> None:
 
 def test_what_keeps_more_in_a_project_with_a_policy_of_its_own_changes_that_one(house: Home) -> None:
     house.accepted(older_than_days=7)
-    found = house.asks(older_than_days=20)
-    assert (found["success"], found["policy"]["older_than_days"]) == (True, 20), "more than is kept there, less than elsewhere"
+    answer = house.asks(older_than_days=20)
+    assert (answer["success"], answer["policy"]["older_than_days"]) == (True, 20), "more than is kept there, less than elsewhere"
     assert (house.policy(SHOP)["older_than_days"], house.policy()["older_than_days"]) == (20, 30)
 
 
@@ -143,9 +143,9 @@ def test_each_project_is_collected_by_its_own_policy(house: Home) -> None:
     house.accepted(older_than_days=7)
     house.accepted(OTHER, older_than_days=20, limit=9_000)
     with house.user() as controller:
-        found = controller.gc("memory")["domains"]
-        assert [each.get("project") for each in found] == [None, OTHER, SHOP]
-        assert [[row["id"] for row in each["marks"]] for each in found] == [[], ["o60"], ["s60", "s10"]]
+        domains = controller.gc("memory")["domains"]
+        assert [each.get("project") for each in domains] == [None, OTHER, SHOP]
+        assert [[row["id"] for row in each["marks"]] for each in domains] == [[], ["o60"], ["s60", "s10"]]
         house.now += 1.5 * DAY
         controller.gc("memory")
     assert house.ids() == ["o10"]
@@ -159,8 +159,8 @@ def test_a_collection_by_the_users_policy_leaves_the_marks_of_other_projects_alo
         again = controller.gc("memory", dry_run=True)["domains"]
         assert [each["unmarked"] for each in again] == [[], []]
         controller.unset(SHOP)
-        (found,) = controller.gc("memory")["domains"]
-        assert [row["id"] for row in found["unmarked"]] == ["s10"], "what the user's policy keeps is kept again"
+        (collected,) = controller.gc("memory")["domains"]
+        assert [row["id"] for row in collected["unmarked"]] == ["s10"], "what the user's policy keeps is kept again"
 
 
 def test_what_a_project_keeps_longer_than_the_user_stays(house: Home) -> None:
@@ -188,24 +188,24 @@ def test_apply_status_explain_and_archive_go_by_the_policy_of_the_project(house:
     with house.agent() as agent:
         assert agent.get("memory")["older_than_days"] == agent.policies()["memory"]["older_than_days"] == 7
         assert "projects" not in agent.policies(), "what holds elsewhere is none of its business"
-        found = agent.apply("memory")
-        assert ([row["id"] for row in found["eligible"]], "own" in found) == (["s60", "s10"], False)
+        planned = agent.apply("memory")
+        assert ([row["id"] for row in planned["eligible"]], "own" in planned) == (["s60", "s10"], False)
 
 
 def test_the_hourly_job_collects_where_a_policy_has_auto_gc_and_nowhere_else(house: Home) -> None:
     assert not jobs.is_collection_wanted(str(house.path))
     house.accepted(auto_gc=True, older_than_days=7)
     assert jobs.is_collection_wanted(str(house.path))
-    (found,) = retention.collect(house.environ, lambda: house.now)["domains"]
-    assert (found["project"], [row["id"] for row in found["marks"]]) == (SHOP, ["s60", "s10"])
+    (collected,) = retention.collect(house.environ, lambda: house.now)["domains"]
+    assert (collected["project"], [row["id"] for row in collected["marks"]]) == (SHOP, ["s60", "s10"])
 
 
 def test_where_the_user_collects_a_project_is_left_out_that_has_asked_for_that(house: Home) -> None:
     with house.user() as controller:
         controller.configure("memory", {"auto_gc": True})
     house.accepted(auto_gc=False, older_than_days=7)
-    (found,) = retention.collect(house.environ, lambda: house.now)["domains"]
-    assert ("project" in found, [row["id"] for row in found["marks"]]) == (False, ["o60"])
+    (collected,) = retention.collect(house.environ, lambda: house.now)["domains"]
+    assert ("project" in collected, [row["id"] for row in collected["marks"]]) == (False, ["o60"])
 
 
 def test_history_tells_whose_policy_changed_and_a_rollback_takes_it_back(house: Home) -> None:
@@ -214,8 +214,8 @@ def test_history_tells_whose_policy_changed_and_a_rollback_takes_it_back(house: 
     house.accepted(older_than_days=7)
     house.accepted(domain="rag", limit=9_000)
     with house.user() as controller:
-        told = [(each["revision"], each["domain"], each.get("project"), each["changed"]) for each in controller.history()["versions"]]
-        assert told == [
+        versions = [(each["revision"], each["domain"], each.get("project"), each["changed"]) for each in controller.history()["versions"]]
+        assert versions == [
             (3, "rag", SHOP, {"limit": [5_000, 9_000]}),
             (2, "memory", SHOP, {"older_than_days": [30, 7]}),
             (1, "memory", None, {"limit": [5_000, 7]}),

@@ -49,10 +49,10 @@ def test_who_waits_too_long_is_told_what_to_do_and_has_the_lock_when_it_is_free(
         pass
 
 
-@pytest.mark.parametrize("spoilt", ["data", "data/state", "data/state/retention.lock"])
-def test_where_there_can_be_no_lock_the_message_says_why(home: Path, folder: Folder, spoilt: str):
-    (home / spoilt).parent.mkdir(parents=True)
-    (home / spoilt).mkdir() if spoilt.endswith("lock") else (home / spoilt).write_text("in the way")
+@pytest.mark.parametrize("blocked", ["data", "data/state", "data/state/retention.lock"])
+def test_where_there_can_be_no_lock_the_message_says_why(home: Path, folder: Folder, blocked: str):
+    (home / blocked).parent.mkdir(parents=True)
+    (home / blocked).mkdir() if blocked.endswith("lock") else (home / blocked).write_text("in the way")
     with pytest.raises(GovernanceError, match=r"cannot be used .*Nothing was changed"), folder.lock():
         pytest.fail("there was a lock")
 
@@ -158,19 +158,19 @@ def test_what_many_collect_is_deleted_and_logged_once_and_nothing_after_it_was_h
     collects = Function("tests.governance.collectors:gc", [str(case.home), kind, 5, NOW])
     holds = Function("tests.governance.operations:hold", [kind, due[::-1], NOW])
     all_do(forks, [collects] * count(3, 12) + [holds], case.world())
-    with case.desk() as desk:
-        case.check_log(desk)
-        left = set(case.data(desk))
+    with case.workspace() as workspace:
+        case.check_log(workspace)
+        left = set(case.data(workspace))
         assert left >= case.ready | case.young
-        marked = Counter(id for ids in desk.logged("marked") for id in ids)
+        marked = Counter(id for ids in workspace.logged("marked") for id in ids)
         assert marked == Counter(case.due | case.ready), "nothing is marked twice"
         held: set[str] = set()
         gone: set[str] = set()
-        for entry in reversed(desk.log.entries()):
+        for entry in reversed(workspace.log.entries()):
             held.update(set(entry.ids) - gone if entry.action == "held" else ())
             gone.update(entry.ids if entry.action == "deleted" else ())
         assert not held & gone, "what was held in time is not deleted any more"
         assert held <= left
-        desk.gc(NOW)
-        assert set(case.data(desk)) == held | case.ready | case.young
+        workspace.gc(NOW)
+        assert set(case.data(workspace)) == held | case.ready | case.young
     case.check_folder()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.governance import BadRequest, Damaged, NotThere, TooNew, archives, manifests
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
-from tests.governance.collectors import Desk, path_of, sealed
+from tests.governance.collectors import Workspace, path_of, sealed
 
 
 @pytest.mark.parametrize(
@@ -27,43 +27,43 @@ from tests.governance.collectors import Desk, path_of, sealed
      "rag-２0261122T233000Z-k3f9a2", "audit-20261122T233000Z-k3f9a2", "rag-20261122T233000Z-k3f9a2\0", 7, None,
      ["rag"]],
 )  # fmt: skip
-def test_what_is_not_an_archives_id_is_refused(desk: Desk, archive_id: object):
+def test_what_is_not_an_archives_id_is_refused(workspace: Workspace, archive_id: object):
     with pytest.raises(BadRequest, match="is not the id of an archive"):
-        manifests.read(desk.folder, archive_id)
+        manifests.read(workspace.folder, archive_id)
 
 
-def test_an_unknown_archive_is_not_there(desk: Desk):
+def test_an_unknown_archive_is_not_there(workspace: Workspace):
     with pytest.raises(NotThere, match="there is no archive rag-20261122T233000Z-aaaaaa"):
-        desk.restore("rag-20261122T233000Z-aaaaaa")
+        workspace.restore("rag-20261122T233000Z-aaaaaa")
 
 
 @pytest.mark.parametrize("name", ["", CONTENTS, MANIFEST])
-def test_no_link_is_followed(desk: Desk, tmp_path: Path, name: str):
-    made = desk.archive("aaaa")
-    path = path_of(desk, made.archive_id, *filter(None, [name]))
+def test_no_link_is_followed(workspace: Workspace, tmp_path: Path, name: str):
+    manifest = workspace.archive("aaaa")
+    path = path_of(workspace, manifest.archive_id, *filter(None, [name]))
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Damaged):
-        desk.restore(made.archive_id)
-    assert desk.verify()
+        workspace.restore(manifest.archive_id)
+    assert workspace.verify()
 
 
 @pytest.mark.parametrize("name", [CONTENTS, MANIFEST])
-def test_what_is_no_file_is_not_waited_for(desk: Desk, name: str):
-    made = desk.archive("aaaa")
-    path_of(desk, made.archive_id, name).unlink()
-    os.mkfifo(path_of(desk, made.archive_id, name))
+def test_what_is_no_file_is_not_waited_for(workspace: Workspace, name: str):
+    manifest = workspace.archive("aaaa")
+    path_of(workspace, manifest.archive_id, name).unlink()
+    os.mkfifo(path_of(workspace, manifest.archive_id, name))
     with pytest.raises(Damaged):
-        desk.restore(made.archive_id)
+        workspace.restore(manifest.archive_id)
 
 
-def test_a_later_version_is_not_guessed_at(desk: Desk):
-    made = desk.archive("aaaa")
-    path = path_of(desk, made.archive_id, MANIFEST)
+def test_a_later_version_is_not_guessed_at(workspace: Workspace):
+    manifest = workspace.archive("aaaa")
+    path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed({**json.loads(path.read_text()), "version": 2, "more": 1}))
     with pytest.raises(TooNew, match="Update PopKit"):
-        desk.restore(made.archive_id)
-    assert "problem" in archives.summaries(desk.folder)[0]
+        workspace.restore(manifest.archive_id)
+    assert "problem" in archives.summaries(workspace.folder)[0]
 
 
 def _in_manifest(**keys: object) -> Callable[[dict], dict]:
@@ -115,72 +115,72 @@ HOSTILE: dict[str, Callable[[dict], object]] = {
 
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_manifest_with_the_right_hash_is_refused(desk: Desk, change: Callable[[dict], object]):
-    made = desk.archive("aaaa", "bbbb")
-    path = path_of(desk, made.archive_id, MANIFEST)
+def test_a_hostile_manifest_with_the_right_hash_is_refused(workspace: Workspace, change: Callable[[dict], object]):
+    manifest = workspace.archive("aaaa", "bbbb")
+    path = path_of(workspace, manifest.archive_id, MANIFEST)
     hostile = change(json.loads(path.read_text()))
     path.write_bytes(
         sealed(hostile) if isinstance(hostile, dict) else b'{"sha256":"' + b"0" * 64 + b'",' + json.dumps(hostile).encode() + b"\n"
     )
-    before = desk.log.count()
-    desk.domain.things.clear()
+    before = workspace.log.count()
+    workspace.domain.things.clear()
     with pytest.raises(Damaged):
-        desk.restore(made.archive_id, sound_only=True)
-    assert (desk.domain.things, desk.log.count()) == ({}, before)
-    assert desk.verify()
+        workspace.restore(manifest.archive_id, sound_only=True)
+    assert (workspace.domain.things, workspace.log.count()) == ({}, before)
+    assert workspace.verify()
 
 
 @pytest.mark.parametrize(
     "body", ['{"a":' * 100_000, '{"a":[' + "[" * 100_000, '{"a":NaN}', '{"a":1e999}', '{"a":1,"a":2}', "{" + "\0" * 99, "{}"]
 )
-def test_json_that_no_archive_writes_is_refused(desk: Desk, body: str):
-    made = desk.archive("aaaa")
+def test_json_that_no_archive_writes_is_refused(workspace: Workspace, body: str):
+    manifest = workspace.archive("aaaa")
     data = body.encode()
     data = b'{"sha256":"' + hashlib.sha256(data).hexdigest().encode() + b'",' + data[1:] + b"\n"
-    path_of(desk, made.archive_id, MANIFEST).write_bytes(data)
-    with pytest.raises(Damaged, match=re.escape(made.archive_id)):
-        manifests.read(desk.folder, made.archive_id)
+    path_of(workspace, manifest.archive_id, MANIFEST).write_bytes(data)
+    with pytest.raises(Damaged, match=re.escape(manifest.archive_id)):
+        manifests.read(workspace.folder, manifest.archive_id)
 
 
-def test_a_manifest_of_a_gigabyte_is_not_read(desk: Desk):
-    made = desk.archive("aaaa")
-    with path_of(desk, made.archive_id, MANIFEST).open("r+b") as file:
+def test_a_manifest_of_a_gigabyte_is_not_read(workspace: Workspace):
+    manifest = workspace.archive("aaaa")
+    with path_of(workspace, manifest.archive_id, MANIFEST).open("r+b") as file:
         file.truncate(1 << 30)
     with pytest.raises(Damaged, match="is larger than"):
-        manifests.read(desk.folder, made.archive_id)
+        manifests.read(workspace.folder, manifest.archive_id)
 
 
 @pytest.mark.parametrize("id", ["aaaa", "bbbb"])
-def test_a_content_that_is_not_what_the_manifest_says_is_not_restored(desk: Desk, id: str):
-    made = desk.archive(id)
-    path = path_of(desk, made.archive_id, MANIFEST)
+def test_a_content_that_is_not_what_the_manifest_says_is_not_restored(workspace: Workspace, id: str):
+    manifest = workspace.archive(id)
+    path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed(_in_item(sha256="0" * 64)(json.loads(path.read_text()))))
     with pytest.raises(Damaged, match="1 of the 1 contents"):
-        desk.restore(made.archive_id)
+        workspace.restore(manifest.archive_id)
 
 
-def test_what_is_stored_in_no_form_that_can_be_read_is_not_restored(desk: Desk):
-    made = desk.archive("aaaa")
-    size = made.stored_size_bytes
-    path_of(desk, made.archive_id, CONTENTS).write_bytes(b"x" * size)
-    path = path_of(desk, made.archive_id, MANIFEST)
+def test_what_is_stored_in_no_form_that_can_be_read_is_not_restored(workspace: Workspace):
+    manifest = workspace.archive("aaaa")
+    size = manifest.stored_size_bytes
+    path_of(workspace, manifest.archive_id, CONTENTS).write_bytes(b"x" * size)
+    path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed(_in_item(stored_sha256=hashlib.sha256(b"x" * size).hexdigest())(json.loads(path.read_text()))))
     with pytest.raises(Damaged, match="1 of the 1 contents"):
-        desk.restore(made.archive_id)
+        workspace.restore(manifest.archive_id)
 
 
-def test_what_inflates_without_end_is_not_inflated(desk: Desk):
-    made = desk.archive("aaaa")
+def test_what_inflates_without_end_is_not_inflated(workspace: Workspace):
+    manifest = workspace.archive("aaaa")
     bomb = zlib.compress(bytes(50_000_000))
-    value = json.loads(path_of(desk, made.archive_id, MANIFEST).read_text())
+    value = json.loads(path_of(workspace, manifest.archive_id, MANIFEST).read_text())
     item = {**value["items"][0], "size": len(bomb), "stored_size": len(bomb), "stored_sha256": hashlib.sha256(bomb).hexdigest()}
     sizes = {"total_size_bytes": len(bomb), "stored_size_bytes": len(bomb)}
-    path_of(desk, made.archive_id, MANIFEST).write_bytes(sealed({**value, "items": [item], **sizes}))
-    path_of(desk, made.archive_id, CONTENTS).write_bytes(bomb)
+    path_of(workspace, manifest.archive_id, MANIFEST).write_bytes(sealed({**value, "items": [item], **sizes}))
+    path_of(workspace, manifest.archive_id, CONTENTS).write_bytes(bomb)
     tracemalloc.start()
     try:
         with pytest.raises(Damaged, match="1 of the 1 contents"):
-            desk.restore(made.archive_id)
+            workspace.restore(manifest.archive_id)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

@@ -42,100 +42,100 @@ class Collecting:
 
     def collect(self, after: float = 0.0) -> list:
         self.now += after
-        found: list = retention.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
-        return found
+        domains: list = retention.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
+        return domains
 
     def ids(self) -> list[str]:
         return [item.id for item in self.kept.store.scan()]
 
 
 @pytest.fixture
-def desk(home: Path):
+def collecting(home: Path):
     home.mkdir()
     opened = Collecting(home)
     yield opened
     opened.kept.store.close()
 
 
-def test_it_marks_and_a_day_later_deletes_in_the_jobs_name(desk: Collecting) -> None:
-    desk.configure(auto_gc=True)
-    (found,) = desk.collect()
-    assert [each["id"] for each in found["marks"]] == ["m1", "m2"]
-    assert desk.kept.store.value("governed") == {"m1": "job", "m2": "job"}
-    desk.kept.memory.undo(["m2"])
-    desk.kept.memory.pin(["m2"])
-    (found,) = desk.collect(DAY)
-    assert [each["id"] for each in found["deletes"]] == ["m1"]
-    assert desk.ids() == ["m2", "young"]
-    with desk.controller() as controller:
+def test_it_marks_and_a_day_later_deletes_in_the_jobs_name(collecting: Collecting) -> None:
+    collecting.configure(auto_gc=True)
+    (collected,) = collecting.collect()
+    assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
+    assert collecting.kept.store.value("governed") == {"m1": "job", "m2": "job"}
+    collecting.kept.memory.undo(["m2"])
+    collecting.kept.memory.pin(["m2"])
+    (collected,) = collecting.collect(DAY)
+    assert [each["id"] for each in collected["deletes"]] == ["m1"]
+    assert collecting.ids() == ["m2", "young"]
+    with collecting.controller() as controller:
         log = controller.log()["entries"]
         assert controller.verify()["ok"]
     assert {each["by"] for each in log if each["action"] in ("marked", "deleting", "deleted")} == {"job"}  # type: ignore[attr-defined]
 
 
-def test_where_no_policy_wants_it_it_does_nothing(desk: Collecting, home: Path) -> None:
-    assert desk.collect() == []
+def test_where_no_policy_wants_it_it_does_nothing(collecting: Collecting, home: Path) -> None:
+    assert collecting.collect() == []
     assert not (home / "data").exists()
-    desk.configure(older_than_days=1)
-    assert desk.collect() == []
-    assert desk.kept.store.value("governed") is None
+    collecting.configure(older_than_days=1)
+    assert collecting.collect() == []
+    assert collecting.kept.store.value("governed") is None
 
 
-def test_it_collects_once_an_hour(desk: Collecting) -> None:
-    desk.configure(auto_gc=True)
-    assert len(desk.collect()) == 1
-    assert desk.collect(HOUR - 1) == []
-    assert len(desk.collect(1)) == 1
+def test_it_collects_once_an_hour(collecting: Collecting) -> None:
+    collecting.configure(auto_gc=True)
+    assert len(collecting.collect()) == 1
+    assert collecting.collect(HOUR - 1) == []
+    assert len(collecting.collect(1)) == 1
 
 
-def test_a_clock_that_leapt_back_does_not_stop_it(desk: Collecting) -> None:
-    desk.configure(auto_gc=True)
-    desk.collect()
-    assert len(desk.collect(-30 * DAY)) == 1
+def test_a_clock_that_leapt_back_does_not_stop_it(collecting: Collecting) -> None:
+    collecting.configure(auto_gc=True)
+    collecting.collect()
+    assert len(collecting.collect(-30 * DAY)) == 1
 
 
-def test_what_cannot_be_collected_is_told_and_tried_again_an_hour_later(desk: Collecting, home: Path) -> None:
-    desk.configure(auto_gc=True)
-    desk.kept.store.close()
+def test_what_cannot_be_collected_is_reported_and_tried_again_an_hour_later(collecting: Collecting, home: Path) -> None:
+    collecting.configure(auto_gc=True)
+    collecting.kept.store.close()
     whole = (home / "memory.sqlite").read_bytes()
     (home / "memory.sqlite").write_bytes(b"no database at all" * 999)
     with pytest.raises(GovernanceError, match="Move it away"):
-        desk.collect()
+        collecting.collect()
     (home / "memory.sqlite").write_bytes(whole)
-    assert desk.collect(60) == []
-    (found,) = desk.collect(HOUR)
-    assert [each["id"] for each in found["marks"]] == ["m1", "m2"]
+    assert collecting.collect(60) == []
+    (collected,) = collecting.collect(HOUR)
+    assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
 
 
-def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index_is_worked_off(desk: Collecting, home: Path) -> None:
-    rag = Rag(home, lambda: desk.now)
+def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index_is_worked_off(collecting: Collecting, home: Path) -> None:
+    rag = Rag(home, lambda: collecting.now)
     ids = [rag.add(number, NOW - 60 * DAY, "context", "session-1") for number in range(3)]
     large = archive.NewRecord("toolu_large", "read", "large", json.dumps("word " * index.AT_ONCE))
     archive.add_records(rag.db, archive.Chain("session-2", "session-2"), [large], now=NOW)
     assert index.queue_length(rag.db) == 1
     for domain in ("memory", "rag"):
-        with desk.controller() as controller:
+        with collecting.controller() as controller:
             controller.configure(domain, {"auto_gc": True})
-    desk.kept.store.close()
+    collecting.kept.store.close()
     (home / "memory.sqlite").write_bytes(b"no database at all" * 999)
     with pytest.raises(GovernanceError, match=r"memory\.sqlite"):
-        desk.collect()
+        collecting.collect()
     assert sorted(rag.domain.marked()) == sorted(ids)
     assert index.queue_length(rag.db) == 0
     (home / "memory.sqlite").unlink()
-    memories, contents = desk.collect(DAY)
+    memories, contents = collecting.collect(DAY)
     assert memories["marks"] == []
     assert sorted(each["id"] for each in contents["deletes"]) == sorted(ids)
     rag.close()
 
 
-def test_policies_that_cannot_be_read_collect_nothing(desk: Collecting, home: Path) -> None:
-    desk.configure(auto_gc=True)
+def test_policies_that_cannot_be_read_collect_nothing(collecting: Collecting, home: Path) -> None:
+    collecting.configure(auto_gc=True)
     path = Path(Folder(str(home)).policies)
     path.write_text(path.read_text().replace('"older_than_days": 30', '"older_than_days": -5'))
     with pytest.raises(GovernanceError):
-        desk.collect()
-    assert desk.kept.store.value("governed") is None
+        collecting.collect()
+    assert collecting.kept.store.value("governed") is None
     assert not (path.parent / jobs.NOTE).exists()
 
 
@@ -153,7 +153,7 @@ def kept(home: Path):
     remembering.store.close()
 
 
-def told(home: Path, project: str = PROJECT) -> list[tuple]:
+def published_marks(home: Path, project: str = PROJECT) -> list[tuple]:
     return [(part, row["by"], row["count"], row["ids"], row["first"] - NOW) for part, row in published.marked_of(str(home), project)]
 
 
@@ -161,37 +161,37 @@ def governing(home: Path, kept: Remembering, by: str) -> Controller:
     return Controller({"POPKIT_HOME": str(home)}, by, None, lambda: kept.now)
 
 
-def test_what_a_tool_forgot_is_told_until_it_is_taken_back_or_deleted(home: Path, kept: Remembering) -> None:
+def test_what_a_tool_forgot_is_reported_until_it_is_taken_back_or_deleted(home: Path, kept: Remembering) -> None:
     kept.memory.forget(["m1", "m2", "m3"], "tool")
-    assert told(home) == [("forgotten", "tool", 3, ["m1", "m2", "m3"], DAY)]
+    assert published_marks(home) == [("forgotten", "tool", 3, ["m1", "m2", "m3"], DAY)]
     kept.memory.undo(["m2"])
     kept.memory.pin(["m3"])
-    assert told(home) == [("forgotten", "tool", 1, ["m1"], DAY)]
+    assert published_marks(home) == [("forgotten", "tool", 1, ["m1"], DAY)]
     kept.after(DAY).run()
-    assert told(home) == []
+    assert published_marks(home) == []
 
 
-def test_what_the_user_forgot_or_collected_is_not_told(home: Path, kept: Remembering) -> None:
+def test_what_the_user_forgot_or_collected_is_not_reported(home: Path, kept: Remembering) -> None:
     kept.memory.forget(["m1"])
     with governing(home, kept, "user") as controller:
         controller.gc("memory")
     assert len(list(kept.store.scan(marked=True))) == 7
-    assert told(home) == told(home, "other") == []
+    assert published_marks(home) == published_marks(home, "other") == []
 
 
-def test_what_the_hourly_job_let_a_policy_mark_is_told_until_it_is_taken_back_or_deleted(home: Path, kept: Remembering) -> None:
+def test_what_the_hourly_job_marked_by_a_policy_is_reported_until_it_is_taken_back_or_deleted(home: Path, kept: Remembering) -> None:
     with governing(home, kept, "job") as controller:
         controller.gc("memory")
-        assert told(home) == [("memory", "job", 6, ["m1", "m2", "m3", "m4", "m5"], DAY)]
-        assert told(home, "other") == [("memory", "job", 1, ["m0"], DAY)]
+        assert published_marks(home) == [("memory", "job", 6, ["m1", "m2", "m3", "m4", "m5"], DAY)]
+        assert published_marks(home, "other") == [("memory", "job", 1, ["m0"], DAY)]
         kept.memory.undo(["m1"])
-        assert told(home) == [("memory", "job", 5, ["m2", "m3", "m4", "m5", "m6"], DAY)]
+        assert published_marks(home) == [("memory", "job", 5, ["m2", "m3", "m4", "m5", "m6"], DAY)]
         controller.undo(["m2"], "memory")
-        assert told(home) == [("memory", "job", 4, ["m3", "m4", "m5", "m6"], DAY)]
+        assert published_marks(home) == [("memory", "job", 4, ["m3", "m4", "m5", "m6"], DAY)]
         kept.memory.undo(["m3"])
         controller.configure("memory", {"older_than_days": 90})
         controller.gc("memory")
-        assert told(home) == told(home, "other") == []
+        assert published_marks(home) == published_marks(home, "other") == []
 
 
 def test_status_tells_the_same(home: Path, kept: Remembering) -> None:
@@ -205,18 +205,18 @@ def test_status_tells_the_same(home: Path, kept: Remembering) -> None:
 def test_where_it_cannot_be_written_the_collection_is_done_all_the_same(home: Path, kept: Remembering) -> None:
     (home / GOVERNANCE / published.MARKED_FILE).mkdir(parents=True)
     with governing(home, kept, "job") as controller:
-        (found,) = controller.gc("memory")["domains"]  # type: ignore[misc, attr-defined]
-    assert len(found["marks"]) == 7
+        (collected,) = controller.gc("memory")["domains"]  # type: ignore[misc, attr-defined]
+    assert len(collected["marks"]) == 7
     assert "retention" in (home / "hooks.log").read_text()
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("first", 10**400), ("first", 1e300), ("first", -1.0), ("count", -5), ("count", 0), ("count", True)]
 )
-def test_a_number_that_nobody_can_be_told_is_passed_over(home: Path, name: str, value: object) -> None:
+def test_a_number_that_cannot_be_shown_is_passed_over(home: Path, name: str, value: object) -> None:
     row = {"project": PROJECT, "by": "tool", "count": 1, "ids": ["m1"], "first": NOW + DAY}
     folder = home / "data" / "state"
     folder.mkdir(parents=True)
     (folder / "marked.json").write_text(json.dumps({"version": 1, "parts": {"rag": [{**row, name: value}, row]}}))
-    assert told(home) == [("rag", "tool", 1, ["m1"], DAY)]
+    assert published_marks(home) == [("rag", "tool", 1, ["m1"], DAY)]
     assert all(marks(*row, NOW, "popkit memory") for row in published.marked_of(str(home), PROJECT))

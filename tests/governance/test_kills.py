@@ -143,18 +143,18 @@ def kill(forks: Forks, case: Case, count: Callable[[int, int], int]) -> Callable
 
 def test_a_collection_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Callable[[Function, Check], None]):
     def check(done: Done) -> None:
-        with case.desk() as desk:
-            left = set(case.data(desk))
+        with case.workspace() as workspace:
+            left = set(case.data(workspace))
             assert left >= case.ready | case.young, "only what was marked a day ago may be gone"
-            with desk.changing():
+            with workspace.changing():
                 pass
-            case.check_log(desk)
-            assert set(case.data(desk)) == left, "finishing what was left undone deletes nothing more"
-            desk.gc(NOW)
-            case.check_log(desk)
-            assert set(case.data(desk)) == case.ready | case.young
-            assert {id: mark.at for id, mark in desk.domain.marked().items()} == dict.fromkeys(case.ready, NOW)
-            marked = Counter(id for ids in desk.logged("marked") for id in ids)
+            case.check_log(workspace)
+            assert set(case.data(workspace)) == left, "finishing what was left undone deletes nothing more"
+            workspace.gc(NOW)
+            case.check_log(workspace)
+            assert set(case.data(workspace)) == case.ready | case.young
+            assert {id: mark.at for id, mark in workspace.domain.marked().items()} == dict.fromkeys(case.ready, NOW)
+            marked = Counter(id for ids in workspace.logged("marked") for id in ids)
             assert marked == Counter(case.due | case.ready), "nothing is marked twice"
         case.check_folder()
 
@@ -165,17 +165,17 @@ def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Calla
     seen = set()
 
     def check(done: Done) -> None:
-        with case.desk() as desk:
-            with desk.changing():
+        with case.workspace() as workspace:
+            with workspace.changing():
                 pass
-            found = archives.summaries(desk.folder)
-            assert len(found) == len(desk.logged("archived")) == (not done.killed or bool(found))
-            assert all(each["resource_count"] == len(case.ids) for each in found)
-            seen.add(len(found))
-            case.check_log(desk)
-            assert case.data(desk) == case.before
-            desk.archive(*case.ids[:2], now=NOW)
-            case.check_log(desk)
+            summaries = archives.summaries(workspace.folder)
+            assert len(summaries) == len(workspace.logged("archived")) == (not done.killed or bool(summaries))
+            assert all(each["resource_count"] == len(case.ids) for each in summaries)
+            seen.add(len(summaries))
+            case.check_log(workspace)
+            assert case.data(workspace) == case.before
+            workspace.archive(*case.ids[:2], now=NOW)
+            case.check_log(workspace)
         case.check_folder()
 
     kill(case.work("archive", case.ids, NOW), check)
@@ -183,21 +183,21 @@ def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Calla
 
 
 def test_a_restore_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Callable[[Function, Check], None]):
-    with at_work(case.template, case.kind, NOW) as desk:
-        archive_id = desk.archive(*case.ids, now=NOW - DAY / 2).archive_id
-        assert {each.id for each in desk.gc(NOW).deletes} == case.due
+    with at_work(case.template, case.kind, NOW) as workspace:
+        archive_id = workspace.archive(*case.ids, now=NOW - DAY / 2).archive_id
+        assert {each.id for each in workspace.gc(NOW).deletes} == case.due
 
     def check(done: Done) -> None:
-        with case.desk() as desk:
-            with desk.changing():
+        with case.workspace() as workspace:
+            with workspace.changing():
                 pass
-            back = Counter(id for id in case.data(desk) if id in case.due)
-            assert Counter(id for ids in desk.logged("restored") for id in ids) == back, "what is back was logged, once"
-            desk.restore(archive_id, NOW)
-            assert case.data(desk) == case.before
-            assert Counter(id for ids in desk.logged("restored") for id in ids) == Counter(case.due)
-            assert desk.log.verify() == []
-            assert desk.verify(read_data=True) == []
+            back = Counter(id for id in case.data(workspace) if id in case.due)
+            assert Counter(id for ids in workspace.logged("restored") for id in ids) == back, "what is back was logged, once"
+            workspace.restore(archive_id, NOW)
+            assert case.data(workspace) == case.before
+            assert Counter(id for ids in workspace.logged("restored") for id in ids) == Counter(case.due)
+            assert workspace.log.verify() == []
+            assert workspace.verify(read_data=True) == []
         case.check_folder()
 
     kill(case.work("restore", archive_id, NOW), check)
@@ -208,10 +208,10 @@ def test_an_archive_is_on_disk_before_it_is_logged_and_its_name_before_it_is_don
     script = "import json, sys; from tests.governance.collectors import archive; archive(*json.loads(sys.argv[1]))"
     given = json.dumps(case.work("archive", case.ids, NOW).given)
     lines = calls_of(script, [given], "fsync,fdatasync,?rename,?renameat,renameat2", case.world(), tmp_path / "trace")
-    said = [line for line in lines if "/data/" in line]
+    data_calls = [line for line in lines if "/data/" in line]
     steps = [
         what
-        for line in said
+        for line in data_calls
         for what, tells in (
             ("contents", line.startswith("fsync") and "/contents>" in line),
             ("manifest", line.startswith("fsync") and "/manifest.json" in line),
@@ -278,13 +278,13 @@ class Revision:
             assert controller.opened().unfinished() == [], "what was begun is finished"
             assert controller.verify()["ok"], controller.verify()
             assert verified is None or verified["ok"]
-            made = policies == self.new
-            assert made or policies == {**controller.policies(), "updated_at": "", **self.old}
+            is_new = policies == self.new
+            assert is_new or policies == {**controller.policies(), "updated_at": "", **self.old}
             logged = controller.log(action="configured")["entries"]
             assert [each["details"]["revision"] for each in logged] == list(range(policies["revision"], 0, -1))
-            assert stored == self.old or made, "what was made is not taken back"
-            self.made.append(made)
-            assert not (made and controller.requests()["requests"]), "what is made waits no longer"
+            assert stored == self.old or is_new, "what was made is not taken back"
+            self.made.append(is_new)
+            assert not (is_new and controller.requests()["requests"]), "what is made waits no longer"
             assert controller.configure("memory", {"limit": 3})["revision"] == policies["revision"] + 1
             assert controller.get("rag") == policies["rag"]
             assert controller.verify()["ok"]

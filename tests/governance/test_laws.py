@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hooks.utils.archive.chains import ITEM, SESSION, Hold
 from tests.examples import examples
-from tests.governance.collectors import Desk
+from tests.governance.collectors import Workspace
 from tests.governance.stocks import SESSIONS, STOCKS
 from tests.governance.stored import DAY, NOW
 
@@ -67,14 +67,14 @@ class Governing(RuleBasedStateMachine):
         self.now, self.added = NOW, 0
         self.home = Path(tempfile.mkdtemp())
         self.stock = STOCKS[self.kind](self.home, lambda: self.now)
-        self.desk, self.model = Desk(self.home, self.stock.domain), Model()
+        self.workspace, self.model = Workspace(self.home, self.stock.domain), Model()
         self.contents: dict[str, bytes] = {}
 
     def teardown(self) -> None:
-        if hasattr(self, "desk"):
-            assert self.desk.log.verify() == []
+        if hasattr(self, "workspace"):
+            assert self.workspace.log.verify() == []
             assert self.stock.problems() == []
-            self.desk.log.close()
+            self.workspace.log.close()
             self.stock.close()
             shutil.rmtree(self.home)
 
@@ -94,7 +94,7 @@ class Governing(RuleBasedStateMachine):
 
     @rule(days=st.integers(1, 50), types=st.sets(st.sampled_from(TYPES), min_size=1), limit=st.integers(1, 9))
     def configure(self, days: int, types: set[str], limit: int) -> None:
-        self.desk.configure(older_than_days=days, source_types=tuple(types), limit=limit)
+        self.workspace.configure(older_than_days=days, source_types=tuple(types), limit=limit)
         self.model.days, self.model.types, self.model.limit = days, tuple(types), limit
 
     @rule(data=st.data(), hours=st.none() | st.integers(1, 60))
@@ -116,7 +116,7 @@ class Governing(RuleBasedStateMachine):
     @rule()
     def collect(self) -> None:
         before = self.stock.domain.marked()
-        done = self.desk.gc(self.now)
+        done = self.workspace.gc(self.now)
         for each in done.deletes:
             assert before[each.id].at <= self.now - DAY, "marked for a day"
             assert self.model.lets_go(each.id, self.now), "no hold, no other policy, not too young"
@@ -125,7 +125,7 @@ class Governing(RuleBasedStateMachine):
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
         chosen = data.draw(st.lists(st.sampled_from(sorted(self.model.marks)), unique=True)) if self.model.marks else []
-        undone = self.desk.undo(*chosen, now=self.now)
+        undone = self.workspace.undo(*chosen, now=self.now)
         assert sorted(undone) == sorted(chosen or self.model.marks)
         for id in undone:
             del self.model.marks[id]
@@ -135,8 +135,8 @@ class Governing(RuleBasedStateMachine):
     def archive(self, data: st.DataObject) -> None:
         if self.model.things:
             chosen = data.draw(st.lists(st.sampled_from(sorted(self.model.things)), unique=True, min_size=1))
-            made = self.desk.archive(*chosen, now=self.now)
-            self.model.archives[made.archive_id] = {id: self.model.things[id][1:] for id in chosen}
+            manifest = self.workspace.archive(*chosen, now=self.now)
+            self.model.archives[manifest.archive_id] = {id: self.model.things[id][1:] for id in chosen}
             self.contents.update({each.id: each.data for each in self.stock.domain.contents(chosen)})
 
     @rule(data=st.data())
@@ -144,7 +144,7 @@ class Governing(RuleBasedStateMachine):
         if self.model.archives:
             archive_id = data.draw(st.sampled_from(sorted(self.model.archives)))
             before = {each.id: each.data for each in self.stock.domain.contents(list(self.model.things))}
-            done = self.desk.restore(archive_id, self.now)
+            done = self.workspace.restore(archive_id, self.now)
             assert sorted(done.restored) == sorted(self.model.restore(archive_id, self.now))
             after = {each.id: each.data for each in self.stock.domain.contents(list(self.model.things))}
             assert after == {**{id: self.contents[id] for id in done.restored}, **before}, "byte for byte"
@@ -155,15 +155,15 @@ class Governing(RuleBasedStateMachine):
 
     @invariant()
     def it_is_as_the_model_says(self) -> None:
-        if not hasattr(self, "desk"):
+        if not hasattr(self, "workspace"):
             return
         assert {each.id: each.created_at for each in self.stock.domain.resources(self.now)} == {
             id: at for id, (at, *_) in self.model.things.items()
         }
         assert {id: mark.at for id, mark in self.stock.domain.marked().items()} == self.model.marks
-        assert Counter(id for ids in self.desk.logged("deleted") for id in ids) == self.model.deleted, "every deletion is logged once"
-        assert self.desk.verify() == []
-        assert self.desk.log.unfinished() == []
+        assert Counter(id for ids in self.workspace.logged("deleted") for id in ids) == self.model.deleted, "every deletion is logged once"
+        assert self.workspace.verify() == []
+        assert self.workspace.log.unfinished() == []
 
 
 @pytest.mark.parametrize("kind", STOCKS)

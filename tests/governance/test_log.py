@@ -35,12 +35,12 @@ def log(tmp_path: Path):
 
 def _filled(log: Log, count: int = 8) -> list[Entry]:
     """So many entries of both domains, the last with something still to be done; oldest first."""
-    made = []
+    appended = []
     for number in range(count):
         domain = "rag" if number % 2 else "memory"
         todo = {"do": "mark", "ids": ["x"]} if number == count - 1 else None
-        made.append(log.append("marked", domain, [f"id-{number}", "all"], {"limit": number}, "job", 1000.5 + number, todo))
-    return made
+        appended.append(log.append("marked", domain, [f"id-{number}", "all"], {"limit": number}, "job", 1000.5 + number, todo))
+    return appended
 
 
 def _rows(log: Log) -> list[tuple]:
@@ -64,14 +64,14 @@ def _tampered(log: Log, *statements: str) -> list[str]:
 
 
 def test_entries_come_back_as_they_were_appended_newest_first(log: Log):
-    made = _filled(log)
-    assert log.entries() == made[::-1]
-    assert (log.count(), made[0].number, made[-1].todo) == (8, 1, {"do": "mark", "ids": ["x"]})
-    assert log.entries(most=2) == [made[7], made[6]]
-    assert log.entries(domain="rag", most=1) == [made[7]]
+    appended = _filled(log)
+    assert log.entries() == appended[::-1]
+    assert (log.count(), appended[0].number, appended[-1].todo) == (8, 1, {"do": "mark", "ids": ["x"]})
+    assert log.entries(most=2) == [appended[7], appended[6]]
+    assert log.entries(domain="rag", most=1) == [appended[7]]
     assert log.entries(action="deleted") == []
-    assert log.entries(id="id-3") == [made[3]]
-    assert log.entries(id="all", domain="memory", action="marked") == [made[6], made[4], made[2], made[0]]
+    assert log.entries(id="id-3") == [appended[3]]
+    assert log.entries(id="all", domain="memory", action="marked") == [appended[6], appended[4], appended[2], appended[0]]
     assert log.verify() == []
 
 
@@ -104,10 +104,10 @@ def test_what_is_still_to_be_done_stays_until_it_is_done(log: Log):
 
 
 def test_each_entry_is_bound_to_the_one_before(log: Log):
-    made = _filled(log, 3)
+    appended = _filled(log, 3)
     rows = _rows(log)
-    assert [row[0] for row in rows] == [FIRST_PREV_HASH, made[0].hash, made[1].hash]
-    assert [link_hash(row) for row in rows] == [entry.hash for entry in made]
+    assert [row[0] for row in rows] == [FIRST_PREV_HASH, appended[0].hash, appended[1].hash]
+    assert [link_hash(row) for row in rows] == [entry.hash for entry in appended]
 
 
 @pytest.mark.parametrize(
@@ -155,16 +155,16 @@ def test_verify_names_the_first_broken_entry_and_what_is_wrong_with_it(log: Log,
 def test_verify_names_entries_that_were_reordered(log: Log):
     _filled(log)
     renumber = "UPDATE entries SET number = 99 WHERE number = 3", "UPDATE entries SET number = 3 WHERE number = 4"
-    found = _tampered(log, *renumber, "UPDATE entries SET number = 4 WHERE number = 99")
-    assert found[0].startswith("entry 3: it is in the wrong place: it was written after what is now entry 4")
+    problems = _tampered(log, *renumber, "UPDATE entries SET number = 4 WHERE number = 99")
+    assert problems[0].startswith("entry 3: it is in the wrong place: it was written after what is now entry 4")
 
 
 def test_an_entry_that_was_changed_with_its_hash_is_found_by_the_next_one(log: Log):
     _filled(log)
     row = list(_rows(log)[2])
     row[HASHED.index("by")] = "user"
-    found = _tampered(log, f"UPDATE entries SET by = 'user', hash = '{link_hash(row)}' WHERE number = 3")  # noqa: S608
-    assert found == ["entry 4: it is not bound to entry 3: one of the two was replaced"]
+    problems = _tampered(log, f"UPDATE entries SET by = 'user', hash = '{link_hash(row)}' WHERE number = 3")  # noqa: S608
+    assert problems == ["entry 4: it is not bound to entry 3: one of the two was replaced"]
 
 
 def test_verify_misses_a_guard_that_was_taken_away(log: Log):
@@ -180,36 +180,36 @@ def test_verify_misses_a_guard_that_was_taken_away(log: Log):
 def test_no_column_of_an_entry_can_be_changed_unnoticed(log: Log, column: str, value: str):
     _filled(log)
     value = value.replace("'\udcff'", "CAST(x'ff' AS TEXT)").replace("NULL || ''", f"{column} || ' '")
-    found = _tampered(log, f"UPDATE entries SET {column} = {value} WHERE number = 5")  # noqa: S608
+    problems = _tampered(log, f"UPDATE entries SET {column} = {value} WHERE number = 5")  # noqa: S608
     if column == "todo_hash" and value == "''":
-        assert found == [], "it was empty before"
+        assert problems == [], "it was empty before"
     elif column == "at" and value.startswith("at"):
-        assert found == [], "SQLite takes a number with a space for the number"
+        assert problems == [], "SQLite takes a number with a space for the number"
     else:
-        assert found[0].startswith("entry 5:")
-        assert found[0].isprintable()
+        assert problems[0].startswith("entry 5:")
+        assert problems[0].isprintable()
 
 
-def test_a_byte_that_was_changed_in_the_file_is_told_or_changes_nothing(log: Log, count):
-    made = _filled(log)
+def test_a_byte_that_was_changed_in_the_file_is_detected_or_changes_nothing(log: Log, count):
+    appended = _filled(log)
     log.close()
     path, chance = Path(log.path), random.Random(5)
     whole = path.read_bytes()
-    told = 0
+    detected = 0
     for _ in range(count(300, 5_000)):
         at = chance.randrange(len(whole))
         path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1 :])
         try:
-            found, entries = log.verify(), None
-            if not found:
+            problems, entries = log.verify(), None
+            if not problems:
                 entries = log.entries()
         except GovernanceError as error:
-            found, entries = [str(error)], None
+            problems, entries = [str(error)], None
         log.close()
-        assert all(line.isprintable() for line in found), found
-        assert found or entries == made[::-1]
-        told += bool(found)
-    assert told > count(20, 400)
+        assert all(line.isprintable() for line in problems), problems
+        assert problems or entries == appended[::-1]
+        detected += bool(problems)
+    assert detected > count(20, 400)
 
 
 @settings(max_examples=examples(25, 300))
@@ -227,15 +227,15 @@ def test_a_byte_that_was_changed_in_the_file_is_told_or_changes_nothing(log: Log
 )
 def test_whatever_is_logged_comes_back_and_verifies(tmp_path_factory, appended: list[tuple]):
     log = Log(str(tmp_path_factory.mktemp("log") / "log.sqlite"))
-    made = [log.append(action, "rag", ids, details, "tool", at, todo) for action, ids, details, at, todo in appended]
-    assert [(each.action, each.ids, each.details, each.at, each.todo) for each in made] == [tuple(each) for each in appended]
-    assert log.entries() == made[::-1]
-    assert log.unfinished() == [entry for entry in made if entry.todo is not None]
+    entries = [log.append(action, "rag", ids, details, "tool", at, todo) for action, ids, details, at, todo in appended]
+    assert [(each.action, each.ids, each.details, each.at, each.todo) for each in entries] == [tuple(each) for each in appended]
+    assert log.entries() == entries[::-1]
+    assert log.unfinished() == [entry for entry in entries if entry.todo is not None]
     assert log.verify() == []
     log.close()
 
 
-def test_secrets_in_what_a_person_wrote_are_masked_wherever_it_stands(log: Log):
+def test_secrets_in_what_a_person_wrote_are_masked_wherever_they_are(log: Log):
     hold = {"id": "h1", "target": "read-1", "who": "me", "why": f"the key is {SECRET}"}
     entry = log.append("held", "rag", ["h1"], {**hold, "note": f"password={SECRET}"}, "user", 1, {"do": "hold", "hold": hold})
     assert entry == log.unfinished()[0]

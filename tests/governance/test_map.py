@@ -28,9 +28,9 @@ ROWS = [
 
 
 def test_the_table_has_all_invariants_and_tools_of_the_specification():
-    said = " ".join(row[0] for row in ROWS)
-    assert all(f"INV-RET-{number}:" in said for number in range(1, 9))
-    assert all(f"retention_{tool}" in said for tool in ("configure", "get", "apply", "archive", "policies"))
+    statements = " ".join(row[0] for row in ROWS)
+    assert all(f"INV-RET-{number}:" in statements for number in range(1, 9))
+    assert all(f"retention_{tool}" in statements for tool in ("configure", "get", "apply", "archive", "policies"))
     assert len(ROWS) > 50
 
 

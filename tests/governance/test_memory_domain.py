@@ -46,8 +46,8 @@ class Governed(Remembering):
         return self.keep(id, OLD, **fields)
 
     def resource(self, id: str) -> Resource:
-        (found,) = self.domain.resources(self.now, ids=[id])
-        return found
+        (only,) = self.domain.resources(self.now, ids=[id])
+        return only
 
 
 @pytest.fixture(params=["in memory", "sqlite"])
@@ -125,12 +125,12 @@ def test_they_can_be_those_of_a_project_and_those_of_some_ids(governed: Governed
     assert [each.id for each in governed.domain.resources(NOW, PROJECT, ["m2", "m1", "none", "m1"])] == ["m1"]
 
 
-def test_what_no_clock_can_have_told_is_no_time(tmp_path: Path) -> None:
+def test_a_timestamp_that_no_clock_can_have_given_is_no_time(tmp_path: Path) -> None:
     governed = Governed(SqliteStore(str(tmp_path / "memory.sqlite"))).of(tmp_path)
-    for id, spoilt in (("m1", "soon"), ("m2", "-5"), ("m3", "9e999"), ("m4", "5")):
+    for id, timestamp in (("m1", "soon"), ("m2", "-5"), ("m3", "9e999"), ("m4", "5")):
         governed.old(id)
         with closing(sqlite3.connect(tmp_path / "memory.sqlite")) as db, db:
-            db.execute("UPDATE items SET last_accessed = ? WHERE id = ?", (spoilt, id))
+            db.execute("UPDATE items SET last_accessed = ? WHERE id = ?", (timestamp, id))
     assert [each.created_at for each in governed.domain.resources(NOW)] == [None, None, None, OLD]
     governed.store.close()
 
@@ -230,13 +230,13 @@ def test_originals_go_with_their_items(governed: Governed) -> None:
 
 
 def test_holds_come_back_as_they_were_made_and_end_once(governed: Governed) -> None:
-    made = [hold("item", "m1"), hold("session", "s1", "h2", NOW + DAY), hold("project", PROJECT, "h3")]
-    for each in [*made, hold("item", "another", "h1")]:
+    added = [hold("item", "m1"), hold("session", "s1", "h2", NOW + DAY), hold("project", PROJECT, "h3")]
+    for each in [*added, hold("item", "another", "h1")]:
         governed.domain.add_hold(each)
-    assert governed.domain.holds() == made
+    assert governed.domain.holds() == added
     assert [governed.domain.release_hold(id, NOW + 5) for id in ("h1", "h1", "none")] == [True, False, False]
     assert governed.domain.release_hold("h2", NOW + 2 * DAY) is False
-    assert governed.domain.holds() == [made[0].released(NOW + 5), *made[1:]]
+    assert governed.domain.holds() == [added[0].released(NOW + 5), *added[1:]]
 
 
 @pytest.mark.parametrize(("scope", "target"), [("item", "m1"), ("session", "s1"), ("project", PROJECT)])
@@ -362,7 +362,7 @@ def test_where_nobody_has_made_a_store_there_is_nothing_and_none_is_made(tmp_pat
     with_another.close()
 
 
-def test_a_store_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_used_is_reported(tmp_path: Path) -> None:
     (tmp_path / "memory.sqlite").write_text("no database at all" * 99)
     domain = MemoryDomain({"POPKIT_HOME": str(tmp_path)}, lambda: NOW)
     for ask in (lambda: list(domain.resources(NOW)), lambda: domain.mark(["m1"], NOW, "user"), domain.holds, domain.compact):
@@ -473,7 +473,7 @@ def _take(governed: Governed, step: str, which: int, number: int, archived: list
 
 def _collect(governed: Governed) -> None:
     """As bluntly as a collection could be: what is eligible or marked is marked and deleted at once."""
-    found = apply_rules(replace(DEFAULT_POLICY, older_than_days=1), governed.domain.resources(governed.now), governed.now)
-    everything = [each.id for each in (*found.eligible, *found.protected)]
+    due = apply_rules(replace(DEFAULT_POLICY, older_than_days=1), governed.domain.resources(governed.now), governed.now)
+    everything = [each.id for each in (*due.eligible, *due.protected)]
     governed.domain.mark(everything, governed.now, "job")
     governed.domain.delete(everything, governed.now)

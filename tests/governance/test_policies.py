@@ -272,14 +272,14 @@ def test_parameters_are_frozen_and_leave_the_policy_as_it_is():
 
 @settings(max_examples=examples(50, 2_000))
 @given(hostile.policies, hostile.configs, hostile.resources)
-def test_no_arguments_take_away_what_the_policy_keeps(policy: RetentionPolicy, raw: dict, found: list):
+def test_no_arguments_take_away_what_the_policy_keeps(policy: RetentionPolicy, raw: dict, resources: list):
     try:
         params = _resolved(raw, policy)
     except BadRequest:
         return
     assert set(policy.keep_session_ids) <= set(params.keep_session_ids)
     assert set(policy.keep_context_ids) <= set(params.keep_context_ids)
-    by_id = {each.id: each for each in found}
-    for verdict in apply_rules(params, found, hostile.NOW).eligible:
+    by_id = {each.id: each for each in resources}
+    for verdict in apply_rules(params, resources, hostile.NOW).eligible:
         assert not set(by_id[verdict.id].sessions) & set(policy.keep_session_ids)
         assert by_id[verdict.id].context_id not in policy.keep_context_ids

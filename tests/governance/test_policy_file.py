@@ -96,7 +96,7 @@ def _but(**changed: object) -> str:
     return json.dumps({**STATE.to_json(), **changed})
 
 
-_SPOILT = {
+_CORRUPT = {
     "empty": "",
     "cut off": json.dumps(STATE.to_json())[:-10],
     "a list": "[]",
@@ -130,19 +130,19 @@ _SPOILT = {
 }
 
 
-_SAID = {"empty": "is not JSON", "no UTF-8": "is not UTF-8", "a list": "is not an object", "too deep": "is nested too deeply"}
+_MESSAGES = {"empty": "is not JSON", "no UTF-8": "is not UTF-8", "a list": "is not an object", "too deep": "is nested too deeply"}
 
 
-@pytest.mark.parametrize("what", _SPOILT)
-def test_a_spoilt_file_is_refused_and_the_message_says_how_to_mend_it(folder: Folder, what: str):
-    text = _SPOILT[what]
+@pytest.mark.parametrize("what", _CORRUPT)
+def test_a_corrupt_file_is_refused_and_the_message_says_how_to_mend_it(folder: Folder, what: str):
+    text = _CORRUPT[what]
     with pytest.raises(Damaged) as refused:
         policy_file.read(_written(folder, text))
-    said = str(refused.value)
-    assert said.startswith(folder.policies + " ")
-    assert _SAID.get(what, "") in said
-    assert "`popkit retention rollback REVISION`" in said
-    assert said.isprintable()
+    message = str(refused.value)
+    assert message.startswith(folder.policies + " ")
+    assert _MESSAGES.get(what, "") in message
+    assert "`popkit retention rollback REVISION`" in message
+    assert message.isprintable()
     assert Path(folder.policies).read_bytes() == (text if isinstance(text, bytes) else text.encode())
 
 
@@ -206,7 +206,7 @@ def test_any_of_them_comes_back_as_it_was_and_never_keeps_less_because_the_user_
         {"config": {"limit": 5}, "released": {"limit": 5}}, {"config": {"older": 1}, "released": {}}, {"config": [], "released": {}},
     ],
 )  # fmt: skip
-def test_a_spoilt_one_is_refused(value: object) -> None:
+def test_a_corrupt_one_is_refused(value: object) -> None:
     with pytest.raises(BadPolicy):
         own_of(value)
 

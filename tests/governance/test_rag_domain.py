@@ -56,11 +56,11 @@ class Held:
 
 @pytest.fixture
 def held(tmp_path: Path) -> Iterator[Held]:
-    made = Held(tmp_path)
-    yield made
-    made.domain.close()
-    if made.db:
-        made.db.close()
+    opened = Held(tmp_path)
+    yield opened
+    opened.domain.close()
+    if opened.db:
+        opened.db.close()
 
 
 def test_an_archive_that_nobody_has_made_is_empty_and_is_not_made(held: Held) -> None:
@@ -83,10 +83,10 @@ def test_a_resource_is_a_content_that_is_held_with_its_session_and_context(held:
     first = held.add(new(0), new(1), new(2))
     child = held.add(new(3), session="session-1/agent-7", at=NOW - 2 * DAY)
     archive.archive_record(held.db, first[0], hot_max=1, warm_max=1)
-    found = {each.id: each for each in held.domain.resources(NOW)}
-    assert set(found) == {*first[1:], *child}
-    assert found[first[1]] == (first[1], NOW - DAY, "context", ("session-1",), 1, ())
-    assert found[child[0]] == (child[0], NOW - 2 * DAY, "context", ("session-1",), 4, ())
+    resources = {each.id: each for each in held.domain.resources(NOW)}
+    assert set(resources) == {*first[1:], *child}
+    assert resources[first[1]] == (first[1], NOW - DAY, "context", ("session-1",), 1, ())
+    assert resources[child[0]] == (child[0], NOW - 2 * DAY, "context", ("session-1",), 4, ())
     assert held.ids(ids=[child[0], "unknown", "a\0b\ud800", child[0]]) == child
     tamper(held.db, first[1], "created_at", "soon")
     assert next(held.domain.resources(NOW, ids=first[1:2])).created_at is None
@@ -136,16 +136,16 @@ def test_only_what_is_marked_is_deleted(held: Held) -> None:
 
 def test_a_person_is_told_what_it_is_without_secrets(held: Held) -> None:
     (id,) = held.add(new(0, label="Bash curl -H 'Authorization: Bearer abcdefghij1234567890'"))
-    told = held.domain.describe([id, "unknown"])[id]
-    assert "abcdefghij1234567890" not in told.label
-    assert (told.project, told.session, told.bytes) == (held.key(held.shop), "session-1", len(new(0).content))
-    assert told.stage == "Archived on 2026-11-21, kept unchanged"
+    description = held.domain.describe([id, "unknown"])[id]
+    assert "abcdefghij1234567890" not in description.label
+    assert (description.project, description.session, description.bytes) == (held.key(held.shop), "session-1", len(new(0).content))
+    assert description.stage == "Archived on 2026-11-21, kept unchanged"
 
 
-@pytest.mark.parametrize(("chars", "found"), [(3, False), (4, True), (8, True)])
-def test_a_handle_is_meant_by_four_letters_of_it(held: Held, chars: int, found: bool) -> None:
+@pytest.mark.parametrize(("chars", "is_found"), [(3, False), (4, True), (8, True)])
+def test_a_handle_is_meant_by_four_letters_of_it(held: Held, chars: int, is_found: bool) -> None:
     (id,) = held.add(new(0))
-    assert held.domain.matching_ids(id[:chars]) == ([id] if found else [])
+    assert held.domain.matching_ids(id[:chars]) == ([id] if is_found else [])
     assert held.domain.matching_ids("") == held.domain.matching_ids("%" * 8) == held.domain.matching_ids("a\0\ud800") == []
 
 
@@ -194,9 +194,9 @@ def test_what_does_not_tell_where_it_belongs_is_refused(held: Held, about: dict)
     (content,) = held.domain.contents([id])
     held.domain.mark([id], NOW, "user")
     held.domain.delete([id], NOW)
-    spoilt = replace(content, about={**content.about, **about} if about else {})
+    corrupt = replace(content, about={**content.about, **about} if about else {})
     with pytest.raises(DomainUnavailable, match="cannot be restored"):
-        held.domain.put_back([spoilt], NOW)
+        held.domain.put_back([corrupt], NOW)
     with pytest.raises(DomainUnavailable, match=r"is not the handle|not text"):
         held.domain.put_back([replace(content, data=b"\xff")], NOW)
     assert held.ids() == []

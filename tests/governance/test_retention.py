@@ -71,7 +71,7 @@ def test_configuring_merges_what_is_given_and_tells_what_is_in_force(environ: di
     assert get_retention_policy("rag", environ) == policy
 
 
-def test_what_is_clamped_is_told(environ: dict[str, str]):
+def test_what_is_clamped_is_reported(environ: dict[str, str]):
     answer = configure_retention_policy("memory", {"older_than_days": 0, "limit": 10**400, "source_types": ["audit"]}, environ)
     assert answer["policy"] == {**DEFAULTS, "older_than_days": 1, "limit": 20_000}
     assert {each["key"]: each["kept"] for each in answer["adjusted"]} == {
@@ -159,7 +159,7 @@ def test_no_policy_is_in_force_while_the_file_is_missing_or_older_than_the_log_s
     assert get_retention_policy("rag", environ) == {**DEFAULTS, "limit": 3, "keep_session_ids": ["kept"]}
 
 
-def test_a_change_that_cannot_be_written_is_told_and_made_when_it_can_be(environ: dict[str, str], home: Path):
+def test_a_change_that_cannot_be_written_is_reported_and_made_when_it_can_be(environ: dict[str, str], home: Path):
     state = home / "data/state/retention-policies.json"
     state.mkdir(parents=True)
     (state / "in the way").touch()

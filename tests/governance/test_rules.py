@@ -24,8 +24,8 @@ KEEPS = RetentionPolicy(keep_session_ids=("s1",), keep_context_ids=(5,))
 EXAMPLES = settings(max_examples=examples(50, 2_000))
 
 
-def _reasons(policy: RetentionPolicy, *found: Resource) -> list[tuple[str, ...]]:
-    applied = apply_rules(policy, found, NOW)
+def _reasons(policy: RetentionPolicy, *resources: Resource) -> list[tuple[str, ...]]:
+    applied = apply_rules(policy, resources, NOW)
     return [verdict.reasons for verdict in (*applied.eligible, *applied.protected)]
 
 
@@ -68,16 +68,16 @@ def test_a_policy_keeps_the_source_types_that_it_does_not_name():
 
 
 def test_a_limit_takes_the_oldest_and_tells_how_many_it_left_out():
-    found = [Resource(f"r{n}", OLD - n, "context") for n in (3, 1, 5, 2, 4)]
-    applied = apply_rules(RetentionPolicy(limit=2), found, NOW)
+    resources = [Resource(f"r{n}", OLD - n, "context") for n in (3, 1, 5, 2, 4)]
+    applied = apply_rules(RetentionPolicy(limit=2), resources, NOW)
     assert [verdict.id for verdict in applied.eligible] == ["r5", "r4"]
     assert (applied.left_out, applied.truncated) == (3, True)
-    assert not apply_rules(RetentionPolicy(limit=5), found, NOW).truncated
+    assert not apply_rules(RetentionPolicy(limit=5), resources, NOW).truncated
 
 
 def test_resources_of_one_age_are_ordered_by_their_ids():
-    found = [Resource(id, OLD, "context") for id in "cab"]
-    assert [verdict.id for verdict in apply_rules(RetentionPolicy(), found, NOW).eligible] == ["a", "b", "c"]
+    resources = [Resource(id, OLD, "context") for id in "cab"]
+    assert [verdict.id for verdict in apply_rules(RetentionPolicy(), resources, NOW).eligible] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("context_id", "kept"), [(5, True), ("5", False), (True, False), (5.0, False), (None, False), ([5], False)])
@@ -126,12 +126,12 @@ def test_what_is_no_description_of_a_resource_is_protected(value: object):
 
 @EXAMPLES
 @given(hostile.policies, hostile.resources)
-def test_each_resource_is_eligible_or_protected_or_left_out_and_says_why(policy: RetentionPolicy, found: list[Resource]):
-    applied = apply_rules(policy, found, NOW)
-    assert len(applied.eligible) + len(applied.protected) + applied.left_out == len(found)
+def test_each_resource_is_eligible_or_protected_or_left_out_and_says_why(policy: RetentionPolicy, resources: list[Resource]):
+    applied = apply_rules(policy, resources, NOW)
+    assert len(applied.eligible) + len(applied.protected) + applied.left_out == len(resources)
     ids = [verdict.id for verdict in (*applied.eligible, *applied.protected)]
     assert len(set(ids)) == len(ids)
-    assert set(ids) <= {each.id for each in found}
+    assert set(ids) <= {each.id for each in resources}
     assert all(verdict.reasons for verdict in (*applied.eligible, *applied.protected))
     assert len(applied.eligible) <= policy.limit
     assert applied.policy == policy
@@ -139,9 +139,9 @@ def test_each_resource_is_eligible_or_protected_or_left_out_and_says_why(policy:
 
 @EXAMPLES
 @given(hostile.policies, hostile.resources)
-def test_nothing_that_anything_keeps_is_ever_eligible(policy: RetentionPolicy, found: list[Resource]):
-    by_id = {each.id: each for each in found}
-    for verdict in apply_rules(policy, found, NOW).eligible:
+def test_nothing_that_anything_keeps_is_ever_eligible(policy: RetentionPolicy, resources: list[Resource]):
+    by_id = {each.id: each for each in resources}
+    for verdict in apply_rules(policy, resources, NOW).eligible:
         each = by_id[verdict.id]
         assert not each.vetoes
         assert not set(each.sessions) & set(policy.keep_session_ids)
@@ -153,9 +153,9 @@ def test_nothing_that_anything_keeps_is_ever_eligible(policy: RetentionPolicy, f
 
 @EXAMPLES
 @given(hostile.policies, hostile.resources)
-def test_what_is_eligible_stands_oldest_first_and_nothing_left_out_is_older(policy: RetentionPolicy, found: list[Resource]):
-    applied = apply_rules(policy, found, NOW)
-    everything = apply_rules(RetentionPolicy(**{**vars(policy), "limit": 20_000}), found, NOW).eligible
+def test_what_is_eligible_comes_oldest_first_and_nothing_left_out_is_older(policy: RetentionPolicy, resources: list[Resource]):
+    applied = apply_rules(policy, resources, NOW)
+    everything = apply_rules(RetentionPolicy(**{**vars(policy), "limit": 20_000}), resources, NOW).eligible
     times = [verdict.created_at for verdict in everything]
     assert times == sorted(times)
     assert applied.eligible == everything[: policy.limit]
@@ -163,19 +163,19 @@ def test_what_is_eligible_stands_oldest_first_and_nothing_left_out_is_older(poli
 
 @EXAMPLES
 @given(hostile.policies, hostile.resources, st.floats(0, MOST_DAYS))
-def test_a_longer_period_never_lets_go_of_more(policy: RetentionPolicy, found: list[Resource], more: float):
+def test_a_longer_period_never_releases_more(policy: RetentionPolicy, resources: list[Resource], more: float):
     longer = RetentionPolicy(**{**vars(policy), "older_than_days": policy.older_than_days + more, "limit": 20_000})
     shorter = RetentionPolicy(**{**vars(policy), "limit": 20_000})
-    before, after = ({verdict.id for verdict in apply_rules(one, found, NOW).eligible} for one in (shorter, longer))
+    before, after = ({verdict.id for verdict in apply_rules(one, resources, NOW).eligible} for one in (shorter, longer))
     assert after <= before
 
 
 @EXAMPLES
 @given(hostile.policies, hostile.resources, st.randoms(use_true_random=False))
-def test_the_order_in_which_resources_come_makes_no_difference(policy: RetentionPolicy, found: list[Resource], chance):
-    mixed = list(found)
+def test_the_order_in_which_resources_come_makes_no_difference(policy: RetentionPolicy, resources: list[Resource], chance):
+    mixed = list(resources)
     chance.shuffle(mixed)
-    assert apply_rules(policy, mixed, NOW).eligible == apply_rules(policy, found, NOW).eligible
+    assert apply_rules(policy, mixed, NOW).eligible == apply_rules(policy, resources, NOW).eligible
 
 
 @EXAMPLES
@@ -205,7 +205,7 @@ def domain() -> KeptDomain:
     return KeptDomain({"old": Thing(at=LONG_AGO), "young": Thing(at=YOUNG)})
 
 
-def said(domain: KeptDomain, id: str = "old", **policy: object) -> Explanation:
+def explained(domain: KeptDomain, id: str = "old", **policy: object) -> Explanation:
     return explain(domain, id, replace(DEFAULT_POLICY, **policy), NOW)
 
 
@@ -214,15 +214,15 @@ def hold(scope: str, target: str, until: float | None = None, at: float = NOW - 
 
 
 def test_what_is_young_is_kept_until_the_policys_days_are_over(domain: KeptDomain):
-    told = said(domain, "young")
-    assert (told.state, told.reasons, told.since) == ("kept", ("within_retention_period",), YOUNG)
-    assert told.next == Next("eligible", YOUNG + 30 * DAY)
-    assert said(domain, "young", older_than_days=45).next == Next("eligible", YOUNG + 45 * DAY)
+    explanation = explained(domain, "young")
+    assert (explanation.state, explanation.reasons, explanation.since) == ("kept", ("within_retention_period",), YOUNG)
+    assert explanation.next == Next("eligible", YOUNG + 30 * DAY)
+    assert explained(domain, "young", older_than_days=45).next == Next("eligible", YOUNG + 45 * DAY)
 
 
 def test_what_is_old_is_eligible_since_its_days_were_over_and_marked_next(domain: KeptDomain):
-    told = said(domain)
-    assert (told.state, told.reasons, told.since, told.next) == (
+    explanation = explained(domain)
+    assert (explanation.state, explanation.reasons, explanation.since, explanation.next) == (
         "eligible",
         ("older_than_retention_period",),
         LONG_AGO + 30 * DAY,
@@ -232,39 +232,39 @@ def test_what_is_old_is_eligible_since_its_days_were_over_and_marked_next(domain
 
 def test_what_is_marked_is_deleted_a_day_later(domain: KeptDomain):
     domain.mark(["old"], NOW - 5, "job")
-    told = said(domain)
-    assert (told.state, told.since, told.next) == ("marked", NOW - 5, Next("deleted", NOW - 5 + GRACE_S))
-    assert told.mark == Mark("old", NOW - 5, "job")
+    explanation = explained(domain)
+    assert (explanation.state, explanation.since, explanation.next) == ("marked", NOW - 5, Next("deleted", NOW - 5 + GRACE_S))
+    assert explanation.mark == Mark("old", NOW - 5, "job")
 
 
 def test_what_is_marked_and_kept_now_is_unmarked_next(domain: KeptDomain):
     domain.mark(["old"], NOW - 5, "job")
-    told = said(domain, older_than_days=365)
-    assert (told.state, told.reasons, told.next) == ("marked", ("within_retention_period",), Next("unmarked", None))
+    explanation = explained(domain, older_than_days=365)
+    assert (explanation.state, explanation.reasons, explanation.next) == ("marked", ("within_retention_period",), Next("unmarked", None))
     domain.things["old"].placeholders = ["/home/dev/session-1.jsonl"]
-    told = said(domain)
-    assert (told.reasons, told.next) == (("placeholder_in_transcript",), Next("unmarked", None))
+    explanation = explained(domain)
+    assert (explanation.reasons, explanation.next) == (("placeholder_in_transcript",), Next("unmarked", None))
 
 
 def test_what_was_touched_after_its_mark_is_unmarked_next(domain: KeptDomain):
     domain.mark(["old"], LONG_AGO - DAY, "job")
-    told = said(domain)
-    assert (told.reasons, told.next) == (("older_than_retention_period", "used_since_marked"), Next("unmarked", None))
+    explanation = explained(domain)
+    assert (explanation.reasons, explanation.next) == (("older_than_retention_period", "used_since_marked"), Next("unmarked", None))
 
 
 def test_every_rule_that_speaks_is_named_the_one_that_decides_first(domain: KeptDomain):
     domain.things["young"].pinned = True
     domain.things["young"].placeholders = ["/home/dev/session-1.jsonl"]
-    told = said(domain, "young", keep_session_ids=("session-1",), source_types=("thought",))
-    assert told.reasons == (
+    explanation = explained(domain, "young", keep_session_ids=("session-1",), source_types=("thought",))
+    assert explanation.reasons == (
         "pinned",
         "protected_session",
         "source_type_not_in_policy",
         "within_retention_period",
         "placeholder_in_transcript",
     )
-    assert (told.state, told.next) == ("kept", None), "no date ends this"
-    assert told.placeholders == ["/home/dev/session-1.jsonl"]
+    assert (explanation.state, explanation.next) == ("kept", None), "no date ends this"
+    assert explanation.placeholders == ["/home/dev/session-1.jsonl"]
 
 
 def test_holds_are_named_and_the_last_to_end_says_what_comes_next(domain: KeptDomain):
@@ -272,35 +272,40 @@ def test_holds_are_named_and_the_last_to_end_says_what_comes_next(domain: KeptDo
     domain.add_hold(hold(SESSION, "session-1", NOW + 2 * DAY))
     domain.add_hold(hold(ITEM, "young"))
     domain.add_hold(hold(ITEM, "old", NOW - 1))
-    told = said(domain)
-    assert [(each.scope, each.target) for each in told.holds] == [("item", "old"), ("session", "session-1")]
-    assert (told.state, told.reasons, told.since, told.next) == ("on_hold", ("on_hold",), NOW - 3 * DAY, Next("hold_ends", NOW + 2 * DAY))
+    explanation = explained(domain)
+    assert [(each.scope, each.target) for each in explanation.holds] == [("item", "old"), ("session", "session-1")]
+    assert (explanation.state, explanation.reasons, explanation.since, explanation.next) == (
+        "on_hold",
+        ("on_hold",),
+        NOW - 3 * DAY,
+        Next("hold_ends", NOW + 2 * DAY),
+    )
     domain.add_hold(hold(PROJECT, "shop"))
-    assert said(domain).next is None, "one hold has no end"
+    assert explained(domain).next is None, "one hold has no end"
 
 
 def test_what_is_held_after_it_was_marked_is_unmarked_next(domain: KeptDomain):
     domain.mark(["old"], NOW - 5, "job")
     domain.add_hold(hold(ITEM, "old"))
-    assert (said(domain).state, said(domain).next) == ("on_hold", Next("unmarked", None))
+    assert (explained(domain).state, explained(domain).next) == ("on_hold", Next("unmarked", None))
 
 
 def test_what_has_no_time_is_kept_and_nothing_is_made_up(domain: KeptDomain):
     domain.things["old"].at = None
-    told = said(domain)
-    assert (told.state, told.reasons, told.since, told.next) == ("kept", ("invalid_timestamp",), None, None)
+    explanation = explained(domain)
+    assert (explanation.state, explanation.reasons, explanation.since, explanation.next) == ("kept", ("invalid_timestamp",), None, None)
 
 
 def test_what_is_not_stored_is_not_there(domain: KeptDomain):
     with pytest.raises(NotThere, match="nothing is stored under gone in rag"):
-        said(domain, "gone")
+        explained(domain, "gone")
 
 
 def test_as_json_its_times_are_iso_8601(domain: KeptDomain):
     domain.mark(["old"], NOW, "job")
     domain.add_hold(hold(ITEM, "old", NOW + DAY))
-    told = said(domain).to_json()
-    assert told == {
+    explanation = explained(domain).to_json()
+    assert explanation == {
         "domain": "rag", "id": "old", "label": "Thing old", "project": "shop", "session": "session-1", "bytes": 4,
         "created_at": "2026-08-14T23:30:00.000Z", "state": "on_hold", "reasons": ["on_hold"], "since": "2026-11-21T23:30:00.000Z",
         "next": {"what": "unmarked", "at": None},

@@ -24,7 +24,7 @@ from popkit_retention.lab import sent_requests, survey
 from popkit_retention.memory.extraction import Prompt, conversation
 from popkit_retention.operations.session_lookup import NoSession, check
 from tests.hosts.rollouts import PROJECT, SESSION, Rollout, patch_of, worked
-from tests.lab.test_robust import spoilt
+from tests.lab.test_robust import altered
 
 FORMS = ["records", "counts", "items"]
 
@@ -291,7 +291,7 @@ def test_corrupt_values_end_nothing(tmp_path, form: str, count) -> None:
         chance = random.Random(seed)
         share = chance.choice([0.003, 0.01, 0.05, 0.2])
         path = tmp_path / f"{seed}.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in [lines[0], *(spoilt(line, chance, share) for line in lines[1:])]))
+        path.write_text("".join(json.dumps(line) + "\n" for line in [lines[0], *(altered(line, chance, share) for line in lines[1:])]))
         index = transcript.index(str(path))
         assert len(calls_in(path)) <= index.size
         sent_requests.read(str(path))

@@ -17,7 +17,7 @@ from hooks.utils.state.rebuild import rebuild
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sent_requests
 from popkit_retention.memory.extraction import conversation
-from tests.lab.test_robust import spoilt
+from tests.lab.test_robust import altered
 
 BEGAN = 1_790_000_000_000
 SESSION, PROJECT, FILE = "ses_7f3amadeup0001", "/home/dana/shop", "/home/dana/shop/src/prices.js"
@@ -145,7 +145,7 @@ def test_corrupt_values_end_nothing(tmp_path: Path, count):
     data = worked().data()
     for seed in range(count(40, 1_000)):
         chance = random.Random(seed)
-        messages = spoilt(data["messages"], chance, chance.choice([0.003, 0.01, 0.05, 0.2]))
+        messages = altered(data["messages"], chance, chance.choice([0.003, 0.01, 0.05, 0.2]))
         path = tmp_path / f"{seed}.json"
         path.write_text(json.dumps({**data, "messages": messages}))
         transcript.index(str(path))

@@ -16,7 +16,7 @@ from hooks.utils.hosts.opencode import host, translation
 from hooks.utils.hosts.opencode.host import Kept
 from hooks.utils.policy.events import Call, Compacted
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
-from tests.lab.test_robust import spoilt
+from tests.lab.test_robust import altered
 
 MESSAGES = worked().messages
 CALLS = ["c1", "c2", "c3", "c4"]
@@ -148,7 +148,7 @@ def test_whatever_comes_it_can_be_read(tmp_path: Path, count) -> None:
         chance = random.Random(seed)
         recording = opened(tmp_path / str(seed))
         for _ in range(3):
-            messages = spoilt(compacted(), chance, chance.choice([0.003, 0.01, 0.05, 0.2]))
+            messages = altered(compacted(), chance, chance.choice([0.003, 0.01, 0.05, 0.2]))
             recording.take(messages if isinstance(messages, list) else [messages], is_all=chance.random() < 0.5)
         path = path_in(tmp_path / str(seed))
         if path.exists():

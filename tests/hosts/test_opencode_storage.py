@@ -23,7 +23,7 @@ from popkit_retention.memory.extraction import conversation
 from popkit_retention.parallel import find
 from tests.hosts import stores
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
-from tests.lab.test_robust import spoilt
+from tests.lab.test_robust import altered
 
 OTHER = "ses_7f3amadeup0002"
 
@@ -294,12 +294,12 @@ def test_corrupt_values_end_nothing(tmp_path: Path, count):
     for seed in range(count(25, 600)):
         chance, export = random.Random(seed), worked()
         share = chance.choice([0.003, 0.01, 0.05, 0.2])
-        export.messages = _whole_ids([spoilt(message, chance, share) for message in whole.messages], whole.messages)
+        export.messages = _whole_ids([altered(message, chance, share) for message in whole.messages], whole.messages)
         gone_through(f"{stores.database(tmp_path / str(seed), export)}/{SESSION}")
 
 
 def _whole_ids(messages: list[Any], whole: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What stands in columns of their own is whole; all else is as it was spoilt."""
+    """What stands in columns of their own is whole; all else is as it was altered."""
     repaired = []
     for message, before in zip(messages, whole):
         info, parts = (message.get(name) for name in ("info", "parts")) if isinstance(message, dict) else (None, None)

@@ -159,12 +159,12 @@ def _pieces(entry: dict) -> list:
     content = entry["message"]["content"]
     if isinstance(content, str):
         return [(entry["uuid"], round(len(content) / 2.9))]
-    found = []
+    pieces = []
     for number, block in enumerate(content):
-        said = block.get("text", block.get("content"))
-        text = said if isinstance(said, str) else json.dumps(block["input"], ensure_ascii=False)
-        found.append(((entry["uuid"], number), round(len(text) / 2.9)))
-    return found
+        written = block.get("text", block.get("content"))
+        text = written if isinstance(written, str) else json.dumps(block["input"], ensure_ascii=False)
+        pieces.append(((entry["uuid"], number), round(len(text) / 2.9)))
+    return pieces
 
 
 def _at(entry: dict, earlier: list) -> float:

@@ -14,7 +14,7 @@ from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import Door
 from popkit_retention.lab.policy import Block, Request, Session
 from popkit_retention.lab.replay_policies import Compact, Summaries
-from tests.lab.made import Made
+from tests.lab.session_builder import SessionBuilder
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled
 from tests.policy.priced import prices
@@ -57,19 +57,19 @@ def score(session: Session, policy: measure.Policy) -> measure.Score:
     return measure.score(session, policy, prices())
 
 
-def worked(made: Made, results: int = 12) -> Made:
+def worked(builder: SessionBuilder, results: int = 12) -> SessionBuilder:
     """So many files read, of which every other one comes again, one request each."""
     for number in range(results):
-        made.read(f"/p/{number // 2}.py", chars=8_000)
-        made.request()
-    return made
+        builder.read(f"/p/{number // 2}.py", chars=8_000)
+        builder.request()
+    return builder
 
 
-def compacted_once(tokens: int = 40_000) -> Made:
-    made = worked(Made())
-    made.compact(tokens)
-    worked(made, 2)
-    return made
+def compacted_once(tokens: int = 40_000) -> SessionBuilder:
+    builder = worked(SessionBuilder())
+    builder.compact(tokens)
+    worked(builder, 2)
+    return builder
 
 
 # --- the host's own -----------------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_the_summariser_reads_what_is_cached_writes_the_rest_and_its_summary_cos
     assert (own.compactions, own.carried) == (1, free.carried)
 
 
-def test_what_was_put_back_beside_a_summary_stands_from_then_on(tmp_path: Path):
+def test_what_was_put_back_beside_a_summary_remains_from_then_on(tmp_path: Path):
     lines = transcript()
     lines.entries[-1]["message"]["usage"] = lines.sees(1_100)
     lines.prompt(filled(10))
@@ -118,14 +118,14 @@ def test_what_was_put_back_beside_a_summary_stands_from_then_on(tmp_path: Path):
 
 
 def test_where_no_compaction_is_recorded_it_costs_what_doing_nothing_costs():
-    session = worked(Made()).session
+    session = worked(SessionBuilder()).session
     scored, policy = ours(session)
     assert (scored.cost, policy.compacted) == (score(session, measure.Policy()).cost, [])
 
 
-def test_at_a_recorded_compaction_the_conversation_stands_as_ours_leaves_it():
-    made = compacted_once()
-    scored, policy = ours(made.session, target=0.4)
+def test_at_a_recorded_compaction_the_conversation_is_as_ours_leaves_it():
+    builder = compacted_once()
+    scored, policy = ours(builder.session, target=0.4)
     before, after = scored.curve[11] - 8_000, scored.curve[12] - 8_000
     assert policy.compacted == [13]
     assert after < 0.4 * before + 3_500  # and what was read since
@@ -138,7 +138,7 @@ def test_the_summary_that_was_recorded_takes_nothing():
     assert ours(plain.session)[0].cost == ours(larger.session)[0].cost
 
 
-def test_all_that_stands_is_written_again_behind_system_and_tools():
+def test_all_that_remains_is_written_again_behind_system_and_tools():
     scored, _ = ours(compacted_once().session)
     whole = sum(0.1 * prompt for prompt in scored.curve[:12])
     assert scored.cost > whole + 1.25 * (scored.curve[12] - 8_000)
@@ -147,9 +147,9 @@ def test_all_that_stands_is_written_again_behind_system_and_tools():
 
 
 def test_it_begins_again_where_the_prompt_is_as_large_as_it_was_and_not_before():
-    made = compacted_once()
-    worked(made, 30)
-    scored, policy = ours(made.session, target=0.2)
+    builder = compacted_once()
+    worked(builder, 30)
+    scored, policy = ours(builder.session, target=0.2)
     assert len(policy.compacted) > 2
     # What the request before it sent was still smaller.
     largest = scored.curve[11]
@@ -158,32 +158,32 @@ def test_it_begins_again_where_the_prompt_is_as_large_as_it_was_and_not_before()
 
 
 def test_one_that_the_user_asked_for_says_nothing_about_the_size():
-    made = compacted_once(0)
-    worked(made, 30)
-    assert ours(made.session, target=0.2)[1].compacted == [13]
+    builder = compacted_once(0)
+    worked(builder, 30)
+    assert ours(builder.session, target=0.2)[1].compacted == [13]
 
 
 def test_a_conversation_that_is_smaller_by_then_goes_on():
-    made = worked(Made())
-    made.prompt()
-    made.request(after=1_000)
-    worked(made, 2)
-    made.compact(45_000)
-    worked(made, 2)
-    assert ours(made.session)[1].compacted == [16]
-    assert ours(made.session, cold=True)[1].compacted == [13]
+    builder = worked(SessionBuilder())
+    builder.prompt()
+    builder.request(after=1_000)
+    worked(builder, 2)
+    builder.compact(45_000)
+    worked(builder, 2)
+    assert ours(builder.session)[1].compacted == [16]
+    assert ours(builder.session, cold=True)[1].compacted == [13]
 
 
 # --- when cold ----------------------------------------------------------------------------------------------------------------
 
 
-def idle(prompt: bool, after: float = 1_000, thinking: int = 0) -> Made:
-    made = worked(Made())
-    made._add(0).thinking = thinking
+def idle(prompt: bool, after: float = 1_000, thinking: int = 0) -> SessionBuilder:
+    builder = worked(SessionBuilder())
+    builder._add(0).thinking = thinking
     if prompt:
-        made.prompt()
-    made.request(after=after)
-    return made
+        builder.prompt()
+    builder.request(after=after)
+    return builder
 
 
 @pytest.mark.parametrize(("prompt", "after", "begins"), [(True, 1_000, [13]), (False, 1_000, []), (True, 10, [])])
@@ -206,13 +206,13 @@ def test_all_thinking_is_lost_and_costs_its_output_once():
 # --- what stands --------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_fetched_again_though_it_stands_enters_in_the_dearer_count_alone():
-    made = worked(Made())
-    made.compact(40_000)
-    newest = next(step[1] for step in reversed(made.session.steps) if step[0] == "add" and step[1].id)
-    made.result("Read", text=newest.text, file_path="/p/11.py")
-    made.request()
-    (dearer, _), (spared, _) = ours(made.session), ours(made.session, spares=True)
+def test_what_was_fetched_again_though_it_is_still_there_enters_in_the_dearer_count_alone():
+    builder = worked(SessionBuilder())
+    builder.compact(40_000)
+    newest = next(step[1] for step in reversed(builder.session.steps) if step[0] == "add" and step[1].id)
+    builder.result("Read", text=newest.text, file_path="/p/11.py")
+    builder.request()
+    (dearer, _), (spared, _) = ours(builder.session), ours(builder.session, spares=True)
     assert (dearer.shortened, spared.shortened) == (0, 1)
     assert dearer.curve[-1] - spared.curve[-1] == newest.tokens
 
@@ -238,11 +238,11 @@ def test_behind_a_door_it_compacts_what_entered():
     assert with_host.cost > score(session, Door(RULES)).cost - 1.25 * 8_000
 
 
-def test_a_rewind_behind_a_compaction_that_did_not_take_place_leaves_what_stands():
-    made = compacted_once()
-    made.session.steps.append(("cut", 1, []))
-    worked(made, 1)
-    scored, policy = ours(made.session, target=0.4)
+def test_a_rewind_behind_a_compaction_that_did_not_take_place_leaves_what_remains():
+    builder = compacted_once()
+    builder.session.steps.append(("cut", 1, []))
+    worked(builder, 1)
+    scored, policy = ours(builder.session, target=0.4)
     # Of the two files that were read since, nothing stands; of the twelve before, what the compaction left does.
     assert scored.curve[14] < scored.curve[13]
     assert len(policy.seen[-1]) < len(policy.seen[-2])

@@ -17,7 +17,7 @@ from hooks.utils.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door
 from popkit_retention.lab.policy import Policy, tokens_of
-from tests.lab.made import Made
+from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Script
 from tests.policy.priced import prices
 
@@ -30,20 +30,20 @@ def policy(say_once: str = door.READS, shape: str = door.OFF, then: Policy | Non
     return Door(shipped.rules(), then, door.Settings(say_once, shape))
 
 
-def _twice(between=lambda made: None) -> Made:
+def _twice(between=lambda builder: None) -> SessionBuilder:
     """A file that is read (T1), and read again (the last result)."""
-    made = Made()
-    made.result("Read", numbered("a"), file_path="/p/a.py")
-    made.requests(2)
-    between(made)
-    made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
-    made.requests(2)
-    return made
+    builder = SessionBuilder()
+    builder.result("Read", numbered("a"), file_path="/p/a.py")
+    builder.requests(2)
+    between(builder)
+    builder.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    builder.requests(2)
+    return builder
 
 
 def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_it_left_out():
-    made = _twice()
-    played, whole = made.under(policy()), made.under(Policy())
+    builder = _twice()
+    played, whole = builder.under(policy()), builder.under(Policy())
     lines = numbered("a").split("\n")
     assert list(played.entered) == ["T2"]
     entered = played.entered["T2"].split("\n")
@@ -57,13 +57,13 @@ def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_i
 
 
 def test_with_off_nothing_is_changed():
-    made = _twice()
-    played, whole = made.under(policy(door.OFF)), made.under(Policy())
+    builder = _twice()
+    played, whole = builder.under(policy(door.OFF)), builder.under(Policy())
     assert played.entered == {}
     assert (played.score.cost, played.score.curve) == (whole.score.cost, whole.score.curve)
 
 
-@pytest.mark.parametrize("gone", [lambda made: made.compact(), lambda made: made.cut(0)])
+@pytest.mark.parametrize("gone", [lambda builder: builder.compact(), lambda builder: builder.cut(0)])
 def test_nothing_leans_on_what_a_compaction_or_a_rewind_took(gone):
     assert _twice(gone).under(policy()).entered == {}
 
@@ -83,79 +83,79 @@ def test_once_the_reference_is_gone_nothing_holds_what_it_leant_on():
 
 
 def test_what_holds_one_holds_all_that_it_leans_on():
-    made = Made()
+    builder = SessionBuilder()
     first, second = numbered("a"), numbered("b")
-    made.result("Read", first, file_path="/p/a.py")
-    made.result("Bash", first + "\n" + second, command="./show")
-    made.result("Bash", second, command="./show b")
-    made.requests(2)
-    played = made.under(policy(door.ANY, then=Script({2: {"T1": "[gone]", "T2": "[gone]"}})))
+    builder.result("Read", first, file_path="/p/a.py")
+    builder.result("Bash", first + "\n" + second, command="./show")
+    builder.result("Bash", second, command="./show b")
+    builder.requests(2)
+    played = builder.under(policy(door.ANY, then=Script({2: {"T1": "[gone]", "T2": "[gone]"}})))
     assert list(played.entered) == ["T2", "T3"]
     assert played.cleared == []
 
 
 def test_the_same_call_made_at_once_again_enters_whole():
-    made = _twice()
-    made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
-    made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
-    made.request()
-    assert list(made.under(policy()).entered) == ["T2", "T4"]
+    builder = _twice()
+    builder.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    builder.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    builder.request()
+    assert list(builder.under(policy()).entered) == ["T2", "T4"]
 
 
-def test_what_was_left_out_and_stands_elsewhere_is_no_miss_and_what_stands_nowhere_is():
-    made = Made()
-    whole = made.result("Read", numbered("a"), file_path="/p/a.py")
-    again = made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
-    made.request()
-    made.session.requests[-1].needs = [("a_30 = configure('a', step=30)", [whole, again])]
-    assert made.under(policy()).score.missed == 0
+def test_what_was_left_out_and_is_elsewhere_is_no_miss_and_what_is_nowhere_is_one():
+    builder = SessionBuilder()
+    whole = builder.result("Read", numbered("a"), file_path="/p/a.py")
+    again = builder.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    builder.request()
+    builder.session.requests[-1].needs = [("a_30 = configure('a', step=30)", [whole, again])]
+    assert builder.under(policy()).score.missed == 0
 
     class Half(Policy):
         def enter(self, block):
             return block.text[:100]
 
-    played = made.under(Half())
+    played = builder.under(Half())
     assert played.score.missed == 1
     assert played.score.missed_tokens == again.tokens
 
 
 def test_what_write_and_edit_have_written_is_known_to_any_alone():
-    made = Made()
+    builder = SessionBuilder()
     written = "\n".join(line.partition("→")[2] for line in numbered("a").split("\n"))
-    made.result("Write", "File created", file_path="/p/a.py", content=written)
-    made.result("Read", numbered("a"), file_path="/p/a.py")
-    made.request()
-    assert made.under(policy(door.READS)).entered == {}
-    assert list(made.under(policy(door.ANY)).entered) == ["T2"]
+    builder.result("Write", "File created", file_path="/p/a.py", content=written)
+    builder.result("Read", numbered("a"), file_path="/p/a.py")
+    builder.request()
+    assert builder.under(policy(door.READS)).entered == {}
+    assert list(builder.under(policy(door.ANY)).entered) == ["T2"]
 
 
 def test_the_same_line_in_a_row_enters_once_with_its_count():
-    made = Made()
+    builder = SessionBuilder()
     log = "\n".join(["Waiting for the server"] * 40)
-    made.bash("./wait", chars=0, text=log)
-    made.request()
-    entered = made.under(policy(door.OFF, door.SAFE)).entered
+    builder.bash("./wait", chars=0, text=log)
+    builder.request()
+    entered = builder.under(policy(door.OFF, door.SAFE)).entered
     assert entered == {"T1": "Waiting for the server\n[the line above stands 40 times in a row]"}
 
 
 def test_an_output_over_its_budget_enters_as_the_door_tells_it_with_the_handle():
-    made = Made()
+    builder = SessionBuilder()
     text = "\n".join(f"row {at}: copied" for at in range(400))
-    block = made.bash("./copy", chars=0, text=text)
-    again = made.bash("./copy", chars=0, text=text)
-    made.request()
-    made.session.requests[-1].needs = [("row 200: copied", [block])]
-    played = made.under(policy(door.OFF, door.STRONG))
+    block = builder.bash("./copy", chars=0, text=text)
+    again = builder.bash("./copy", chars=0, text=text)
+    builder.request()
+    builder.session.requests[-1].needs = [("row 200: copied", [block])]
+    played = builder.under(policy(door.OFF, door.STRONG))
     assert played.entered == {"T1": informative.shorten(text, "other", False, block.handle).text}
     assert again.id not in played.entered
     assert (played.score.missed, played.score.missed_tokens) == (1, block.tokens)
 
 
-def test_an_entry_is_told_at_the_request_that_first_carries_it():
-    told = []
-    made = _twice()
-    measure.score(made.session, policy(), prices(), lambda request, decisions, entered: told.append((request.number, len(entered))))
-    assert told == [(1, 0), (2, 0), (3, 1), (4, 0)]
+def test_an_entry_is_reported_at_the_request_that_first_carries_it():
+    entries = []
+    builder = _twice()
+    measure.score(builder.session, policy(), prices(), lambda request, decisions, entered: entries.append((request.number, len(entered))))
+    assert entries == [(1, 0), (2, 0), (3, 1), (4, 0)]
 
 
 def test_a_reader_of_the_context_sees_what_stands_on_a_branch_that_goes_on() -> None:
@@ -181,10 +181,10 @@ DOORS = [*REFERRING, *(f"{REFERRING[-1]}+{shape}" for shape in SHAPING)]
 @pytest.fixture(scope="module")
 def folder(transcripts: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some of the recorded sessions; with --slow all of them."""
-    made = tmp_path_factory.mktemp("recorded")
+    recorded = tmp_path_factory.mktemp("recorded")
     for path in sorted(transcripts.rglob("*.jsonl"))[:: 1 if request.config.getoption("--slow") else 9]:
-        (made / "__".join(path.relative_to(transcripts).parts)).symlink_to(path)
-    return made
+        (recorded / "__".join(path.relative_to(transcripts).parts)).symlink_to(path)
+    return recorded
 
 
 def _run(script: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -193,9 +193,9 @@ def _run(script: str, folder: Path, *words: str) -> subprocess.CompletedProcess[
 
 
 def test_every_reference_leads_whoever_sees_the_context_alone_to_its_lines(folder: Path) -> None:
-    told = _run("held_out", folder, *DOORS).stdout
-    counts = [list(map(int, re.findall(r"\d+", line))) for line in told.splitlines() if " references: " in line]
-    assert [(total > 50, *found) for total, *found in counts] == [(True, 0, 0, 0, 0)] * len(DOORS), told
+    output = _run("held_out", folder, *DOORS).stdout
+    counts = [list(map(int, re.findall(r"\d+", line))) for line in output.splitlines() if " references: " in line]
+    assert [(total > 50, *found) for total, *found in counts] == [(True, 0, 0, 0, 0)] * len(DOORS), output
 
 
 @pytest.mark.parametrize("door", [SHAPING[-1], *(f"{REFERRING[-1]}+{shape}" for shape in SHAPING)])

@@ -20,73 +20,73 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.worth import FEATURES, model_of
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session
-from tests.lab.made import Made
+from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Transcript, filled
 
 RULES = Ruleset.from_config({}, TOOLS)
 
 
-def labels(made: Made, ahead: int = 0) -> list[int]:
-    return [needed for _, needed, _ in rows_of(made.session, RULES, random.Random(1), ahead)]
+def labels(builder: SessionBuilder, ahead: int = 0) -> list[int]:
+    return [needed for _, needed, _ in rows_of(builder.session, RULES, random.Random(1), ahead)]
 
 
 def test_a_result_is_needed_up_to_the_last_answer_that_writes_what_it_held():
-    made = Made()
-    block = made.read("/p/a.py")
-    made.request()
-    made.request([block])
-    made.request()
-    assert labels(made) == [1, 1, 0]
+    builder = SessionBuilder()
+    block = builder.read("/p/a.py")
+    builder.request()
+    builder.request([block])
+    builder.request()
+    assert labels(builder) == [1, 1, 0]
 
 
 def test_it_is_needed_soon_if_one_of_the_next_answers_writes_what_it_held():
-    made = Made()
-    block = made.read("/p/a.py")
+    builder = SessionBuilder()
+    block = builder.read("/p/a.py")
     for needs in ([], [], [[block]], []):
-        made.request(*needs)
-    assert [labels(made, ahead) for ahead in (1, 2, 3)] == [[0, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
+        builder.request(*needs)
+    assert [labels(builder, ahead) for ahead in (1, 2, 3)] == [[0, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
 
 
 def test_only_the_newest_of_several_holders_is_needed():
-    made = Made()
-    older, newer = made.read("/p/a.py"), made.read("/p/b.py")
-    made.request([older, newer])
-    assert labels(made) == [0, 1]
+    builder = SessionBuilder()
+    older, newer = builder.read("/p/a.py"), builder.read("/p/b.py")
+    builder.request([older, newer])
+    assert labels(builder) == [0, 1]
 
 
 def test_what_a_compaction_folded_gives_no_rows_any_more():
-    made = Made()
-    made.read("/p/a.py")
-    made.request()
-    made.compact()
-    made.request()
-    assert labels(made) == [0]
+    builder = SessionBuilder()
+    builder.read("/p/a.py")
+    builder.request()
+    builder.compact()
+    builder.request()
+    assert labels(builder) == [0]
 
 
 def test_what_was_taken_back_gives_no_rows_any_more():
-    made = Made()
-    made.read("/p/a.py")
-    made.read("/p/b.py")
-    made.request()
-    made.cut(3)  # the prompt, and the call of the first with its result
-    made.request()
-    assert len(labels(made)) == 3
+    builder = SessionBuilder()
+    builder.read("/p/a.py")
+    builder.read("/p/b.py")
+    builder.request()
+    builder.cut(3)  # the prompt, and the call of the first with its result
+    builder.request()
+    assert len(labels(builder)) == 3
 
 
 def test_small_results_are_left_out():
-    made = Made()
-    made.read("/p/a.py", chars=170)
-    made.request()
-    assert labels(made) == []
+    builder = SessionBuilder()
+    builder.read("/p/a.py", chars=170)
+    builder.request()
+    assert labels(builder) == []
 
 
 def test_a_result_gives_a_row_with_every_request_while_it_is_young_and_with_few_of_the_later():
-    made = Made()
-    made.read("/p/a.py")
+    builder = SessionBuilder()
+    builder.read("/p/a.py")
     for number in range(300):
-        made.read(f"/p/small{number}.py", chars=1)
-        made.request()
-    rows = rows_of(made.session, RULES, random.Random(5))
+        builder.read(f"/p/small{number}.py", chars=1)
+        builder.request()
+    rows = rows_of(builder.session, RULES, random.Random(5))
     ages = sorted(round(math.expm1(dict(found)["age"])) for found, _, _ in rows)
     assert ages[:6] == [1, 2, 3, 4, 5, 6]
     assert 20 < len(ages) < 80
@@ -187,11 +187,11 @@ def test_the_area_is_what_counting_all_pairs_gives(drawn):
 
 def _taught(seed: int, share: float = 0.8) -> Session:
     """A session whose assistant comes back to that share of what it just read, and to nothing older."""
-    made, rng = Made(), random.Random(seed)
+    builder, rng = SessionBuilder(), random.Random(seed)
     for number in range(60):
-        block = made.read(f"/p/{number}.py")
-        made.request(*([[block]] if rng.random() < share else []))
-    return made.session
+        block = builder.read(f"/p/{number}.py")
+        builder.request(*([[block]] if rng.random() < share else []))
+    return builder.session
 
 
 def test_what_is_learnt_is_a_model_that_expects_more_of_what_was_just_read():
@@ -211,23 +211,23 @@ def test_the_same_sessions_teach_the_same():
 
 
 def test_a_model_is_judged_by_sessions_that_it_was_not_learnt_from():
-    told = [_taught(seed, share) for seed, share in enumerate((0.2, 0.5, 0.9))]
+    sessions = [_taught(seed, share) for seed, share in enumerate((0.2, 0.5, 0.9))]
     surprises, labels = [], []
-    for held in told:
+    for held in sessions:
         rng = random.Random(1)  # each result of these sessions is looked at while it is young, mostly
-        weights = fit([row for other in told if other is not held for row in rows_of(other, RULES, rng)])
+        weights = fit([row for other in sessions if other is not held for row in rows_of(other, RULES, rng)])
         chances, was = judged(weights, rows_of(held, RULES, rng))
         surprises.append(log_loss(chances, was) * len(was))
         labels += was
-    assert learn(told, RULES)["learnt"]["log_loss"] == pytest.approx(sum(surprises) / len(labels), rel=0.1)
+    assert learn(sessions, RULES)["learnt"]["log_loss"] == pytest.approx(sum(surprises) / len(labels), rel=0.1)
 
 
 def test_sessions_without_a_need_teach_nothing():
-    made = Made()
-    made.read("/p/a.py")
-    made.request()
+    builder = SessionBuilder()
+    builder.read("/p/a.py")
+    builder.request()
     with pytest.raises(ValueError, match="needed again"):
-        learn([made.session, made.session], RULES)
+        learn([builder.session, builder.session], RULES)
     with pytest.raises(ValueError, match="two sessions"):
         learn([], RULES)
 
@@ -243,10 +243,10 @@ def test_the_script_writes_a_model_that_tells_recorded_sessions_apart(transcript
     for path in transcripts.rglob("PackmindHub*.jsonl"):
         (folder / path.name).symlink_to(path)
     command = [sys.executable, "benchmarks/lab/fitting.py", "--transcripts", folder, "--out", out]
-    told = json.loads(subprocess.run(command, cwd=repo_root, capture_output=True, text=True, check=True).stdout)
+    learnt = json.loads(subprocess.run(command, cwd=repo_root, capture_output=True, text=True, check=True).stdout)
     plain = json.loads(out.read_text())
-    assert plain["learnt"] == told
-    assert told["auc"] > 0.75
+    assert plain["learnt"] == learnt
+    assert learnt["auc"] > 0.75
     assert model_of(plain).weights["quiet"] < 0
 
 

@@ -59,13 +59,13 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         transcript = folder / "sofar.jsonl"
         transcript.write_bytes(b"".join(lines[:here]))
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
-        found = clearing.prospect(site, str(transcript), request.sent_at, planning.Selection()).plan
+        live_plan = clearing.prospect(site, str(transcript), request.sent_at, planning.Selection()).plan
         newest = reconciling.reconcile(site, str(transcript)).conversation.newest
         watching = Watching(replay_policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]
         assert now == request.sent_at
-        yield found, planned
+        yield live_plan, planned
 
 
 def _message(line: bytes) -> str:
@@ -73,7 +73,7 @@ def _message(line: bytes) -> str:
     return (entry["message"].get("id") or entry["uuid"]) if entry.get("type") == "assistant" else ""
 
 
-def told_of(plan: planning.Plan) -> tuple:
+def contents_of(plan: planning.Plan) -> tuple:
     """Everything that a plan says."""
     rows = [(one.action, one.reason, one.tokens, one.placeholder, one.need, one.value, one.result.to_row()) for one in plan.decisions]
     return rows, plan.pays, plan.likely_requests, plan.sum.to_json() if plan.sum else None
@@ -82,9 +82,9 @@ def told_of(plan: planning.Plan) -> tuple:
 def check(path: Path, folder: Path, numbers: list[int]) -> set[str]:
     """The reasons that the plans gave, once they are found to be the same."""
     reasons: set[str] = set()
-    for found, planned in plans(path, folder, numbers):
-        assert told_of(found) == told_of(planned)
-        reasons |= {decision.reason for decision in found.decisions}
+    for live_plan, planned in plans(path, folder, numbers):
+        assert contents_of(live_plan) == contents_of(planned)
+        reasons |= {decision.reason for decision in live_plan.decisions}
     return reasons
 
 
@@ -104,10 +104,10 @@ def test_where_the_cache_is_cold_both_clear_the_same(tmp_path) -> None:
     transcript._answer("so")
     path = tmp_path / "session.jsonl"
     measured(transcript).write(path)
-    ((found, planned),) = plans(path, tmp_path, [len(sent_requests.read(str(path)).requests)])
-    assert told_of(found) == told_of(planned)
-    assert found.pays
-    assert len(found.having(planning.CLEAR)) > 3
+    ((live_plan, planned),) = plans(path, tmp_path, [len(sent_requests.read(str(path)).requests)])
+    assert contents_of(live_plan) == contents_of(planned)
+    assert live_plan.pays
+    assert len(live_plan.having(planning.CLEAR)) > 3
 
 
 def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:
@@ -129,9 +129,9 @@ def last_plan(transcript: Tale, folder: Path) -> tuple:
     transcript._answer("so")
     path = folder / "session.jsonl"
     measured(transcript).write(path)
-    ((found, planned),) = plans(path, folder, [len(sent_requests.read(str(path)).requests)])
-    assert told_of(found) == told_of(planned)
-    return told_of(found)
+    ((live_plan, planned),) = plans(path, folder, [len(sent_requests.read(str(path)).requests)])
+    assert contents_of(live_plan) == contents_of(planned)
+    return contents_of(live_plan)
 
 
 def looked(after: int = 12) -> Tale:
@@ -205,7 +205,7 @@ def test_branches_that_were_left_before_and_after_a_compaction(tmp_path) -> None
     last_plan(transcript, tmp_path)
 
 
-def test_what_hangs_beside_the_conversation_stands_where_it_hangs(tmp_path) -> None:
+def test_what_hangs_beside_the_conversation_is_listed_where_it_hangs(tmp_path) -> None:
     transcript = looked()
     here = transcript.last
     transcript.prompt("<local-command-stdout>" + filled(4_000), isMeta=True)

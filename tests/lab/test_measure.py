@@ -140,7 +140,7 @@ def thoughtful() -> Transcript:
     return transcript
 
 
-def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_stands_behind_it(tmp_path) -> None:
+def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_follows_it(tmp_path) -> None:
     # What stands behind the base: prompt 100 | thinking 50, call 10, a 500 | thinking 40, call 10, b 300
     kept, _ = scored(thoughtful(), tmp_path, bound=True)
     assert (kept.curve, kept.rethought) == ([10_100, 10_660, 11_010], 0)
@@ -186,13 +186,13 @@ def test_a_change_further_back_than_the_look_back_writes_all_messages_again(tmp_
 # --- misses, each definition by itself -------------------------------------------------------------------------------------------
 
 
-def needing(*, before: str = "", said: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Transcript:
+def needing(*, before: str = "", spoken: str = "", second: str = "", writes: str = ALPHA, again: str = "") -> Transcript:
     """Request 1 calls a, which holds ALPHA; request 2 calls b; the answer to request 3 writes something; and request 4."""
     transcript = Transcript()
     transcript.prompt(filled(100, before))
     transcript.first("a", visible=100)
     transcript.result("a", filled(500, ALPHA))
-    transcript.answer(filled(20, said), "m-b")
+    transcript.answer(filled(20, spoken), "m-b")
     transcript.call("b")
     transcript.result("b", filled(300, second))
     transcript.answer(filled(20, writes), "m-3")
@@ -201,14 +201,14 @@ def needing(*, before: str = "", said: str = "", second: str = "", writes: str =
     return transcript
 
 
-def missed(transcript: Transcript, folder: Path, script: dict) -> list[str]:
+def misses_of(transcript: Transcript, folder: Path, script: dict) -> list[str]:
     return scored(transcript, folder, script)[1].missed_ids
 
 
 MISSES = {
     "what only a cleared result held is a miss": ({}, {3: {"a": "gone"}}, ["a"]),
     "what the user said before is none": ({"before": ALPHA}, {3: {"a": "gone"}}, []),
-    "what the assistant wrote before is none": ({"said": ALPHA}, {3: {"a": "gone"}}, []),
+    "what the assistant wrote before is none": ({"spoken": ALPHA}, {3: {"a": "gone"}}, []),
     "what the placeholder names is none": ({}, {3: {"a": f"gone: {ALPHA}"}}, []),
     "what a live result also holds is none": ({"second": ALPHA}, {3: {"a": "gone"}}, []),
     "nor what another result's placeholder names, if that held it": ({"second": ALPHA}, {3: {"a": "gone", "b": f"gone: {ALPHA}"}}, []),
@@ -221,20 +221,20 @@ MISSES = {
 
 @pytest.mark.parametrize(("conversation", "script", "misses"), MISSES.values(), ids=MISSES)
 def test_a_miss_is_what_only_a_cleared_result_held(tmp_path, conversation: dict, script: dict, misses: list[str]) -> None:
-    assert missed(needing(**conversation), tmp_path, script) == misses
+    assert misses_of(needing(**conversation), tmp_path, script) == misses
 
 
 def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
     transcript = needing(writes="")
     transcript.use("c", "Read", {"file_path": ALPHA, "deep": [{"in": BETA}]})
-    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
+    assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
 
 
 def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
     transcript = needing(writes="")
     transcript.prompt(f"see {ALPHA}")
     transcript.answer(filled(20, ALPHA), "m-5")
-    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
+    assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
 def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_counts_it_once(tmp_path) -> None:
@@ -250,7 +250,7 @@ def test_what_came_before_a_compaction_can_not_be_missed_after_it(tmp_path) -> N
     transcript = needing(writes="")
     transcript.fold()
     transcript.answer(filled(20, ALPHA), "m-5")
-    assert missed(transcript, tmp_path, {3: {"a": "gone"}}) == []
+    assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
 def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
@@ -261,7 +261,7 @@ def test_what_a_rewound_branch_held_can_not_be_missed(tmp_path) -> None:
     transcript.answer(filled(10), "m-2")
     transcript.prompt(filled(10), parent=root)
     transcript.answer(filled(20, ALPHA), "m-3")
-    assert missed(transcript, tmp_path, {2: {"a": "gone"}}) == []
+    assert misses_of(transcript, tmp_path, {2: {"a": "gone"}}) == []
 
 
 # --- the cache -------------------------------------------------------------------------------------------------------------------

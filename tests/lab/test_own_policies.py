@@ -12,7 +12,7 @@ import pytest
 from popkit_retention.lab import own_policies, policy, replay_policies, survey
 from popkit_retention.lab.own_policies import Checked, Failed
 from popkit_retention.lab.policy import Policy
-from tests.lab.made import Made
+from tests.lab.session_builder import SessionBuilder
 from tests.lab.test_survey import session
 
 GOOD = '''
@@ -90,7 +90,7 @@ def test_a_module_is_found_in_the_current_folder_and_in_those_of_pythonpath(tmp_
         assert own_policies.load(f"{name}:OldReads").make.__name__ == "OldReads"
 
 
-def test_what_stands_beside_a_file_can_be_imported_by_it(tmp_path, monkeypatch) -> None:
+def test_what_is_beside_a_file_can_be_imported_by_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
     written(tmp_path, name="kept_beside_it.py")
     path = written(tmp_path, "from kept_beside_it import OldReads\n\nclass Mine(OldReads):\n    pass\n", "uses.py")
@@ -104,7 +104,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("best", "", "unknown policy best. Known: nothing, spec, "),
         (":Mine", "", ":Mine is not the name of a policy. Write module:Class"),
@@ -128,24 +128,24 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_told_before_the_run_with_what_to_do(tmp_path, name, text, said) -> None:
+def test_what_cannot_be_used_is_reported_before_the_run_with_what_to_do(tmp_path, name, text, message) -> None:
     head = "from popkit_retention.lab.policy import Policy\n" if text.startswith("class") else ""
     written(tmp_path, head + text)
     with pytest.raises(own_policies.Unusable) as raised:
         replay_policies.described(name.replace("{folder}", str(tmp_path)))
-    assert said.replace("{folder}", str(tmp_path)) in str(raised.value)
+    assert message.replace("{folder}", str(tmp_path)) in str(raised.value)
 
 
 # --- what a policy may not do -----------------------------------------------------------------------------------------------------------
 
 
-def played(decide, made: Made | None = None) -> Checked:
+def played(decide, builder: SessionBuilder | None = None) -> Checked:
     """Play two requests with a result between under a policy with this `decide`; put right what it changed."""
-    if made is None:
-        made = Made()
-        made.read()
-        made.request()
-        made.request()
+    if builder is None:
+        builder = SessionBuilder()
+        builder.read()
+        builder.request()
+        builder.request()
 
     class Mine(Policy):
         def __init__(self) -> None:
@@ -158,7 +158,7 @@ def played(decide, made: Made | None = None) -> Checked:
     Mine.decide = decide
     checked = Checked(Mine)
     try:
-        made.under(checked)
+        builder.under(checked)
     finally:
         checked.end()
     return checked
@@ -175,7 +175,7 @@ def changes(what: str, value: object):
 
 
 @pytest.mark.parametrize(
-    ("decide", "said"),
+    ("decide", "message"),
     [
         (lambda self, view: None, "decide returned None, not a list"),
         (lambda self, view: {}, "decide returned a dict, not a list"),
@@ -196,26 +196,26 @@ def changes(what: str, value: object):
         (lambda self, view: 1 / 0, "decide raised ZeroDivisionError: division by zero (test_own_policies.py, line "),
     ],
 )  # fmt: skip
-def test_nonsense_is_named(decide, said) -> None:
+def test_nonsense_is_named(decide, message) -> None:
     with pytest.raises(Failed) as raised:
         played(decide)
-    assert str(raised.value).startswith(said)
+    assert str(raised.value).startswith(message)
 
 
 def test_what_a_policy_changed_of_the_session_is_put_right() -> None:
-    made = Made()
-    block = made.read()
-    made.request()
+    builder = SessionBuilder()
+    block = builder.read()
+    builder.request()
     tokens = block.tokens
     with pytest.raises(Failed):
-        played(lambda self, view: setattr(block, "tokens", 0) or [], made)
+        played(lambda self, view: setattr(block, "tokens", 0) or [], builder)
     assert block.tokens == tokens
 
 
 def test_prices_that_a_policy_changed_are_put_right() -> None:
-    made = Made()
-    made.read()
-    made.request()
+    builder = SessionBuilder()
+    builder.read()
+    builder.request()
     seen = []
 
     def decide(self, view) -> list:
@@ -224,12 +224,12 @@ def test_prices_that_a_policy_changed_are_put_right() -> None:
         return []
 
     with pytest.raises(Failed):
-        played(decide, made)
+        played(decide, builder)
     assert seen[0].read == 0.1
 
 
 @pytest.mark.parametrize(
-    ("name", "answer", "said"),
+    ("name", "answer", "message"),
     [
         ("enter", 3, "enter returned an int, not a text or None"),
         ("warm", -1, "warm returned -1, not a whole number of 0 or more"),
@@ -237,16 +237,16 @@ def test_prices_that_a_policy_changed_are_put_right() -> None:
         ("at_compaction", True, "at_compaction returned a bool, not one of folded, summarised, stands"),
     ],
 )
-def test_answers_of_the_wrong_kind_are_named(name, answer, said) -> None:
-    made = Made()
-    made.read()
-    made.request()
-    made.compact()
-    made.request()
+def test_answers_of_the_wrong_kind_are_named(name, answer, message) -> None:
+    builder = SessionBuilder()
+    builder.read()
+    builder.request()
+    builder.compact()
+    builder.request()
     own = type("Mine", (Policy,), {name: lambda self, *_: answer})
     with pytest.raises(Failed) as raised:
-        made.under(Checked(own))
-    assert str(raised.value).startswith(said)
+        builder.under(Checked(own))
+    assert str(raised.value).startswith(message)
 
 
 # --- among others -----------------------------------------------------------------------------------------------------------------------
@@ -262,30 +262,30 @@ def folder(tmp_path) -> Path:
 
 def test_it_is_scored_like_any_other_and_prints_nowhere(folder, tmp_path, capsys) -> None:
     name = f"{written(tmp_path)}:OldReads"
-    found = survey.survey([str(folder)], [name, "masking-10"], (300,), 1)
-    assert list(found["ttls"]["300"]) == ["nothing", name, "masking-10"]
-    assert found["ttls"]["300"][name]["cleared"] > found["ttls"]["300"]["masking-10"]["cleared"] > 0
-    assert (found["failed"], capsys.readouterr().out) == ({}, "")
+    report = survey.survey([str(folder)], [name, "masking-10"], (300,), 1)
+    assert list(report["ttls"]["300"]) == ["nothing", name, "masking-10"]
+    assert report["ttls"]["300"][name]["cleared"] > report["ttls"]["300"]["masking-10"]["cleared"] > 0
+    assert (report["failed"], capsys.readouterr().out) == ({}, "")
 
 
 def test_where_it_fails_the_session_counts_as_if_nothing_were_cleared_and_all_else_goes_on(folder, tmp_path) -> None:
     path = written(tmp_path)
     good, bad = (f"{path}:{name}" for name in ("OldReads", "Sometimes"))
-    found = survey.survey([str(folder)], [bad, good, "masking-10"], (300,), 1)
+    report = survey.survey([str(folder)], [bad, good, "masking-10"], (300,), 1)
     without = survey.survey([str(folder)], [good, "masking-10"], (300,), 1)
     line = 1 + next(at for at, text in enumerate(GOOD.split("\n")) if "raise" in text)
-    assert found["failed"] == {bad: {f"decide raised KeyError: 'the 25th' (mine.py, line {line})": 1}}
-    one, two = (next(row for row in found["rows"] if row["path"].endswith(name)) for name in ("one.jsonl", "two.jsonl"))
+    assert report["failed"] == {bad: {f"decide raised KeyError: 'the 25th' (mine.py, line {line})": 1}}
+    one, two = (next(row for row in report["rows"] if row["path"].endswith(name)) for name in ("one.jsonl", "two.jsonl"))
     assert one["ttls"]["300"]["policies"][bad] == [1, 1, 0, 0, 0]
     assert two["ttls"]["300"]["policies"][bad] == two["ttls"]["300"]["policies"][good]
-    assert {name: figures for name, figures in found["ttls"]["300"].items() if name != bad} == without["ttls"]["300"]
+    assert {name: figures for name, figures in report["ttls"]["300"].items() if name != bad} == without["ttls"]["300"]
 
 
 def test_worker_processes_find_it_by_its_name(folder, tmp_path, monkeypatch) -> None:
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
-    found = [survey.survey([str(folder)], ["mine.py:OldReads", "mine.py:Sometimes"], (300,), jobs) for jobs in (1, 2)]
-    for one in found:
+    reports = [survey.survey([str(folder)], ["mine.py:OldReads", "mine.py:Sometimes"], (300,), jobs) for jobs in (1, 2)]
+    for one in reports:
         del one["seconds"]
-    assert json.dumps(found[0], sort_keys=True) == json.dumps(found[1], sort_keys=True)
-    assert list(found[0]["failed"]) == ["mine.py:Sometimes"]
+    assert json.dumps(reports[0], sort_keys=True) == json.dumps(reports[1], sort_keys=True)
+    assert list(reports[0]["failed"]) == ["mine.py:Sometimes"]

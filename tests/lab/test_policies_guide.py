@@ -13,7 +13,7 @@ import pytest
 
 from popkit_retention.lab.policy import Policy
 from popkit_retention.lab.replay_policies import POLICIES
-from tests.lab.made import Made
+from tests.lab.session_builder import SessionBuilder
 from tests.lab.test_survey import session
 from tests.paths import ROOT
 
@@ -45,7 +45,7 @@ def typed(command: str, home: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, shell=True, cwd=home, env=environ, capture_output=True, text=True, check=False)  # noqa: S602
 
 
-def test_the_example_stands_among_the_others(home) -> None:
+def test_the_example_is_among_the_others(home) -> None:
     done = typed(COMMANDS[0], home)
     assert (done.returncode, done.stderr) == (0, "")
     rows = dict(re.findall(r"^. (\S+) +\d\.\d{3} +(\d\.\d{3}) ", done.stdout, re.MULTILINE))
@@ -65,11 +65,11 @@ def test_the_example_decides_in_one_session(home) -> None:
 def test_of_a_long_output_the_ends_enter(home) -> None:
     space: dict = {}
     exec(EXAMPLE, space)  # noqa: S102  the guide's own
-    made = Made()
-    long = made.bash(text="\n".join(f"line {number}" for number in range(100)))
+    builder = SessionBuilder()
+    long = builder.bash(text="\n".join(f"line {number}" for number in range(100)))
     entered = space["Short"]().enter(long).split("\n")
     assert (len(entered), entered[0], entered[20], entered[-1]) == (41, "line 0", "[60 lines left out]", "line 99")
-    assert space["Short"]().enter(made.bash(text="short")) is None
+    assert space["Short"]().enter(builder.bash(text="short")) is None
 
 
 def test_every_method_has_a_row() -> None:
@@ -93,9 +93,9 @@ def corpus(*words: object) -> subprocess.CompletedProcess:
 
 
 def test_pointers_are_whole_and_permissively_licensed() -> None:
-    found = json.loads(CORPUS.with_suffix(".json").read_text())["repositories"]
-    assert {one["licence"] for one in found.values()} <= {"MIT", "Apache-2.0", "CC0-1.0"}
-    sessions = [each for one in found.values() for each in one["sessions"]]
+    repositories = json.loads(CORPUS.with_suffix(".json").read_text())["repositories"]
+    assert {one["licence"] for one in repositories.values()} <= {"MIT", "Apache-2.0", "CC0-1.0"}
+    sessions = [each for one in repositories.values() for each in one["sessions"]]
     assert len(sessions) > 40
     assert len({each["sha256"] for each in sessions}) == len(sessions)
     for each in sessions:

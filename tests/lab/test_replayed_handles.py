@@ -25,11 +25,11 @@ def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:
     """tool_use id -> what `popkit lab --decisions` puts into its place first."""
     out = folder / f"{policy}.jsonl"
     assert main(["lab", "--decisions", str(path), "--policy", policy, "--out", str(out)], {}) == 0
-    found: dict[str, str] = {}
+    handles: dict[str, str] = {}
     for line in out.read_text().splitlines():
         for one in json.loads(line)["clear"]:
-            found.setdefault(one["id"], one["placeholder"])
-    return found
+            handles.setdefault(one["id"], one["placeholder"])
+    return handles
 
 
 def named(path: Path) -> dict[str, str]:
@@ -52,50 +52,50 @@ def paused(shop: Shop) -> Talk:
 def test_a_replayed_placeholder_is_the_live_one_to_the_letter(tmp_path) -> None:
     shop = Shop(tmp_path, profile="spec")
     shop.write(worked(str(shop.project)))
-    found = replayed(shop.transcript, "spec", tmp_path)
+    handles = replayed(shop.transcript, "spec", tmp_path)
     shop.clear()
     contents = shop.contents()
     assert set(shop.cleared()) == EXPIRED
-    assert {id: found[id] for id in EXPIRED} == {id: contents[id] for id in EXPIRED}
+    assert {id: handles[id] for id in EXPIRED} == {id: contents[id] for id in EXPIRED}
 
 
 def test_under_auto_it_is_so_too_outline_included_but_for_how_long_a_result_was_unused(tmp_path) -> None:
     shop = Shop(tmp_path, profile="auto")
     shop.write(paused(shop))
-    found = replayed(shop.transcript, "auto", tmp_path)
+    handles = replayed(shop.transcript, "auto", tmp_path)
     shop.clear()
     contents = shop.contents()
     cleared = shop.cleared()
-    assert found.keys() >= cleared.keys() >= EXPIRED
+    assert handles.keys() >= cleared.keys() >= EXPIRED
 
     def without_why(text: str) -> str:
         return re.sub(r" \([^()]*\)(?=\. To see it: )", "", text)
 
-    assert {id: without_why(found[id]) for id in cleared} == {id: without_why(contents[id]) for id in cleared}
+    assert {id: without_why(handles[id]) for id in cleared} == {id: without_why(contents[id]) for id in cleared}
     assert "\n" in contents["found"], "an outline"
-    assert {id for id in cleared if found[id] != contents[id]} <= {"old-test", "new-test"}, "what had not expired when the replay took it"
+    assert {id for id in cleared if handles[id] != contents[id]} <= {"old-test", "new-test"}, "what had not expired when the replay took it"
 
 
 @pytest.mark.parametrize("policy", ["auto", "spec", "spec-cold", "aggressive", "conservative-cold"])
 def test_every_policy_of_ours_names_the_record_of_a_live_clear(tmp_path, policy: str) -> None:
     shop = Shop(tmp_path)
     before = shop.write(paused(shop))
-    found = replayed(shop.transcript, policy, tmp_path)
+    handles = replayed(shop.transcript, policy, tmp_path)
     shop.clear(ids=tuple(contents_of(before)), now=True)
     cleared = shop.cleared()
-    both = found.keys() & cleared.keys()
+    both = handles.keys() & cleared.keys()
     assert len(both) >= 2
     for id in both:
-        assert f"popkit restore {cleared[id]}]" in found[id].splitlines()[0]
+        assert f"popkit restore {cleared[id]}]" in handles[id].splitlines()[0]
 
 
-@given(made=generated.transcripts)
+@given(transcript=generated.transcripts)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_whatever_the_lines_look_like_the_handles_are_those_of_a_live_clear(made: generated.Generated) -> None:
+def test_whatever_the_lines_look_like_the_handles_are_those_of_a_live_clear(transcript: generated.Generated) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in no need of a disk
         shop = Shop(Path(folder))
-        before = made.write(shop.transcript)
-        shop.at = made.talk.now + 4_000
+        before = transcript.write(shop.transcript)
+        shop.at = transcript.talk.now + 4_000
         known = named(shop.transcript)
         try:
             shop.clear(ids=tuple(contents_of(before)), now=True)

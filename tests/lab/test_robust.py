@@ -32,19 +32,19 @@ FIELDS = (
 
 def surveyed(folder: Path, names: list[str] = NAMES) -> dict:
     """The survey of a folder; everything in it has a place there."""
-    found = survey.survey([str(folder)], names, (300, 3_600), 1)
+    report = survey.survey([str(folder)], names, (300, 3_600), 1)
     files = sum(name.endswith(".jsonl") for _, _, names in os.walk(folder) for name in names)
-    assert found["sessions"] + sum(found["skipped"].values()) >= files
-    return found
+    assert report["sessions"] + sum(report["skipped"].values()) >= files
+    return report
 
 
 def replayed(path: Path, capsys: pytest.CaptureFixture, policy: str = "auto") -> str:
     """What `popkit lab --decisions` says of a file, without blanks, for it is folded; it ends by itself, and what it writes is JSON."""
     code = main(["lab", "--decisions", str(path), "--policy", policy], {})
-    shown, said = capsys.readouterr()
-    assert code == (1 if said.startswith("popkit lab:") else 0)
+    shown, errors = capsys.readouterr()
+    assert code == (1 if errors.startswith("popkit lab:") else 0)
     assert all(isinstance(json.loads(line)["clear"], list) for line in shown.splitlines())
-    return "".join(said.split())
+    return "".join(errors.split())
 
 
 def entries(seed: int, length: int = 40) -> list[dict]:
@@ -61,14 +61,14 @@ def written(path: Path, lines: list) -> Path:
 # --- values of the wrong type ----------------------------------------------------------------------------------------------------
 
 
-def spoilt(value: object, chance: random.Random, share: float) -> object:
+def altered(value: object, chance: random.Random, share: float) -> object:
     """A JSON value in which some values have become others, and some fields are there that were not."""
     if chance.random() < share:
         return chance.choice(STRANGE)
     if isinstance(value, list):
-        return [spoilt(item, chance, share) for item in value]
+        return [altered(item, chance, share) for item in value]
     if isinstance(value, dict):
-        value = {name: spoilt(item, chance, share) for name, item in value.items()}
+        value = {name: altered(item, chance, share) for name, item in value.items()}
         if chance.random() < share:
             value[chance.choice(FIELDS)] = chance.choice(STRANGE)
     return value
@@ -78,19 +78,19 @@ def test_values_of_the_wrong_type_end_no_replay(tmp_path, capsys, count) -> None
     for seed in range(count(8, 500)):
         chance = random.Random(seed)
         share = chance.choice([0.001, 0.003, 0.01, 0.03, 0.1])
-        path = written(tmp_path / "p" / f"{seed}.jsonl", [spoilt(entry, chance, share) for entry in entries(seed % 5)])
+        path = written(tmp_path / "p" / f"{seed}.jsonl", [altered(entry, chance, share) for entry in entries(seed % 5)])
         replayed(path, capsys, chance.choice(NAMES))
-    found = surveyed(tmp_path)
-    assert set(found["skipped"]) <= {"no conversation", "under 5 requests"}
-    assert found["sessions"] > sum(found["skipped"].values())
+    report = surveyed(tmp_path)
+    assert set(report["skipped"]) <= {"no conversation", "under 5 requests"}
+    assert report["sessions"] > sum(report["skipped"].values())
 
 
 def test_a_type_that_is_none_is_counted_too(tmp_path, capsys) -> None:
     lines = entries(1)
     path = written(tmp_path / "odd.jsonl", [*lines[:9], {**lines[9], "type": ["user"]}, *lines[10:]])
     replayed(path, capsys)
-    found = surveyed(tmp_path)
-    assert found["sessions"] + sum(found["skipped"].values()) == 1
+    report = surveyed(tmp_path)
+    assert report["sessions"] + sum(report["skipped"].values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_deep_values_cost_their_line_at_most(tmp_path, capsys, depth: int, where
     whole = path.read_text().splitlines(keepends=True)
     path.write_text("".join([line.replace('"@"', deep) if at % 7 == 3 else line for at, line in enumerate(whole)]))
     assert "requests" in replayed(path, capsys)
-    found = surveyed(tmp_path, ["auto"])
-    assert (found["sessions"], found["skipped"]) == (1, {})
+    report = surveyed(tmp_path, ["auto"])
+    assert (report["sessions"], report["skipped"]) == (1, {})
 
 
 # --- files that are none ---------------------------------------------------------------------------------------------------------
@@ -166,9 +166,9 @@ def test_what_is_no_file_is_counted_and_never_opened(tmp_path, capsys, monkeypat
     with socket.socket(socket.AF_UNIX) as heard:
         monkeypatch.chdir(tmp_path)  # its name may not be long
         heard.bind("socket.jsonl")
-        found = surveyed(tmp_path)
-        assert found["sessions"] == 1
-        reasons = found["skipped"]
+        report = surveyed(tmp_path)
+        assert report["sessions"] == 1
+        reasons = report["skipped"]
         assert reasons.pop("not a regular file") == 4
         assert list(reasons.values()) == [2], "the two that are links to each other"
         for path in tmp_path.glob("*.jsonl"):

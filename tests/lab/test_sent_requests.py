@@ -34,7 +34,7 @@ def opened() -> Transcript:
     return transcript
 
 
-def test_a_request_stands_behind_what_it_sent_and_before_its_answer(tmp_path) -> None:
+def test_a_request_comes_after_what_it_sent_and_before_its_answer(tmp_path) -> None:
     transcript = opened()
     transcript.first("a", visible=100)
     transcript.result("a", filled(50))
@@ -138,7 +138,7 @@ def test_a_prompt_that_follows_nothing_begins_with_a_clear_context(tmp_path) -> 
     assert session.requests[1].needs == []
 
 
-def test_an_answer_that_is_given_anew_takes_the_place_of_the_first(tmp_path) -> None:
+def test_an_answer_that_is_given_again_takes_the_place_of_the_first(tmp_path) -> None:
     transcript = opened()
     asked = transcript.prompt(filled(10))
     transcript.answer(filled(10), "m1")

@@ -46,18 +46,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found_in(folder: Path, **more) -> dict:
+def surveyed(folder: Path, **more) -> dict:
     return survey.survey([str(folder)], NAMES, (300,), 1, **more)
 
 
 def test_sessions_below_a_folder_are_found_those_of_subagents_too(folder) -> None:
-    found = found_in(folder)
-    assert [(Path(row["path"]).name, row["repository"]) for row in found["rows"]] == [
+    report = surveyed(folder)
+    assert [(Path(row["path"]).name, row["repository"]) for row in report["rows"]] == [
         ("two.jsonl", "-forum"),
         ("one.jsonl", "-shop"),
         ("agent-a1.jsonl", "-shop"),
     ]
-    assert (found["sessions"], found["repositories"], found["requests"]) == (3, 2, 58)
+    assert (report["sessions"], report["repositories"], report["requests"]) == (3, 2, 58)
 
 
 def test_a_name_says_the_repository_where_it_has_one() -> None:
@@ -79,21 +79,21 @@ def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> N
     (odd / "foreign.jsonl").write_text('{"role": "user", "content": "hello"}\n[]\nnull\n"x"\n' * 20)
     (odd / "notes.txt").write_text("no transcript")
     (odd / "dangling.jsonl").symlink_to(odd / "gone")
-    found = survey.survey([str(folder), str(folder / "nowhere")], NAMES, (300,), 1)
-    assert found["sessions"] == 3
-    assert found["skipped"] == {
+    report = survey.survey([str(folder), str(folder / "nowhere")], NAMES, (300,), 1)
+    assert report["sessions"] == 3
+    assert report["skipped"] == {
         "under 5 requests": 1,
         "empty": 1,
         "no conversation": 1,
         DAMAGED: 1,
         "cannot be read: No such file or directory": 2,
     }
-    assert [str(odd / "empty.jsonl"), "empty"] in found["skipped_files"]
-    assert [str(odd / "noise.jsonl"), DAMAGED] in found["skipped_files"]
+    assert [str(odd / "empty.jsonl"), "empty"] in report["skipped_files"]
+    assert [str(odd / "noise.jsonl"), DAMAGED] in report["skipped_files"]
 
 
 def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_rest_is_pooled(folder) -> None:
-    found = found_in(folder)
+    report = surveyed(folder)
     for name in NAMES:
         sums: dict = {}
         missed = cleared = dearer = 0
@@ -106,7 +106,7 @@ def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_
             for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
                 known[at] += value
             missed, cleared, dearer = missed + own.missed, cleared + own.cleared, dearer + (own.cost > 1.0001 * base.cost)
-        one = found["ttls"]["300"][name]
+        one = report["ttls"]["300"][name]
         assert one["cost"] == pytest.approx(sum(known[0] / known[1] for known in sums.values()) / 2, abs=1e-4)
         assert one["carried"] == pytest.approx(sum(known[2] / known[3] for known in sums.values()) / 2, abs=1e-4)
         assert one["misses_per_100"] == pytest.approx(100 * missed / 58, abs=1e-4)
@@ -115,28 +115,28 @@ def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_
 
 
 def test_clearing_nothing_is_always_there_and_costs_itself(folder) -> None:
-    one = found_in(folder)["ttls"]["300"]["nothing"]
+    one = surveyed(folder)["ttls"]["300"]["nothing"]
     assert (one["cost"], one["carried"], one["misses_per_100"], one["dearer"], one["cleared"]) == (1, 1, 0, 0, 0)
 
 
 def test_several_processes_find_what_one_finds(folder) -> None:
-    alone, together = found_in(folder), survey.survey([str(folder)], NAMES, (300,), 2)
-    for found in (alone, together):
-        found.pop("seconds")
+    alone, together = surveyed(folder), survey.survey([str(folder)], NAMES, (300,), 2)
+    for report in (alone, together):
+        report.pop("seconds")
     assert json.dumps(together, sort_keys=True) == json.dumps(alone, sort_keys=True)
 
 
 def test_progress_goes_up_to_all_bytes(folder) -> None:
     transcript: list = []
-    found_in(folder, progress=lambda done, whole: transcript.append((done, whole)))
+    surveyed(folder, progress=lambda done, whole: transcript.append((done, whole)))
     whole = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
     assert [done for done, _ in transcript] == sorted(done for done, _ in transcript)
     assert transcript[-1] == (whole, whole)
 
 
 def test_nothing_found_is_no_error(tmp_path) -> None:
-    found = found_in(tmp_path)
-    assert (found["sessions"], found["rows"], found["ttls"], found["curve"]) == (0, [], {}, None)
+    report = surveyed(tmp_path)
+    assert (report["sessions"], report["rows"], report["ttls"], report["curve"]) == (0, [], {}, None)
 
 
 def test_the_curve_is_that_of_the_longest_session_with_every_request_while_there_are_few(folder) -> None:
@@ -156,8 +156,8 @@ def test_a_long_curve_is_thinned(tmp_path) -> None:
 
 def test_a_real_looking_session_is_read_whole(tmp_path) -> None:
     spec_session(tmp_path / "-shop")
-    found = found_in(tmp_path)
-    assert (found["sessions"], found["skipped"]) == (1, {})
+    report = surveyed(tmp_path)
+    assert (report["sessions"], report["skipped"]) == (1, {})
 
 
 # --- sums ---------------------------------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def rows(draw: st.DrawFn, name: int) -> dict:
     }
 
 
-def told(events: list) -> str:
+def result_of(events: list) -> str:
     total = Total(SUMMED, [300])
     for kind, value in events:
         total.take(value) if kind == "row" else total.skip(*value)
@@ -201,4 +201,4 @@ def test_any_order_of_the_sessions_has_the_same_result(data: st.DataObject) -> N
     events += [
         ("skip", (f"/s{number}", data.draw(st.sampled_from(("empty", "broken"))))) for number in range(data.draw(st.integers(0, 120)))
     ]
-    assert told(events) == told(data.draw(st.permutations(events)))
+    assert result_of(events) == result_of(data.draw(st.permutations(events)))

@@ -39,7 +39,7 @@ class Tags(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory) -> dict:
+def report(tmp_path_factory) -> dict:
     folder = tmp_path_factory.mktemp("sessions")
     session(folder / "-shop" / "one.jsonl", 30, 1)
     session(folder / "-forum" / "two.jsonl", 16, 3)
@@ -48,9 +48,9 @@ def found(tmp_path_factory) -> dict:
 
 
 @pytest.fixture(scope="module")
-def tags(found) -> Tags:
+def tags(report) -> Tags:
     tags = Tags()
-    tags.feed(survey_page.page(found))
+    tags.feed(survey_page.page(report))
     return tags
 
 
@@ -69,9 +69,9 @@ def test_the_browser_is_told_to_fetch_nothing(tags) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", *NAMES])
-def test_every_policy_is_in_the_table_and_in_the_plot_for_each_lifetime(found, tags, name) -> None:
+def test_every_policy_is_in_the_table_and_in_the_plot_for_each_lifetime(report, tags, name) -> None:
     assert len(re.findall(rf"(?<![\w-]){name}(?![\w-])", tags.text)) >= 2
-    for policies in found["ttls"].values():
+    for policies in report["ttls"].values():
         assert name in [trace.name for trace in survey_page.trade_off(policies).data]
 
 
@@ -81,8 +81,8 @@ def test_every_plot_says_in_words_what_it_shows(tags) -> None:
     assert all(attributes["role"] == "img" and len(attributes["aria-label"]) > 40 for attributes in figures)
 
 
-def test_every_axis_says_what_it_counts(found) -> None:
-    for figure in (survey_page.trade_off(found["ttls"]["300"]), survey_page.curve(found["curve"])):
+def test_every_axis_says_what_it_counts(report) -> None:
+    for figure in (survey_page.trade_off(report["ttls"]["300"]), survey_page.curve(report["curve"])):
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
 
@@ -98,9 +98,9 @@ def test_labels_stand_clear_of_each_other_while_there_is_room() -> None:
     assert len({(label["x"] * 100 + label["ax"], label["y"] * 600 + label["ay"]) for label in labels}) == 12
 
 
-def test_names_from_the_disk_are_harmless(found) -> None:
-    row = {**found["rows"][0], "path": "/p/" + HOSTILE, "repository": HOSTILE}
-    hostile = {**found, "rows": [row], "curve": {**found["curve"], "path": "/p/" + HOSTILE}, "skipped": {"<script>": 1}}
+def test_names_from_the_disk_are_harmless(report) -> None:
+    row = {**report["rows"][0], "path": "/p/" + HOSTILE, "repository": HOSTILE}
+    hostile = {**report, "rows": [row], "curve": {**report["curve"], "path": "/p/" + HOSTILE}, "skipped": {"<script>": 1}}
     tags = Tags()
     tags.feed(survey_page.page(hostile))
     assert "img" not in [tag for tag, _ in tags.tags]
@@ -110,8 +110,8 @@ def test_names_from_the_disk_are_harmless(found) -> None:
 
 
 def test_a_survey_that_found_nothing_has_a_page_too(tmp_path) -> None:
-    made = survey_page.page(survey.survey([str(tmp_path)], NAMES, (300,), 1))
-    assert "0 sessions" in made
+    page = survey_page.page(survey.survey([str(tmp_path)], NAMES, (300,), 1))
+    assert "0 sessions" in page
 
 
 def test_the_script_says_whether_it_could(repo_root: Path) -> None:

@@ -37,17 +37,17 @@ class Place:
 
     def __call__(self, name: str, **arguments: object) -> dict[str, Any]:
         """What a tool answers; its text is the same as its data."""
-        found = self.tools.call(name, arguments, DIALECT, silent)
-        assert not found.get("isError"), found
-        assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
-        return found["structuredContent"]
+        answer = self.tools.call(name, arguments, DIALECT, silent)
+        assert not answer.get("isError"), answer
+        assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
+        return answer["structuredContent"]
 
     def mistake(self, name: str, **arguments: object) -> str:
         """What a tool says of a mistake."""
-        found = self.tools.call(name, arguments, DIALECT, silent)
-        assert found["isError"], found
-        assert "structuredContent" not in found
-        return found["content"][0]["text"]
+        answer = self.tools.call(name, arguments, DIALECT, silent)
+        assert answer["isError"], answer
+        assert "structuredContent" not in answer
+        return answer["content"][0]["text"]
 
     def allow_all_projects(self) -> None:
         (self.home / "retention-config.json").write_text('{"retention": {"mcp": {"all_projects": true}}}')
@@ -84,6 +84,6 @@ class Place:
     def marked(self, project: Path) -> dict[str, str]:
         """id -> who marked it."""
         memory = Memory.of(self.environ, str(project))
-        found = {item.id: item.marked_by for item in memory.list(marked=True, most=None)}
+        marks = {item.id: item.marked_by for item in memory.list(marked=True, most=None)}
         memory.close()
-        return found
+        return marks

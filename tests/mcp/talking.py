@@ -104,15 +104,15 @@ class Session:
 
     def answer(self, message: object) -> Any:
         """The one answer to a message."""
-        (found,) = self.answers(message)
-        return found
+        (response,) = self.answers(message)
+        return response
 
     def result(self, message: object) -> dict[str, Any]:
         return self.answer(message)["result"]
 
     def error(self, message: object) -> tuple[int, str]:
-        found = self.answer(message)
-        return found["error"]["code"], found["error"]["message"]
+        response = self.answer(message)
+        return response["error"]["code"], response["error"]["message"]
 
 
 class Program:

@@ -20,11 +20,11 @@ VERSIONS = {**{version: version for version in json_rpc.HANDSHAKES}, "2026-07-28
 
 @pytest.mark.parametrize(("asked", "given"), VERSIONS.items())
 def test_a_handshake_agrees_on_the_clients_version_or_the_newest(asked: str, given: str) -> None:
-    found = Session(version=None).result(hello(asked))
-    assert found["protocolVersion"] == given
-    assert found["capabilities"] == {"tools": {}}
-    assert found["serverInfo"]["name"] == "popkit"
-    assert ("title" in found["serverInfo"]) == (given >= "2025-06-18")
+    result = Session(version=None).result(hello(asked))
+    assert result["protocolVersion"] == given
+    assert result["capabilities"] == {"tools": {}}
+    assert result["serverInfo"]["name"] == "popkit"
+    assert ("title" in result["serverInfo"]) == (given >= "2025-06-18")
 
 
 @pytest.mark.parametrize("params", [{}, {"protocolVersion": 1}, {"protocolVersion": None}])
@@ -37,8 +37,8 @@ def test_a_handshake_without_a_version_is_refused_and_can_be_tried_again(params:
 def test_nothing_but_ping_is_answered_before_the_handshake() -> None:
     session = Session(version=None)
     assert session.result(request("ping")) == {}
-    code, said = session.error(request("tools/list"))
-    assert (code, said) == (json_rpc.INVALID_REQUEST, 'send initialize before "tools/list"')
+    code, message = session.error(request("tools/list"))
+    assert (code, message) == (json_rpc.INVALID_REQUEST, 'send initialize before "tools/list"')
     assert session.error(request("server/discover"))[0] == json_rpc.INVALID_REQUEST
 
 
@@ -53,9 +53,9 @@ def test_an_answer_has_the_id_of_its_request(id: object) -> None:
 
 @pytest.mark.parametrize("method", ["nonsense", "resources/list", "", "server/discover", "notifications/initialized"])
 def test_a_method_that_is_unknown_says_which_are_known(method: str) -> None:
-    code, said = Session().error(request(method))
+    code, message = Session().error(request(method))
     assert code == json_rpc.METHOD_NOT_FOUND
-    assert "Known: initialize, ping" in said
+    assert "Known: initialize, ping" in message
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_notifications_and_answers_are_never_answered(message: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "said"),
+    ("params", "expected"),
     [
         ({}, "params.name must be a tool's name"),
         ({"name": 1}, "params.name must be a tool's name"),
@@ -84,10 +84,10 @@ def test_notifications_and_answers_are_never_answered(message: dict) -> None:
         ({"name": "echo", "arguments": [1]}, "params.arguments must be an object"),
     ],
 )
-def test_a_call_that_is_none_is_a_protocol_error(params: dict, said: str) -> None:
+def test_a_call_that_is_none_is_a_protocol_error(params: dict, expected: str) -> None:
     code, message = Session().error(request("tools/call", params))
     assert code == json_rpc.INVALID_PARAMS
-    assert said in message
+    assert expected in message
     assert message.isprintable()
 
 
@@ -100,10 +100,10 @@ def test_a_cursor_is_refused_for_all_tools_are_on_one_page() -> None:
 
 def test_a_request_of_the_stateless_revision_needs_no_handshake() -> None:
     session = Session(version=None)
-    found = session.result(enveloped(request("server/discover")))
-    assert found["supportedVersions"] == [STATELESS]
-    assert (found["resultType"], found["capabilities"], found["cacheScope"]) == ("complete", {"tools": {}}, "private")
-    assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "popkit"
+    result = session.result(enveloped(request("server/discover")))
+    assert result["supportedVersions"] == [STATELESS]
+    assert (result["resultType"], result["capabilities"], result["cacheScope"]) == ("complete", {"tools": {}}, "private")
+    assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "popkit"
     called = session.result(enveloped(tool_call("echo", {"a": 1})))
     assert called["resultType"] == "complete"
     assert "ttlMs" not in called
@@ -118,9 +118,9 @@ def test_a_request_of_an_unknown_revision_is_told_which_there_are() -> None:
 
 @pytest.mark.parametrize("more", [{"io.modelcontextprotocol/clientCapabilities": 1}, {"io.modelcontextprotocol/protocolVersion": 5}])
 def test_a_request_that_half_says_its_revision_is_told_what_is_missing(more: dict) -> None:
-    code, said = Session(version=None).error(enveloped(request("tools/list"), STATELESS, **more))
+    code, message = Session(version=None).error(enveloped(request("tools/list"), STATELESS, **more))
     assert code == json_rpc.INVALID_PARAMS
-    assert "clientCapabilities" in said
+    assert "clientCapabilities" in message
 
 
 def test_a_client_that_has_asked_what_there_is_may_still_shake_hands() -> None:
@@ -135,12 +135,12 @@ def test_a_client_that_has_asked_what_there_is_may_still_shake_hands() -> None:
 def test_a_batch_is_answered_at_once_and_in_full() -> None:
     batch = [request("ping", id=1), notice("notifications/x"), tool_call("echo", {"a": 2}, id="two"), 5, request("nonsense", id=3)]
     (answers,) = Session(version="2025-03-26").answers(batch)
-    found = {answer["id"]: answer for answer in answers}
+    by_id = {answer["id"]: answer for answer in answers}
     assert len(answers) == 4
-    assert found[1]["result"] == {}
-    assert found["two"]["result"]["content"][0]["text"] == '{"a": 2}'
-    assert found[3]["error"]["code"] == json_rpc.METHOD_NOT_FOUND
-    assert found[None]["error"]["code"] == json_rpc.INVALID_REQUEST
+    assert by_id[1]["result"] == {}
+    assert by_id["two"]["result"]["content"][0]["text"] == '{"a": 2}'
+    assert by_id[3]["error"]["code"] == json_rpc.METHOD_NOT_FOUND
+    assert by_id[None]["error"]["code"] == json_rpc.INVALID_REQUEST
 
 
 def test_a_batch_of_notifications_is_not_answered() -> None:
@@ -155,9 +155,9 @@ def test_an_empty_batch_and_a_handshake_in_one_are_refused() -> None:
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25", None])
 def test_other_revisions_know_no_batches(version: str | None) -> None:
-    code, said = Session(version=version).error([request("ping")])
+    code, message = Session(version=version).error([request("ping")])
     assert code == json_rpc.INVALID_REQUEST
-    assert "one message in a line" in said
+    assert "one message in a line" in message
 
 
 # --- while a tool runs --------------------------------------------------------------------------------------------------------------------
@@ -211,32 +211,32 @@ def test_an_id_that_is_in_use_is_refused() -> None:
 
 def test_an_id_can_be_used_again_as_soon_as_its_answer_is_there() -> None:
     session = Session(version=None)
-    told: list[dict] = []
+    answers: list[dict] = []
 
     def send(answer: dict) -> None:
-        told.append(answer)
-        if 0 < len(told) < 50:  # from the thread of the tool itself: sooner nobody can
+        answers.append(answer)
+        if 0 < len(answers) < 50:  # from the thread of the tool itself: sooner nobody can
             session.server.take(json.dumps(tool_call("echo", id=1)).encode())
 
     session.server = Server(session.toolbox, send, "1")
     session.feed(hello())
-    until(lambda: len(told) == 50, "50 answers")
-    assert all("result" in answer for answer in told)
+    until(lambda: len(answers) == 50, "50 answers")
+    assert all("result" in answer for answer in answers)
 
 
-def test_progress_is_told_where_it_is_asked_for_and_rises() -> None:
+def test_progress_is_reported_where_it_is_asked_for_and_rises() -> None:
     session = Session()
     session.feed(tool_call("wait", id=1, progressToken="t"))
     until(lambda: len(session.sent) > 4, "progress")
     session.let_end()
-    told = [message["params"] for message in session.sent if message.get("method") == "notifications/progress"]
-    assert {each["progressToken"] for each in told} == {"t"}
-    steps = [each["progress"] for each in told]
+    notifications = [message["params"] for message in session.sent if message.get("method") == "notifications/progress"]
+    assert {each["progressToken"] for each in notifications} == {"t"}
+    steps = [each["progress"] for each in notifications]
     assert steps == sorted(set(steps))
     assert session.sent[-1]["id"] == 1
 
 
-def test_progress_that_nobody_asked_for_is_not_told() -> None:
+def test_progress_that_nobody_asked_for_is_not_reported() -> None:
     session = Session()
     session.feed(tool_call("wait", id=1))
     until(lambda: session.toolbox.steps > 3, "steps")
@@ -276,12 +276,12 @@ NO_JSON = {
 }
 
 
-@pytest.mark.parametrize(("line", "said"), NO_JSON.items(), ids=lambda value: str(value)[:24])
-def test_what_is_no_json_is_a_parse_error_that_says_why(line: bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "reason"), NO_JSON.items(), ids=lambda value: str(value)[:24])
+def test_what_is_no_json_is_a_parse_error_that_says_why(line: bytes, reason: str) -> None:
     with pytest.raises(Fault) as raised:
         json_rpc.read(line)
     assert (raised.value.code, raised.value.id) == (json_rpc.PARSE_ERROR, None)
-    assert said in str(raised.value)
+    assert reason in str(raised.value)
     assert len(str(raised.value)) < 200
 
 
@@ -299,9 +299,9 @@ NO_MESSAGE = [
 ]
 
 
-@pytest.mark.parametrize(("value", "said", "id"), NO_MESSAGE)
-def test_what_is_no_message_is_an_invalid_request_under_the_id_that_it_has(value: object, said: str, id: object) -> None:
-    with pytest.raises(Fault, match=said) as raised:
+@pytest.mark.parametrize(("value", "reason", "id"), NO_MESSAGE)
+def test_what_is_no_message_is_an_invalid_request_under_the_id_that_it_has(value: object, reason: str, id: object) -> None:
+    with pytest.raises(Fault, match=reason) as raised:
         json_rpc.message_of(value)
     assert raised.value.answer()["error"]["code"] == json_rpc.INVALID_REQUEST
     assert raised.value.answer()["id"] == id
@@ -330,22 +330,22 @@ def test_what_is_sent_is_one_line_that_reads_as_the_same(value: object) -> None:
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=20), max_size=8), st.data())
 def test_lines_are_the_same_however_the_bytes_are_cut(texts: list[str], data: st.DataObject) -> None:
     stream = "".join(text + "\n" for text in texts).encode()
-    lines, found = Lines(), []
+    lines, read = Lines(), []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
-        found += lines.feed(stream[:size])
+        read += lines.feed(stream[:size])
         stream = stream[size:]
-    assert [line.decode().strip() for line in found] == [text.strip() for text in texts if text.encode().strip()]
+    assert [line.decode().strip() for line in read] == [text.strip() for text in texts if text.encode().strip()]
     assert lines.rest() == b""
 
 
 @given(st.integers(1, 40))
-def test_a_line_that_is_too_long_is_said_once_and_passed_over(size: int) -> None:
+def test_a_line_that_is_too_long_is_reported_once_and_passed_over(size: int) -> None:
     stream = b"ab\n" + b"x" * 100 + b"\ncd\nrest"
-    lines, found = Lines(longest=20), []
+    lines, read = Lines(longest=20), []
     for at in range(0, len(stream), size):
-        found += lines.feed(stream[at : at + size])
-    first, fault, last = found
+        read += lines.feed(stream[at : at + size])
+    first, fault, last = read
     assert (first, last, lines.rest()) == (b"ab", b"cd", b"rest")
     assert fault.code == json_rpc.INVALID_REQUEST
     assert "longer than 20 bytes and was skipped" in str(fault)

@@ -60,10 +60,10 @@ def test_a_client_that_reads_no_more_ends_it_quietly(tmp_path: Path) -> None:
 
 
 def test_what_was_asked_before_the_input_ended_is_still_answered(tmp_path: Path) -> None:
-    said = b"".join(json.dumps(message).encode() + b"\n" for message in (hello(), tool_call("memory_status", {}, 1), request("ping", id=2)))
+    sent = b"".join(json.dumps(message).encode() + b"\n" for message in (hello(), tool_call("memory_status", {}, 1), request("ping", id=2)))
     command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "mcp"]
     done = subprocess.run(
-        command, input=said.rstrip(), capture_output=True, env=environ_of(tmp_path), cwd=tmp_path, timeout=HANG_S, check=True
+        command, input=sent.rstrip(), capture_output=True, env=environ_of(tmp_path), cwd=tmp_path, timeout=HANG_S, check=True
     )
     assert sorted(json.loads(line)["id"] for line in done.stdout.splitlines()) == [0, 1, 2]
     assert done.stderr == b""
@@ -78,9 +78,9 @@ def test_a_message_that_is_too_long_is_refused_and_the_next_one_answered(program
 
 def test_ten_megabytes_of_arguments_are_a_clear_error(program: Program) -> None:
     program.ask(hello())
-    found = program.ask(tool_call("memory_search", {"query": "y" * (10 << 20)}))["result"]
-    assert found["isError"]
-    assert found["content"][0]["text"] == "arguments.query must have at most 1,000 characters"
+    result = program.ask(tool_call("memory_search", {"query": "y" * (10 << 20)}))["result"]
+    assert result["isError"]
+    assert result["content"][0]["text"] == "arguments.query must have at most 1,000 characters"
 
 
 def with_tools(body: str) -> list[str]:
@@ -122,8 +122,8 @@ def test_nothing_else_can_print_to_a_client(tmp_path: Path) -> None:
     with Program(tmp_path, environ_of(tmp_path), with_tools(body)) as program:
         program.ask(hello())
         assert program.ask(request("tools/list"))["result"] == {"tools": []}
-        code, said = program.end()
-        assert (code, said.count("stray")) == (0, 2)
+        code, output = program.end()
+        assert (code, output.count("stray")) == (0, 2)
 
 
 def test_the_help_says_how_a_client_gets_it(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_it_lists_and_calls_tools_in_every_mode(mode: str, version: str, place: 
         assert tools["memory_forget"].annotations.destructive_hint is True
         assert tools["retention_get"].annotations.read_only_hint is True
         # The client checks structured content against the output schema.
-        found = await client.call_tool("retention_apply", {"domain": "rag", "resources": [OLD, {}]})
-        assert found.structured_content["counts"] == {"eligible": 1, "protected": 1, "total": 2}
+        result = await client.call_tool("retention_apply", {"domain": "rag", "resources": [OLD, {}]})
+        assert result.structured_content["counts"] == {"eligible": 1, "protected": 1, "total": 2}
         wrong = await client.call_tool("retention_apply", {"domain": "both"})
         assert wrong.is_error
         assert wrong.content[0].text == "arguments.domain must be one of memory, rag"
@@ -191,9 +191,9 @@ def test_every_tool_answers_as_its_output_schema_says(place: Place) -> None:
             "retention_configure": {"domain": "memory", "config": {"limit": 0}}, "retention_apply": {"domain": "memory"},
         }  # fmt: skip
         for name, arguments in calls.items():
-            found = await client.call_tool(name, arguments)
-            assert not found.is_error, (name, found.content)
-            assert found.structured_content, name
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, (name, result.content)
+            assert result.structured_content, name
 
     talk(place, "auto", what)
 
@@ -240,5 +240,5 @@ def test_it_lists_every_tool(ask) -> None:
 def test_it_calls_a_tool_and_finds_its_answer_to_fit_the_schema(ask) -> None:
     resources = json.dumps([{"id": "a", "created_at": "2020-01-01T00:00:00Z", "source_type": "context"}, {"id": "b"}])
     words = ("--tool-name", "retention_apply", "--tool-arg", "domain=rag", f"resources={resources}")
-    found = inspector.answer(ask("tools/call", *words))
-    assert found["structuredContent"]["counts"] == {"eligible": 1, "protected": 1, "total": 2}
+    answer = inspector.answer(ask("tools/call", *words))
+    assert answer["structuredContent"]["counts"] == {"eligible": 1, "protected": 1, "total": 2}

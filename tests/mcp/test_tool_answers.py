@@ -20,9 +20,9 @@ from tests.reclaim.shops import Shop, worked
 
 def test_what_was_cleared_comes_back_as_it_was(place: Place) -> None:
     handle = place.clear_from(place.shop, "Read a.ts", "first line\n  second “line”\n")
-    found = place("context_restore", handle=handle)
-    conforms("context_restore", found)
-    assert (found["content"], found["label"], found["next_offset"]) == ("first line\n  second “line”\n", "Read a.ts", None)
+    answer = place("context_restore", handle=handle)
+    conforms("context_restore", answer)
+    assert (answer["content"], answer["label"], answer["next_offset"]) == ("first line\n  second “line”\n", "Read a.ts", None)
     assert place("context_restore", handle=handle[:6])["handle"] == handle
 
 
@@ -57,12 +57,12 @@ def test_status_is_that_of_the_session_that_runs_the_server_else_of_the_newest(t
     shop.clear()
     for more in ({"CLAUDE_CODE_SESSION_ID": shop.session_id}, {}, {"CLAUDE_CODE_SESSION_ID": "another"}):
         tools = Tools(shop.environ(**more), str(shop.project))
-        found = tools.call("context_status", {}, DIALECT, silent)["structuredContent"]
-        conforms("context_status", found)
-        assert found["session"] == shop.session_id
-        assert found["cleared"]["items"] == 3
-        assert found["context"]["tokens"] > 0
-        assert set(found["tiers"]) >= {"medium", "session"}
+        answer = tools.call("context_status", {}, DIALECT, silent)["structuredContent"]
+        conforms("context_status", answer)
+        assert answer["session"] == shop.session_id
+        assert answer["cleared"]["items"] == 3
+        assert answer["context"]["tokens"] > 0
+        assert set(answer["tiers"]) >= {"medium", "session"}
 
 
 def test_without_a_session_status_says_so(place: Place) -> None:
@@ -72,10 +72,10 @@ def test_without_a_session_status_says_so(place: Place) -> None:
 def test_what_was_cleared_is_found_by_its_words_in_this_project_alone(place: Place) -> None:
     mine = place.clear_from(place.shop, "Read cart.ts", "line one\nthe basket total is calculated here\nline three")
     theirs = place.clear_from(place.other, "Read other.ts", "their basket total")
-    found = place("context_search", query="basket total")
-    conforms("context_search", found)
-    assert [(each["handle"], each["label"]) for each in found["results"]] == [(mine, "Read cart.ts")]
-    assert found["results"][0]["lines"] == ["the basket total is calculated here"]
+    answer = place("context_search", query="basket total")
+    conforms("context_search", answer)
+    assert [(each["handle"], each["label"]) for each in answer["results"]] == [(mine, "Read cart.ts")]
+    assert answer["results"][0]["lines"] == ["the basket total is calculated here"]
     assert place("context_restore", handle=mine)["content"].startswith("line one")
     place.allow_all_projects()
     assert {each["handle"] for each in place("context_search", query="basket total", project="all")["results"]} == {mine, theirs}
@@ -91,8 +91,8 @@ def test_a_checkout_in_another_folder_is_the_same_project(place: Place) -> None:
 def test_secrets_in_lines_that_are_found_are_masked(place: Place) -> None:
     token = "ghp_" + "a1B2c3D4" * 5
     place.clear_from(place.shop, "Read .env", f"GITHUB_TOKEN={token}\n")
-    (found,) = place("context_search", query="GITHUB_TOKEN")["results"]
-    assert token not in str(found)
+    (answer,) = place("context_search", query="GITHUB_TOKEN")["results"]
+    assert token not in str(answer)
 
 
 def test_where_nothing_was_archived_nothing_is_found(place: Place) -> None:
@@ -100,11 +100,11 @@ def test_where_nothing_was_archived_nothing_is_found(place: Place) -> None:
     assert not (place.home / "archive.sqlite").exists()
 
 
-def test_more_than_was_asked_for_is_said_to_be_there(place: Place) -> None:
+def test_the_answer_says_that_there_is_more_than_was_asked_for(place: Place) -> None:
     for number in range(4):
         place.clear_from(place.shop, f"Read {number}.ts", f"the basket total {number}")
-    found = place("context_search", query="basket", most=3)
-    assert (len(found["results"]), found["more"]) == (3, True)
+    answer = place("context_search", query="basket", most=3)
+    assert (len(answer["results"]), answer["more"]) == (3, True)
 
 
 # --- memory ------------------------------------------------------------------------------------------------------------------------------
@@ -113,10 +113,10 @@ def test_more_than_was_asked_for_is_said_to_be_there(place: Place) -> None:
 def test_what_is_remembered_of_the_project_is_found_and_nothing_of_another(place: Place) -> None:
     mine = place.remember(place.shop, "Run make check before you commit.")
     theirs = place.remember(place.other, "Run make deploy before you commit.")
-    found = place("memory_search", query="commit")
-    conforms("memory_search", found)
-    assert [item["id"] for item in found["items"]] == [mine]
-    assert found["memory_is_on"] is False
+    answer = place("memory_search", query="commit")
+    conforms("memory_search", answer)
+    assert [item["id"] for item in answer["items"]] == [mine]
+    assert answer["memory_is_on"] is False
     place.allow_all_projects()
     everywhere = place("memory_search", query="commit", project="all")
     assert {item["id"]: item["project"].split("-")[0] for item in everywhere["items"]} == {mine: "shop", theirs: "other"}
@@ -143,9 +143,9 @@ def test_an_agent_is_told_that_what_it_adds_waits_for_the_users_yes(place: Place
     assert place.mistake("memory_add", text="Run make check before you commit.").endswith("is there already: nothing was added")
     assert place("memory_status")["waiting"] == 1
     conforms("memory_status", place("memory_status"))
-    found = place("memory_search", query="commit")
-    conforms("memory_search", found)
-    assert [item["waits"] for item in found["items"]] == [True]
+    answer = place("memory_search", query="commit")
+    conforms("memory_search", answer)
+    assert [item["waits"] for item in answer["items"]] == [True]
     assert place.document(place.shop) == ""
     place.accept(place.shop, added["id"])
     assert "waits" not in place("memory_search", query="commit")["items"][0]
@@ -155,9 +155,9 @@ def test_an_agent_is_told_that_what_it_adds_waits_for_the_users_yes(place: Place
 def test_forgetting_marks_in_the_agents_name_and_says_how_to_undo_it(place: Place) -> None:
     place.turn_memory_on(place.shop)
     id = place.remember(place.shop, "Run make check before you commit.")
-    found = place("memory_forget", ids=[id])
-    conforms("memory_forget", found)
-    assert found == {"marked": [id], "undo": f"/popkit:context memory undo {id}"}
+    answer = place("memory_forget", ids=[id])
+    conforms("memory_forget", answer)
+    assert answer == {"marked": [id], "undo": f"/popkit:context memory undo {id}"}
     assert place.marked(place.shop) == {id: "tool"}
     assert id in (place.home / "data" / "state" / "marked.json").read_text(), "from where the panel tells of it"
 
@@ -171,10 +171,10 @@ def test_an_agent_that_would_forget_what_is_on_hold_is_told_to_leave_the_hold_to
     id = place.remember(place.shop, "Run make check before you commit.")
     with Controller(place.environ, now=lambda: AT) as controller:
         controller.add_hold("memory", "item", id, "alice", "audit")
-    said = place.mistake("memory_forget", ids=[id])
-    assert f"{id} is on hold (alice: audit)" in said
-    assert "Only the user decides whether to release it" in said
-    assert "hold release" not in said, "a command that an agent could run at once"
+    mistake = place.mistake("memory_forget", ids=[id])
+    assert f"{id} is on hold (alice: audit)" in mistake
+    assert "Only the user decides whether to release it" in mistake
+    assert "hold release" not in mistake, "a command that an agent could run at once"
     assert place.marked(place.shop) == {}
 
 
@@ -188,10 +188,10 @@ def test_a_memory_of_another_project_cannot_be_forgotten(place: Place) -> None:
 def test_status_counts_the_projects_memories(place: Place) -> None:
     place.remember(place.shop, "Run make check.")
     place.remember(place.other, "Run make deploy.")
-    found = place("memory_status")
-    conforms("memory_status", found)
-    assert (found["project"], found["items"], found["memory_is_on"]) == ("shop", 1, False)
-    assert sum(tier["items"] for tier in found["tiers"].values()) == 1
+    answer = place("memory_status")
+    conforms("memory_status", answer)
+    assert (answer["project"], answer["items"], answer["memory_is_on"]) == ("shop", 1, False)
+    assert sum(tier["items"] for tier in answer["tiers"].values()) == 1
 
 
 # --- retention ---------------------------------------------------------------------------------------------------------------------------
@@ -212,25 +212,25 @@ def state_of(place: Place) -> dict[str, bytes]:
 
 def test_a_policy_is_read_changed_and_read_again(place: Place) -> None:
     assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
-    found = place("retention_configure", domain="rag", config={"older_than_days": 99_999, "limit": 9})
-    conforms("retention_configure", found)
-    assert (found["status"], found["policy"]["older_than_days"], found["policy"]["limit"]) == ("applied", 3_650, 9)
-    assert [each["key"] for each in found["adjusted"]] == ["older_than_days"]
+    answer = place("retention_configure", domain="rag", config={"older_than_days": 99_999, "limit": 9})
+    conforms("retention_configure", answer)
+    assert (answer["status"], answer["policy"]["older_than_days"], answer["policy"]["limit"]) == ("applied", 3_650, 9)
+    assert [each["key"] for each in answer["adjusted"]] == ["older_than_days"]
     both = place("retention_policies")
     conforms("retention_policies", both)
-    assert (both["rag"], both["memory"]) == (found["policy"], DEFAULT_POLICY.to_json())
+    assert (both["rag"], both["memory"]) == (answer["policy"], DEFAULT_POLICY.to_json())
     assert "retention_get" in both["deprecated"]
 
 
 def test_what_would_keep_less_waits_for_the_user_who_is_to_be_told(place: Place) -> None:
-    found = place("retention_configure", domain="memory", config={"older_than_days": 7, "limit": 9})
-    conforms("retention_configure", found)
-    assert (found["success"], found["status"], found["asked"]) == (False, "waiting", {"older_than_days": 7, "limit": 9})
-    assert found["policy"] == place("retention_get", domain="memory") == DEFAULT_POLICY.to_json()
-    assert "Nothing has changed" in found["note"]
-    assert f"popkit retention accept {found['request']}" in found["note"]
+    answer = place("retention_configure", domain="memory", config={"older_than_days": 7, "limit": 9})
+    conforms("retention_configure", answer)
+    assert (answer["success"], answer["status"], answer["asked"]) == (False, "waiting", {"older_than_days": 7, "limit": 9})
+    assert answer["policy"] == place("retention_get", domain="memory") == DEFAULT_POLICY.to_json()
+    assert "Nothing has changed" in answer["note"]
+    assert f"popkit retention accept {answer['request']}" in answer["note"]
     with Controller(place.environ) as controller:
-        controller.accept(found["request"])
+        controller.accept(answer["request"])
         assert controller.get("memory") == DEFAULT_POLICY.to_json(), "for this project alone"
     assert place("retention_get", domain="memory")["older_than_days"] == 7
     both = place("retention_policies")
@@ -238,18 +238,18 @@ def test_what_would_keep_less_waits_for_the_user_who_is_to_be_told(place: Place)
     assert both["memory"]["older_than_days"] == 7
 
 
-def test_what_a_project_says_otherwise_is_told_of_all_projects(place: Place) -> None:
+def test_what_a_project_has_set_for_itself_is_shown_for_all_projects(place: Place) -> None:
     mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 10 * 86_400)
     place.clear_from(place.other, "Read other.ts", "old text too", at=AT - 10 * 86_400)
-    found = place("retention_configure", domain="rag", config={"older_than_days": 7})
+    answer = place("retention_configure", domain="rag", config={"older_than_days": 7})
     with Controller(place.environ) as controller:
-        controller.accept(found["request"])
+        controller.accept(answer["request"])
     assert [each["id"] for each in place("retention_apply", domain="rag")["eligible"]] == [mine]
     place.allow_all_projects()
-    found = place("retention_apply", domain="rag", project="all")
-    conforms("retention_apply", found)
-    assert (found["counts"]["total"], found["eligible"]) == (1, [])
-    assert [each["label"] for own in found["own"] for each in own["eligible"]] == ["Read shop.ts"]
+    answer = place("retention_apply", domain="rag", project="all")
+    conforms("retention_apply", answer)
+    assert (answer["counts"]["total"], answer["eligible"]) == (1, [])
+    assert [each["label"] for own in answer["own"] for each in own["eligible"]] == ["Read shop.ts"]
 
 
 def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:
@@ -261,7 +261,7 @@ def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "message"),
     [
         ({"older_than": 3}, 'arguments.config has no "older_than"'),
         ({"limit": "many"}, "arguments.config.limit must be a number"),
@@ -270,56 +270,56 @@ def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:
         ({"keep_context_ids": [0.5]}, "is not a context id"),
     ],
 )
-def test_a_policy_that_none_can_be_changes_nothing(config: dict, said: str, place: Place) -> None:
-    assert said in place.mistake("retention_configure", domain="rag", config=config)
+def test_a_policy_that_none_can_be_changes_nothing(config: dict, message: str, place: Place) -> None:
+    assert message in place.mistake("retention_configure", domain="rag", config=config)
     assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
     with Controller(place.environ) as controller:
         assert controller.log()["entries"] == []
 
 
-def test_resources_of_the_caller_are_told_in_full_and_change_nothing(place: Place) -> None:
+def test_resources_of_the_caller_are_listed_in_full_and_change_nothing(place: Place) -> None:
     resources = [{**OLD, "id": f"r{number}"} for number in range(200)] + HOSTILE
-    found = place("retention_apply", domain="rag", resources=resources)
-    conforms("retention_apply", found)
-    assert found["counts"] == {"eligible": 200, "protected": len(HOSTILE), "total": 200 + len(HOSTILE)}
-    assert (len(found["eligible"]), len(found["protected"])) == (200, len(HOSTILE))
-    assert all(each["reasons"] for each in found["eligible"] + found["protected"])
+    answer = place("retention_apply", domain="rag", resources=resources)
+    conforms("retention_apply", answer)
+    assert answer["counts"] == {"eligible": 200, "protected": len(HOSTILE), "total": 200 + len(HOSTILE)}
+    assert (len(answer["eligible"]), len(answer["protected"])) == (200, len(HOSTILE))
+    assert all(each["reasons"] for each in answer["eligible"] + answer["protected"])
     assert state_of(place) == {}
 
 
 def test_options_stand_in_for_the_policy_of_one_call(place: Place) -> None:
-    found = place("retention_apply", domain="rag", resources=[OLD], options={"source_types": ["action"], "older_than_days": 2})
-    assert found["protected"][0]["reasons"] == ["source_type_not_in_policy"]
+    answer = place("retention_apply", domain="rag", resources=[OLD], options={"source_types": ["action"], "older_than_days": 2})
+    assert answer["protected"][0]["reasons"] == ["source_type_not_in_policy"]
     assert place("retention_get", domain="rag") == DEFAULT_POLICY.to_json()
     assert "older_than" in place.mistake("retention_apply", domain="rag", resources=[OLD], options={"older_than": 1})
 
 
-def test_of_what_is_stored_only_the_projects_is_told_with_labels(place: Place) -> None:
+def test_of_what_is_stored_only_the_projects_is_listed_with_labels(place: Place) -> None:
     mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
     theirs = place.clear_from(place.other, "Read other.ts", "old text too", at=AT - 90 * 86_400)
-    found = place("retention_apply", domain="rag")
-    conforms("retention_apply", found)
-    assert [(each["id"], each["label"]) for each in found["eligible"] + found["protected"]] == [(mine, "Read shop.ts")]
-    assert theirs not in json.dumps(found)
+    answer = place("retention_apply", domain="rag")
+    conforms("retention_apply", answer)
+    assert [(each["id"], each["label"]) for each in answer["eligible"] + answer["protected"]] == [(mine, "Read shop.ts")]
+    assert theirs not in json.dumps(answer)
     place.allow_all_projects()
     assert place("retention_apply", domain="rag", project="all")["counts"]["total"] == 2
 
 
-def test_of_what_is_stored_long_lists_are_cut_and_that_is_said(place: Place) -> None:
+def test_of_what_is_stored_long_lists_are_cut_and_the_answer_says_so(place: Place) -> None:
     for number in range(5):
         place.clear_from(place.shop, f"Read {number}.ts", f"text {number}", at=AT - 90 * 86_400)
-    found = place("retention_apply", domain="rag", most=2)
-    assert sum(len(found[name]) for name in ("eligible", "protected")) == 2
-    assert sum(found["not_shown"].values()) == 3
-    assert found["counts"]["total"] == 5
+    answer = place("retention_apply", domain="rag", most=2)
+    assert sum(len(answer[name]) for name in ("eligible", "protected")) == 2
+    assert sum(answer["not_shown"].values()) == 3
+    assert answer["counts"]["total"] == 5
 
 
 def test_an_archive_copies_and_deletes_nothing(place: Place) -> None:
     mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
-    found = place("retention_archive", domain="rag", resources=[{"id": mine}], options={"note": "before the move"})
-    conforms("retention_archive", found)
-    assert found["resource_count"] == 1
-    assert (place.home / "data" / "archive" / found["archive_id"] / "manifest.json").exists()
+    answer = place("retention_archive", domain="rag", resources=[{"id": mine}], options={"note": "before the move"})
+    conforms("retention_archive", answer)
+    assert answer["resource_count"] == 1
+    assert (place.home / "data" / "archive" / answer["archive_id"] / "manifest.json").exists()
     assert place("context_restore", handle=mine)["content"] == "old text"
 
 
@@ -335,8 +335,8 @@ def test_an_archive_tells_how_far_it_is_and_can_be_cancelled(place: Place) -> No
     for number in range(3):
         place.clear_from(place.shop, f"Read {number}.ts", f"text {number}", at=AT - 90 * 86_400)
     session = Session(place.tools)
-    *told, _ = session.answers(tool_call("retention_archive", {"domain": "rag"}, progressToken=7))
-    assert [message["params"] for message in told][-1] == {"progressToken": 7, "progress": 3, "total": 3}
+    *notifications, _ = session.answers(tool_call("retention_archive", {"domain": "rag"}, progressToken=7))
+    assert [message["params"] for message in notifications][-1] == {"progressToken": 7, "progress": 3, "total": 3}
 
     def cancelled(done: float, total: float | None = None) -> None:
         raise Cancelled

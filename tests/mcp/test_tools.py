@@ -59,8 +59,8 @@ def test_arguments_that_are_unknown_are_refused_by_name(name: str, place: Place)
 def test_other_projects_are_the_users_to_allow(name: str, place: Place) -> None:
     arguments = {"domain": "rag", "query": "a", "handle": "abcd2345"}
     needed = {key: arguments[key] for key in TABLE[name].takes.get("required", ())}
-    said = place.mistake(name, **needed, project="all")
-    assert said.startswith("arguments.project: the user has not allowed other projects")
+    mistake = place.mistake(name, **needed, project="all")
+    assert mistake.startswith("arguments.project: the user has not allowed other projects")
     listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in place.tools.listed(DIALECT)}
     assert "project" not in listed[name]
     place.allow_all_projects()
@@ -74,20 +74,20 @@ def test_a_project_file_allows_nothing(place: Place) -> None:
     assert "has not allowed" in place.mistake("memory_search", query="a", project="all")
 
 
-def test_a_fault_of_ours_is_logged_and_told_without_its_inside(place: Place) -> None:
+def test_a_fault_of_ours_is_logged_and_reported_without_its_details(place: Place) -> None:
     (place.home / "archive.sqlite").write_bytes(b"SQLite format 3\x00" + b"\xff" * 4_000)
-    said = place.mistake("context_restore", handle="abcd2345")
-    assert "Traceback" not in said
-    assert "archive" in said
+    mistake = place.mistake("context_restore", handle="abcd2345")
+    assert "Traceback" not in mistake
+    assert "archive" in mistake
 
 
 def test_older_revisions_get_no_structured_content(place: Place) -> None:
-    found = place.tools.call("memory_status", {}, json_rpc.dialect("2025-03-26"), silent)
-    assert set(found) == {"content"}
+    answer = place.tools.call("memory_status", {}, json_rpc.dialect("2025-03-26"), silent)
+    assert set(answer) == {"content"}
 
 
-def conforms(name: str, found: dict) -> None:
-    jsonschema.validate(found, TABLE[name].gives)
+def conforms(name: str, answer: dict) -> None:
+    jsonschema.validate(answer, TABLE[name].gives)
 
 
 # --- schemas -----------------------------------------------------------------------------------------------------------------------------
@@ -116,8 +116,8 @@ def test_the_schemas_of_a_tool_are_valid_closed_and_made_of_what_is_checked(tool
 def almost(schema: dict) -> st.SearchStrategy:
     """Values that fit a schema, or nearly."""
     kinds = schema.get("type", "any")
-    made = [_MAKERS[kind](schema) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
-    return st.one_of(*made, *made, JSON)
+    values = [_MAKERS[kind](schema) for kind in ([kinds] if isinstance(kinds, str) else kinds)]
+    return st.one_of(*values, *values, JSON)
 
 
 def _object(schema: dict) -> st.SearchStrategy:
@@ -144,7 +144,7 @@ def test_what_is_wrong_is_what_json_schema_says_is_wrong(drawn: tuple) -> None:
     assert (wrong(schema, value) == "") == jsonschema.Draft202012Validator(schema).is_valid(value)
 
 
-SAID = [
+MISTAKES = [
     ("retention_get", {}, "arguments.domain is missing"),
     ("retention_get", {"domain": "both"}, "arguments.domain must be one of memory, rag"),
     ("retention_get", {"domain": 1}, "arguments.domain must be a text"),
@@ -161,6 +161,6 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "said"), SAID)
-def test_a_mistake_is_told_with_its_place_and_what_is_right(name: str, arguments: dict, said: str) -> None:
-    assert wrong(TABLE[name].takes, arguments) == said
+@pytest.mark.parametrize(("name", "arguments", "expected"), MISTAKES)
+def test_a_mistake_is_reported_with_its_place_and_what_is_right(name: str, arguments: dict, expected: str) -> None:
+    assert wrong(TABLE[name].takes, arguments) == expected

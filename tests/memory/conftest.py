@@ -27,6 +27,6 @@ def remembering(store: Store) -> Remembering:
 
 @pytest.fixture
 def session() -> Session:
-    made = Session()
-    made.prompt("go on")
-    return made
+    begun = Session()
+    begun.prompt("go on")
+    return begun

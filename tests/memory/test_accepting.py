@@ -15,18 +15,18 @@ from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
 
-SAID = "Run make check before you commit."
+RULE = "Run make check before you commit."
 
 
-def added(remembering: Remembering, text: str = SAID, **fields: object) -> str:
+def added(remembering: Remembering, text: str = RULE, **fields: object) -> str:
     """What an agent adds; its id."""
     return remembering.memory.add(text, source=AGENT, **fields).id
 
 
 def test_what_an_agent_adds_is_found_and_is_not_in_the_document(remembering: Remembering) -> None:
     id = added(remembering)
-    for made in (remembering.memory.document(2_000), remembering.memory.audited_document(2_000), remembering.memory.document(2_000, SAID)):
-        assert (made.text, made.items, made.left_out) == ("", [], [(id, document.WAITS)])
+    for built in (remembering.memory.document(2_000), remembering.memory.audited_document(2_000), remembering.memory.document(2_000, RULE)):
+        assert (built.text, built.items, built.left_out) == ("", [], [(id, document.WAITS)])
     assert [item.id for item, _ in remembering.memory.search("make check")] == [id]
     assert [item.id for item in remembering.memory.waiting()] == [id]
 
@@ -35,7 +35,7 @@ def test_nothing_that_an_agent_can_do_brings_it_into_the_document(remembering: R
     id = added(remembering, confidence=1.0, writes=1_000, sessions=1_000, held=True)
     remembering.memory.mark_key([id])
     for _ in range(20):
-        remembering.memory.search(SAID)
+        remembering.memory.search(RULE)
         with pytest.raises(DuplicateId):
             added(remembering)
     remembering.memory.run(force=True)
@@ -43,11 +43,11 @@ def test_nothing_that_an_agent_can_do_brings_it_into_the_document(remembering: R
     assert remembering.item(id).source == AGENT
 
 
-def test_what_is_accepted_is_told_and_it_stays_known_who_said_it(remembering: Remembering) -> None:
+def test_what_is_accepted_is_in_the_document_and_it_stays_known_who_said_it(remembering: Remembering) -> None:
     id = added(remembering)
     (item,) = remembering.memory.accept([id])
     assert (item.source, item.waits) == (ACCEPTED, False)
-    assert SAID in remembering.memory.document(2_000).text
+    assert RULE in remembering.memory.document(2_000).text
     assert remembering.memory.waiting() == []
     assert remembering.memory.why(id)["log"][0]["action"] == "accepted"
 
@@ -64,14 +64,14 @@ def test_what_does_not_wait_is_not_accepted(remembering: Remembering) -> None:
 
 def test_the_user_who_says_the_same_has_said_yes(remembering: Remembering) -> None:
     id = added(remembering)
-    assert remembering.memory.add(SAID).id == id
+    assert remembering.memory.add(RULE).id == id
     assert remembering.item(id).source == ACCEPTED
     with pytest.raises(DuplicateId):
-        remembering.memory.add(SAID)
+        remembering.memory.add(RULE)
 
 
 def test_an_agent_that_says_what_the_user_has_said_changes_nothing(remembering: Remembering) -> None:
-    id = remembering.memory.add(SAID).id
+    id = remembering.memory.add(RULE).id
     before = remembering.item(id)
     with pytest.raises(DuplicateId):
         added(remembering)
@@ -80,7 +80,7 @@ def test_an_agent_that_says_what_the_user_has_said_changes_nothing(remembering: 
 
 def test_the_user_who_says_the_same_in_a_session_has_said_yes(remembering: Remembering) -> None:
     note, path = added(remembering), added(remembering, "src/shop.ts", kind=PATH)
-    remembering.memory.learn(lesson("s1", wrote(SAID, kind=NOTE), wrote("src/shop.ts")))
+    remembering.memory.learn(lesson("s1", wrote(RULE, kind=NOTE), wrote("src/shop.ts")))
     assert (remembering.item(note).source, remembering.item(path).source) == (ACCEPTED, SESSION)
 
 
@@ -111,7 +111,7 @@ def test_what_waits_fades_and_what_is_accepted_does_not(remembering: Remembering
         remembering.keep(
             id, text=text, source=AGENT, uniqueness=0.01, tier="COLD", created_at=NOW - 200 * DAY, last_accessed=NOW - 200 * DAY
         )
-        for id, text in (("m1", "Deploy on Mondays."), ("m2", SAID))
+        for id, text in (("m1", "Deploy on Mondays."), ("m2", RULE))
     )
     remembering.memory.accept([accepted.id])
     remembering.memory.run(force=True)
@@ -125,7 +125,7 @@ def test_what_the_user_refuses_is_deleted_and_a_yes_takes_that_back(remembering:
     assert remembering.memory.waiting() == []
     remembering.memory.accept([id])
     assert remembering.item(id).marked_at is None
-    assert SAID in remembering.memory.document(2_000).text
+    assert RULE in remembering.memory.document(2_000).text
 
 
 def test_who_said_it_and_whether_it_waits_goes_through_an_export(remembering: Remembering, tmp_path: Path) -> None:

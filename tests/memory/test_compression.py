@@ -166,14 +166,14 @@ def test_the_text_is_read_from_stdin_and_the_summary_from_stdout():
 
 
 def test_no_shell_reads_the_command(tmp_path: Path):
-    made = tmp_path / "made"
+    forbidden = tmp_path / "made"
     echo = shlex.join(python("import sys; print(sys.argv[1:])"))
-    assert summarise_with(f"{echo} '$HOME' ; touch {made} && `id`", "x") == str(["$HOME", ";", "touch", str(made), "&&", "`id`"])
-    assert not made.exists()
+    assert summarise_with(f"{echo} '$HOME' ; touch {forbidden} && `id`", "x") == str(["$HOME", ";", "touch", str(forbidden), "&&", "`id`"])
+    assert not forbidden.exists()
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("", "command is empty"),
         ("say 'so", "is not a command: No closing quotation"),
@@ -183,8 +183,8 @@ def test_no_shell_reads_the_command(tmp_path: Path):
         (python("import sys; print('x'); sys.exit('the model is asleep')"), "failed with exit status 1: the model is asleep"),
     ],
 )
-def test_a_summariser_that_fails_says_why(command: str | list[str], said: str):
-    with pytest.raises(SummariserFailed, match=said):
+def test_a_summariser_that_fails_says_why(command: str | list[str], message: str):
+    with pytest.raises(SummariserFailed, match=message):
         summarise_with(command, "x")
 
 
@@ -200,15 +200,15 @@ def test_errors_without_end_do_no_harm():
 
 
 def test_one_that_takes_too_long_is_ended_with_all_that_it_has_started(tmp_path: Path):
-    told = tmp_path / "child"
-    child = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    child_pid = tmp_path / "child"
+    child = f"import os, time; open({str(child_pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     command = python(f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])")
     for seconds in (2, 8, 32, 128):  # until both have begun in that time
         with pytest.raises(SummariserFailed, match=f"took longer than {seconds} seconds"):
             summarise_with(command, "x", timeout_s=seconds)
-        if told.exists() and told.read_text():
+        if child_pid.exists() and child_pid.read_text():
             break
-    ended = Path(f"/proc/{told.read_text()}/stat")
+    ended = Path(f"/proc/{child_pid.read_text()}/stat")
     until(lambda: not ended.exists() or ") Z " in ended.read_text(), "what the summariser had started to end")
 
 

@@ -23,8 +23,8 @@ SECRET = "sk-ant-api03-" + "Ab1" * 20
 
 def item(kind: str, text: str, **more) -> Item:
     source = USER if kind == NOTE else SESSION
-    made = Item(id_of("shop", kind, text), text, "shop", kind, PROSE if kind == NOTE else CODE, source, sessions=2, session=1, writes=3)
-    return replace(made, **more)
+    plain = Item(id_of("shop", kind, text), text, "shop", kind, PROSE if kind == NOTE else CODE, source, sessions=2, session=1, writes=3)
+    return replace(plain, **more)
 
 
 texts = st.one_of(st.text(min_size=1, max_size=200), st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,4}\.[a-z]{2}", fullmatch=True))
@@ -42,12 +42,12 @@ items = st.lists(
 @settings(max_examples=examples(60, 500), deadline=None)
 @given(items, st.integers(0, 3_000))
 def test_it_keeps_its_budgets_and_tells_of_every_item(some, tokens):
-    made = document.build(some, tokens)
-    assert made.tokens == estimate_tokens(made.text) <= min(tokens, document.MOST_TOKENS)
-    assert made.text.count("\n") <= MOST_LINES
-    assert len(made.text.encode()) <= MOST_BYTES
-    assert sorted([*made.items, *(id for id, _ in made.left_out)]) == sorted(each.id for each in some)
-    assert all(why for _, why in made.left_out)
+    built = document.build(some, tokens)
+    assert built.tokens == estimate_tokens(built.text) <= min(tokens, document.MOST_TOKENS)
+    assert built.text.count("\n") <= MOST_LINES
+    assert len(built.text.encode()) <= MOST_BYTES
+    assert sorted([*built.items, *(id for id, _ in built.left_out)]) == sorted(each.id for each in some)
+    assert all(why for _, why in built.left_out)
 
 
 @settings(max_examples=examples(30, 200), deadline=None)
@@ -64,13 +64,16 @@ def test_the_order_of_items_does_not_matter(some, rng):
     st.sampled_from((PATH, NAME, COMMAND, ERROR, NOTE)),
 )
 def test_no_text_breaks_out_of_its_line(hostile, kind):
-    made = document.build([item(kind, hostile, details={"fix": hostile, "file": hostile})], 2_000)
-    lines = made.text.splitlines()
+    built = document.build([item(kind, hostile, details={"fix": hostile, "file": hostile})], 2_000)
+    lines = built.text.splitlines()
     assert all(char.isprintable() for line in lines for char in line)
     outside = [line for line, fences in zip(lines, accumulate(line.startswith("```") for line in lines)) if fences % 2 == 0]
-    assert [line for line in outside if line.startswith("#")] in ([], *[[lines[0], f"## {title}"] for title in memory_text.TITLES.values()])
+    assert [line for line in outside if line.startswith("#")] in (
+        [],
+        *[[lines[0], f"## {title}"] for title in memory_text.TITLES.values()],
+    )
     assert sum(line.startswith("```") for line in lines) in (0, 2)
-    assert "</" not in made.text
+    assert "</" not in built.text
 
 
 def name(text: str, file: str, **more) -> Item:
@@ -128,8 +131,8 @@ paths = st.lists(
 @settings(max_examples=examples(60, 500), deadline=None)
 @given(paths)
 def test_the_tree_says_whole_paths(some):
-    made = document.build([item(PATH, path) for path in some], 2_000)
-    assert sorted(memory_reading.paths_in(made.text)) == sorted(some)
+    built = document.build([item(PATH, path) for path in some], 2_000)
+    assert sorted(memory_reading.paths_in(built.text)) == sorted(some)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +151,9 @@ def test_the_tree_says_whole_paths(some):
     ],
 )
 def test_files_of_a_folder_are_written_together_as_a_shell_has_them(files, line):
-    made = document.build([*(item(PATH, f"a/{file}") for file in files), name("countTheCoins", "a/coins.ts")])
-    assert f"a/: {line}\n" in made.text
-    assert sorted(memory_reading.paths_in(made.text)) == sorted(f"a/{file}" for file in files)
+    built = document.build([*(item(PATH, f"a/{file}") for file in files), name("countTheCoins", "a/coins.ts")])
+    assert f"a/: {line}\n" in built.text
+    assert sorted(memory_reading.paths_in(built.text)) == sorted(f"a/{file}" for file in files)
 
 
 @pytest.mark.parametrize("group", ["{a, b}.ts", "{a,b}.ts"])
@@ -190,28 +193,28 @@ def test_nothing_to_tell_is_an_empty_text():
     assert document.build([]) == document.Document("", 0)
 
 
-def reason(made: document.Document, each: Item) -> str:
-    return dict(made.left_out)[each.id]
+def reason(built: document.Document, each: Item) -> str:
+    return dict(built.left_out)[each.id]
 
 
 def test_why_items_are_left_out():
     forgotten, shrunk = item(PATH, "a.py", marked_at=1.0), item(PATH, "b.py", level=EMBEDDING)
     once, secret = item(ERROR, "x: y", sessions=1), item(COMMAND, f"deploy --token {SECRET}")
     best, other = command("pnpm test", "test", sessions=9), command("pnpm test -v", "test")
-    made = document.build([forgotten, shrunk, once, secret, best, other])
-    assert made.items == [best.id]
-    reasons = [reason(made, each) for each in (forgotten, shrunk, once, secret, other)]
+    built = document.build([forgotten, shrunk, once, secret, best, other])
+    assert built.items == [best.id]
+    reasons = [reason(built, each) for each in (forgotten, shrunk, once, secret, other)]
     assert reasons == [document.FORGOTTEN, document.NO_TEXT, document.SEEN_ONCE, draft.SECRET, document.SAME_FAMILY]
-    assert SECRET not in made.text
+    assert SECRET not in built.text
 
 
 def test_of_a_checkout_is_listed_what_a_session_has_shown_to_be_so():
     opened, written = item(PATH, "src/a.py", details={"opened": True}), item(PATH, "src/b.py")
     ran, earlier = command("pnpm test", "test"), item(COMMAND, "pnpm build", details={"family": "npm:build"})
     defined, sought, once = name("countTheCoins", "src/a.py"), item(NAME, "JSON.stringify"), name("CashRegister", "src/a.py", sessions=1)
-    made = document.build([opened, written, ran, earlier, defined, sought, once], verdicts={})
-    assert made.items == sorted([opened.id, ran.id, defined.id])
-    reasons = [reason(made, each) for each in (written, earlier, sought, once)]
+    built = document.build([opened, written, ran, earlier, defined, sought, once], verdicts={})
+    assert built.items == sorted([opened.id, ran.id, defined.id])
+    reasons = [reason(built, each) for each in (written, earlier, sought, once)]
     assert reasons == [document.EARLIER, document.EARLIER, document.NOT_DEFINED, document.SEEN_ONCE]
 
 
@@ -220,37 +223,37 @@ def test_what_an_earlier_version_learnt_is_listed_where_it_is_in_the_checkout():
     assert document.build([path], verdicts={Fact("src/b.py"): Verdict("same", "src/b.py")}).items == [path.id]
 
 
-def told(some: list[Item], states: dict[str, tuple[str, str]]) -> document.Document:
+def checked(some: list[Item], states: dict[str, tuple[str, str]]) -> document.Document:
     facts = [fact for each in some for fact in document.facts_of(each)]
     return document.build(some, verdicts={fact: Verdict(*states[fact.file]) for fact in facts})
 
 
-def test_what_is_gone_is_not_told_what_was_renamed_by_its_new_name_and_what_changed_is_marked():
+def test_what_is_gone_is_not_listed_what_was_renamed_has_its_new_name_and_what_changed_is_marked():
     some = [item(PATH, f"src/{name}.py", details={"opened": True}) for name in ("gone", "old", "changed", "same")]
     states = {f"src/{name}.py": (name, f"src/{name}.py") for name in ("gone", "changed", "same")}
-    made = told(some, {**states, "src/old.py": ("renamed", "lib/new.py")})
-    assert memory_reading.paths_in(made.text) == ["lib/new.py", "src/changed.py", "src/same.py"]
-    assert "changed.py*, same.py" in made.text
-    assert memory_text.LEGEND in made.text
-    assert reason(made, some[0]) == document.NO_MORE
+    built = checked(some, {**states, "src/old.py": ("renamed", "lib/new.py")})
+    assert memory_reading.paths_in(built.text) == ["lib/new.py", "src/changed.py", "src/same.py"]
+    assert "changed.py*, same.py" in built.text
+    assert memory_text.LEGEND in built.text
+    assert reason(built, some[0]) == document.NO_MORE
 
 
-def test_a_command_whose_script_is_gone_is_not_told():
-    made = command("./scripts/test", "test")
-    made.details["needs"] = [["scripts/test", ""]]
-    assert told([made], {"scripts/test": ("same", "scripts/test")}).items == [made.id]
-    assert reason(told([made], {"scripts/test": ("gone", "scripts/test")}), made) == document.NO_MORE
+def test_a_command_whose_script_is_gone_is_not_listed():
+    script = command("./scripts/test", "test")
+    script.details["needs"] = [["scripts/test", ""]]
+    assert checked([script], {"scripts/test": ("same", "scripts/test")}).items == [script.id]
+    assert reason(checked([script], {"scripts/test": ("gone", "scripts/test")}), script) == document.NO_MORE
 
 
-def test_what_a_session_found_to_be_gone_is_not_told():
+def test_what_a_session_found_to_be_gone_is_not_listed():
     path = item(PATH, "src/a.py", details={"opened": True, "gone": True})
     assert reason(document.build([path]), path) == document.NO_MORE
 
 
 def test_what_the_client_says_itself_is_not_repeated():
     some = [item(NOTE, "Always use pnpm."), item(NOTE, "Never push to main.")]
-    made = document.build(some, says=lambda text: "pnpm" in text)
-    assert (made.items, reason(made, some[0])) == ([some[1].id], document.THEIRS)
+    built = document.build(some, says=lambda text: "pnpm" in text)
+    assert (built.items, reason(built, some[0])) == ([some[1].id], document.THEIRS)
 
 
 @pytest.mark.parametrize("tokens", [200, 500, 2_000])
@@ -261,24 +264,24 @@ def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_co
         for number in range(8)
         for purpose in memory_text.PURPOSES
     ]
-    made = document.build([*files, *commands], tokens)
-    told = memory_reading.commands_in(made.text)
-    assert {line.split()[-1] for line in told} == set(memory_text.PURPOSES)
-    assert 0.7 * draft.COMMANDS_TOKENS < estimate_tokens("\n".join(told), CONTENT) <= draft.COMMANDS_TOKENS
+    built = document.build([*files, *commands], tokens)
+    listed = memory_reading.commands_in(built.text)
+    assert {line.split()[-1] for line in listed} == set(memory_text.PURPOSES)
+    assert 0.7 * draft.COMMANDS_TOKENS < estimate_tokens("\n".join(listed), CONTENT) <= draft.COMMANDS_TOKENS
 
 
-def test_a_second_command_for_the_same_purpose_is_told_once_three_sessions_have_run_it():
+def test_a_second_command_for_the_same_purpose_is_listed_once_three_sessions_have_run_it():
     best, thrice, twice = (command(f"tool{sessions} test", "test", sessions=sessions) for sessions in (4, 3, 2))
     theirs, only = command("tool test", "test", sessions=1, source=USER), command("tool lint", "lint", sessions=1)
-    made = document.build([best, thrice, twice, theirs, only])
-    assert made.items == sorted([best.id, thrice.id, theirs.id, only.id])
-    assert reason(made, twice) == document.SELDOM
+    built = document.build([best, thrice, twice, theirs, only])
+    assert built.items == sorted([best.id, thrice.id, theirs.id, only.id])
+    assert reason(built, twice) == document.SELDOM
 
 
-def test_a_program_of_the_project_is_told_once_three_sessions_have_run_it():
+def test_a_program_of_the_project_is_listed_once_three_sessions_have_run_it():
     often, seldom = command("npm run dev", "run", sessions=3, session=9), command("node tools/fill.js", "run", sessions=2, session=8)
-    made = document.build([often, seldom])
-    assert (made.items, reason(made, seldom)) == ([often.id], document.SELDOM)
+    built = document.build([often, seldom])
+    assert (built.items, reason(built, seldom)) == ([often.id], document.SELDOM)
 
 
 def test_or_all_that_there_have_been():
@@ -288,20 +291,20 @@ def test_or_all_that_there_have_been():
 
 def test_commands_that_share_a_folder_stand_below_its_name():
     texts = {"cd src && go test ./...": "test", "cd src && go vet ./...": "lint", "cd web && npm run build": "build", "make fmt": "format"}
-    made = document.build([command(text, purpose) for text, purpose in texts.items()])
-    assert "```sh\ncd web && npm run build\nmake fmt\n# in src\ngo test ./...\ngo vet ./...\n```" in made.text
-    assert sorted(memory_reading.commands_in(made.text)) == sorted(texts)
+    built = document.build([command(text, purpose) for text, purpose in texts.items()])
+    assert "```sh\ncd web && npm run build\nmake fmt\n# in src\ngo test ./...\ngo vet ./...\n```" in built.text
+    assert sorted(memory_reading.commands_in(built.text)) == sorted(texts)
 
 
 def test_notes_come_before_files_and_leave_them_room():
     many = [item(PATH, f"src/folder{number}/file{number}.py", writes=99, sessions=99) for number in range(200)]
     notes = [item(NOTE, f"Always keep to rule number {number}, whatever happens.") for number in range(100)]
-    made = document.build([*many, *notes], 400)
-    assert "## Notes" in made.text
-    assert "## Files" in made.text
+    built = document.build([*many, *notes], 400)
+    assert "## Notes" in built.text
+    assert "## Files" in built.text
 
 
-def test_what_the_user_holds_stands_in_it_before_anything_else():
+def test_what_the_user_holds_is_in_it_before_anything_else():
     many = [item(PATH, f"src/folder{number}/file{number}.py", writes=99, sessions=99) for number in range(200)]
     held = item(NAME, "aNameThatIsHeld", writes=1, sessions=1, held=True)
     assert held.id in document.build([*many, held], 100).items

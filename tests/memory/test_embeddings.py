@@ -78,10 +78,10 @@ def test_texts_that_share_words_or_parts_of_them_are_nearer_than_strangers(text:
 
 def test_likeness_is_the_cosine() -> None:
     a, b, c = HASHED.embed(["parser cache", "the cache of the parser", "river"])
-    found = likeness(a, {"b": b, "c": c, "a": a})
-    assert found["a"] == pytest.approx(1)
-    assert found["b"] > 0.9
-    assert found["c"] < 0.2
+    by_name = likeness(a, {"b": b, "c": c, "a": a})
+    assert by_name["a"] == pytest.approx(1)
+    assert by_name["b"] > 0.9
+    assert by_name["c"] < 0.2
     assert likeness(a, {}) == {}
 
 
@@ -145,7 +145,7 @@ def test_a_model_whose_checksum_is_right_is_read_from_the_first_folder_that_has_
     assert embeddings.model([str(tmp_path / "none"), str(tmp_path)], digest) == b"a model"
 
 
-def test_a_missing_model_is_told_with_what_installs_it(tmp_path: Path) -> None:
+def test_a_missing_model_is_reported_with_what_installs_it(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingsUnavailable, match="popkit setup embeddings"):
         embeddings.model([str(tmp_path)])
 

@@ -41,7 +41,7 @@ def test_what_is_there_already_stops_it_unless_only_the_missing_are_wanted(fille
     assert filled.item("b").level == SUMMARY
 
 
-def spoilt(lines: list[str], number: int, **fields: object) -> list[str]:
+def altered(lines: list[str], number: int, **fields: object) -> list[str]:
     """One line with other fields, and an end that fits."""
     lines = list(lines[:-1])
     lines[number] = json.dumps({**json.loads(lines[number]), **fields}) + "\n"
@@ -50,7 +50,7 @@ def spoilt(lines: list[str], number: int, **fields: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"text": ""}, "line 3: 'b': its text is empty"),
         ({"score": float("nan")}, "line 3: 'b': score is nan"),
@@ -68,10 +68,10 @@ def spoilt(lines: list[str], number: int, **fields: object) -> list[str]:
         ({"details": {"fix": "\ud800"}}, "line 3: 'b': details is not valid Unicode"),
     ],
 )
-def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict, said: str):
-    lines = spoilt(list(filled.memory.export()), 2, **fields)
+def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict, message: str):
+    lines = altered(list(filled.memory.export()), 2, **fields)
     other = Remembering(InMemoryStore())
-    with pytest.raises(BadItem, match=said):
+    with pytest.raises(BadItem, match=message):
         other.memory.import_lines(lines)
     assert list(other.store.scan()) == []
 
@@ -79,13 +79,13 @@ def test_one_bad_item_and_nothing_is_imported(filled: Remembering, fields: dict,
 def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
     token = "ghp_" + "a1B2c3D4" * 5
     other = Remembering(InMemoryStore())
-    other.memory.import_lines(spoilt(list(filled.memory.export()), 2, text="use " + token, full_text="use " + token + " to push"))
+    other.memory.import_lines(altered(list(filled.memory.export()), 2, text="use " + token, full_text="use " + token + " to push"))
     assert token not in other.item("b").text
     assert token not in str(other.store.original("b"))
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda lines: [], "it is empty"),
         (lambda lines: lines[:-1], "cut short or changed"),
@@ -98,8 +98,8 @@ def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
         (lambda lines: ["[" * 100_000, *lines], "line 1: is not JSON"),
     ],
 )
-def test_a_file_that_is_not_as_it_was_written_is_refused(filled: Remembering, change, said: str):
+def test_a_file_that_is_not_as_it_was_written_is_refused(filled: Remembering, change, message: str):
     other = Remembering(InMemoryStore())
-    with pytest.raises(BadItem, match=said):
+    with pytest.raises(BadItem, match=message):
         other.memory.import_lines(change(list(filled.memory.export())))
     assert list(other.store.scan()) == []

@@ -83,8 +83,8 @@ def test_a_migration_is_code_and_bears_the_name_of_a_moment(session, tmp_path):
 def test_a_name_is_learnt_that_was_looked_for_with_the_file_that_defines_it(session, tmp_path):
     session.read("/shop/src/a.py", "     1\u2192def countTheCoins():\n     2\u2192    total_of_coins = json.dumpsEverything()\n")
     session.say("countTheCoins adds up total_of_coins with json.dumpsEverything.")
-    found = observed(session, tmp_path, "countTheCoins")
-    assert (found.kind, found.details["defined_in"]) == (NAME, "src/a.py")
+    facts = observed(session, tmp_path, "countTheCoins")
+    assert (facts.kind, facts.details["defined_in"]) == (NAME, "src/a.py")
     assert "defined_in" not in observed(session, tmp_path, "total_of_coins").details  # local
     assert "defined_in" not in observed(session, tmp_path, "dumpsEverything").details  # a library's
 
@@ -157,7 +157,7 @@ def test_what_subagents_wrote_into_the_same_file_is_left_out(session, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "said"),
+    ("prompt", "expected"),
     [
         ("Always use pnpm.", ["Always use pnpm."]), ("I prefer small commits.", ["I prefer small commits."]),
         ("Use tabs from now on.", ["Use tabs from now on."]), ("Never commit\nwithout signing.", ["Never commit without signing."]),
@@ -172,8 +172,8 @@ def test_what_subagents_wrote_into_the_same_file_is_left_out(session, tmp_path):
         ("always show checkbox | never", []), ("Always " + "x" * 400, []), ("x\n" * 3_000 + "Always use pnpm.", []),
     ],
 )  # fmt: skip
-def test_directives_are_what_a_person_said_to_keep_to(prompt, said):
-    assert directives(prompt) == said
+def test_directives_are_what_a_person_said_to_keep_to(prompt, expected):
+    assert directives(prompt) == expected
 
 
 def test_a_secret_in_a_directive_is_masked():

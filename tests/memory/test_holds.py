@@ -28,8 +28,8 @@ SCOPES = {"item": "dead", "session": "s1", "project": PROJECT}
 
 
 def hold(scope: str = "item", target: str = "", **fields: Any) -> dict[str, object]:
-    made = {"id": "h1", "scope": scope, "target": target or SCOPES[scope], "who": "alice", "why": "audit", "created_at": NOW, "until": None}
-    return {**made, "released_at": None, **fields}
+    row = {"id": "h1", "scope": scope, "target": target or SCOPES[scope], "who": "alice", "why": "audit", "created_at": NOW, "until": None}
+    return {**row, "released_at": None, **fields}
 
 
 def worthless(remembering: Remembering, **fields: Any) -> None:
@@ -78,14 +78,14 @@ def test_whatever_a_held_session_taught_is_held_whoever_taught_it_first(remember
             remembering.memory.forget([id])
 
 
-def test_forgetting_says_which_hold_stands_in_the_way_and_changes_nothing(remembering: Remembering):
+def test_forgetting_says_which_hold_is_in_the_way_and_changes_nothing(remembering: Remembering):
     remembering.keep("m3fa")
     remembering.keep("m4fa")
     remembering.store.set_value(holds.KEY, [hold(target="m3fa", until=1_798_761_600.0 + 365 * DAY)])
     with pytest.raises(OnHold) as refused:
         remembering.memory.forget(["m4fa", "m3fa"])
-    said = "m3fa is on hold (alice: audit, until 2028-01-01). Release it first: popkit retention hold release h1"
-    assert str(refused.value) == said
+    message = "m3fa is on hold (alice: audit, until 2028-01-01). Release it first: popkit retention hold release h1"
+    assert str(refused.value) == message
     assert [item.marked_at for item in remembering.store.scan()] == [None, None]
     assert remembering.store.values("forgotten:") == {}
 
@@ -184,9 +184,9 @@ def _meanwhile(remembering: Remembering, act: Callable[[], object]) -> None:
 @pytest.fixture
 def kept(tmp_path: Path) -> Remembering:
     """A memory with a file, whose job keeps backups."""
-    made = Remembering(SqliteStore(str(tmp_path / "memory.sqlite")))
-    made.memory = Memory(made.store, PROJECT, lambda: made.now, Folder(str(tmp_path)))
-    return made
+    opened = Remembering(SqliteStore(str(tmp_path / "memory.sqlite")))
+    opened.memory = Memory(opened.store, PROJECT, lambda: opened.now, Folder(str(tmp_path)))
+    return opened
 
 
 def test_pages_keep_nothing_of_what_was_forgotten_among_many(kept: Remembering, tmp_path: Path):
@@ -206,7 +206,7 @@ def test_pages_keep_nothing_of_what_was_forgotten_among_many(kept: Remembering, 
     assert kept.store.verify() == []
 
 
-def test_a_store_in_use_is_written_anew_by_the_next_run(kept: Remembering, tmp_path: Path):
+def test_a_store_in_use_is_rewritten_by_the_next_run(kept: Remembering, tmp_path: Path):
     kept.keep("gone")
     kept.memory.forget(["gone"])
     kept.after(DAY + 1)
@@ -223,12 +223,12 @@ def test_a_store_in_use_is_written_anew_by_the_next_run(kept: Remembering, tmp_p
 def test_a_damaged_backup_that_tells_of_it_goes(kept: Remembering, tmp_path: Path):
     kept.keep("gone", tier=ARCHIVE, text="the zyxomatic note")
     kept.memory.run()
-    (made,) = (tmp_path / "memory" / "backups").iterdir()
-    made.write_text(made.read_text() + "{torn")
+    (backup,) = (tmp_path / "memory" / "backups").iterdir()
+    backup.write_text(backup.read_text() + "{torn")
     kept.memory.forget(["gone"])
     kept.after(DAY + 1)
     kept.memory.run()
-    assert not made.exists() or b"zyxomatic" not in made.read_bytes()
+    assert not backup.exists() or b"zyxomatic" not in backup.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -246,24 +246,24 @@ def test_a_file_that_only_looks_like_a_backup_is_passed_over(kept: Remembering, 
 def test_what_is_no_file_among_the_backups_is_passed_over_and_no_link_followed(kept: Remembering, tmp_path: Path):
     folder = tmp_path / "memory" / "backups"
     folder.mkdir(parents=True)
-    outside = tmp_path / "outside.jsonl"
-    outside.write_text("gone and mine")
-    (folder / "archive-1.jsonl").symlink_to(outside)
+    elsewhere = tmp_path / "outside.jsonl"
+    elsewhere.write_text("gone and mine")
+    (folder / "archive-1.jsonl").symlink_to(elsewhere)
     (folder / "archive-2.jsonl").mkdir()
     os.mkfifo(folder / "archive-3.jsonl")
     kept.keep("gone")
     kept.memory.forget(["gone"])
     kept.after(DAY + 1)
     assert kept.memory.run() is not None
-    assert outside.read_text() == "gone and mine"
+    assert elsewhere.read_text() == "gone and mine"
 
 
 def test_a_backup_from_the_future_does_not_drive_out_those_of_today(kept: Remembering, tmp_path: Path):
     folder = str(tmp_path / "backups")
-    made = [exchange.back_up(kept.store, folder, NOW + 7 * week * DAY) for week in range(3)]
+    backups = [exchange.back_up(kept.store, folder, NOW + 7 * week * DAY) for week in range(3)]
     Path(folder, "archive-99999999999.jsonl").write_text("")
     assert exchange.back_up(kept.store, folder, NOW + 15 * DAY) is None
-    assert all(path and Path(path).exists() for path in made)
+    assert all(path and Path(path).exists() for path in backups)
 
 
 # --- journals ------------------------------------------------------------------------------------------------------------------------
@@ -277,9 +277,9 @@ def _journal(tmp_path: Path, *entries: object, session: str = "s1") -> Path:
 
 
 def test_what_a_session_was_given_is_struck_and_all_else_in_its_journal_stays(tmp_path: Path):
-    said = journal.remembered('- "quoted" \\ and\n- the Zyxomatic é thing', 30, 5.0)
+    given = journal.remembered('- "quoted" \\ and\n- the Zyxomatic é thing', 30, 5.0)
     other = journal.remembered("something else", 4, 6.0)
-    path = _journal(tmp_path, journal.advised(4, 1.0), said, other, journal.pinned("b", 9.0))
+    path = _journal(tmp_path, journal.advised(4, 1.0), given, other, journal.pinned("b", 9.0))
     size = path.stat().st_size
     assert holds.blank_out(str(tmp_path), ["call zyxomatic é"]) == 1
     entries = [json.loads(line) for line in path.read_text().splitlines()]
@@ -289,16 +289,16 @@ def test_what_a_session_was_given_is_struck_and_all_else_in_its_journal_stays(tm
 
 
 def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_path: Path):
-    outside = _journal(tmp_path / "elsewhere", journal.remembered("zyxomatic", 3, 5.0))
-    before = outside.read_bytes()
+    elsewhere = _journal(tmp_path / "elsewhere", journal.remembered("zyxomatic", 3, 5.0))
+    before = elsewhere.read_bytes()
     ours = tmp_path / "home" / "sessions"
     (ours / "s1").mkdir(parents=True)
-    (ours / "s1" / "main.journal.jsonl").symlink_to(outside)
-    (ours / "s2").symlink_to(outside.parent)
+    (ours / "s1" / "main.journal.jsonl").symlink_to(elsewhere)
+    (ours / "s2").symlink_to(elsewhere.parent)
     (ours / "s3").mkdir()
     os.mkfifo(ours / "s3" / "main.journal.jsonl")
     assert holds.blank_out(str(tmp_path / "home"), ["zyxomatic"]) == 0
-    assert outside.read_bytes() == before
+    assert elsewhere.read_bytes() == before
 
 
 def test_an_entry_that_was_cut_short_is_struck_too(tmp_path: Path):

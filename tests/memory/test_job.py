@@ -172,15 +172,15 @@ def test_a_note_that_nobody_uses_passes_all_levels_and_is_not_deleted(rememberin
 
 
 def test_memory_md_has_the_users_own_words_at_every_level(remembering: Remembering):
-    said = "Never push to main, not even when the build is green, before Ada has looked at it and said so in the channel."
-    remembering.memory.add(said, id="note")
+    note = "Never push to main, not even when the build is green, before Ada has looked at it and said so in the channel."
+    remembering.memory.add(note, id="note")
     remembering.memory.add(
         "Somebody thinks that pushing to main is fine when the build is green and nobody looks.", id="other", source="import"
     )
     for _ in range(40):
         remembering.after(DAY).run()
     assert (remembering.item("note").level, remembering.item("note").text) == (EMBEDDING, "")
-    assert said in remembering.memory.document().text
+    assert note in remembering.memory.document().text
     assert "Somebody thinks" not in remembering.memory.document().text
 
 
@@ -228,7 +228,7 @@ def test_a_summariser_that_is_always_late_is_soon_asked_no_more(remembering: Rem
     assert remembering.memory.run(force=True).compressed == {SUMMARY: 6}
 
 
-def test_what_was_pinned_once_is_told_of_before_it_is_deleted(remembering: Remembering):
+def test_what_was_pinned_once_is_announced_before_it_is_deleted(remembering: Remembering):
     fields = {"tier": COLD, "profile": "code", "text": "x" * 60}
     remembering.keep("pinned", was_held=True, **fields, **old(28.5))
     remembering.keep("other", **fields, **old(28.5))
@@ -240,7 +240,7 @@ def test_what_was_pinned_once_is_told_of_before_it_is_deleted(remembering: Remem
     assert remembering.memory.status()["alerts"] == [alert]
 
 
-def test_over_sixty_days_everything_of_value_is_told_of_before_it_goes(remembering: Remembering):
+def test_over_sixty_days_everything_of_value_is_announced_before_it_goes(remembering: Remembering):
     """And nothing else is: neither what sessions teach again, nor what the user has forgotten, nor what stays."""
     spec = {"profile": "spec", "tier": WARM, "text": "x" * 60}
     for number in range(24):
@@ -250,31 +250,31 @@ def test_over_sixty_days_everything_of_value_is_told_of_before_it_goes(rememberi
     remembering.keep("pinned", was_held=True, **spec, uniqueness=0.1, confidence=0.1)
     remembering.keep("by the user", source="import", **spec, marked_at=NOW, marked_by="user")
     remembering.keep("by a tool", source="user", **spec, marked_at=NOW, marked_by="tool")
-    told: dict[str, list[float]] = {}
+    alerted: dict[str, list[float]] = {}
     gone: dict[str, float] = {}
     for _ in range(60 * 4):
         there = {item.id for item in remembering.store.scan()}
         for alert in remembering.memory.run().alerts:
-            told.setdefault(alert["id"], []).append(alert["at"])
+            alerted.setdefault(alert["id"], []).append(alert["at"])
             assert alert["at"] - remembering.now <= 3 * DAY + HOUR
         gone.update(dict.fromkeys(there - {item.id for item in remembering.store.scan()}, remembering.now))
         remembering.now += 6 * HOUR
     of_value = {id for id in gone if not id.startswith("junk") and id != "by the user"}
-    assert of_value == set(told)
+    assert of_value == set(alerted)
     assert len(of_value) >= 12
     assert len([id for id in gone if id.startswith("junk")]) >= 10
     for id in of_value:
-        assert abs(told[id][-1] - gone[id]) <= 6 * HOUR
-        assert len(told[id]) >= (3 if id == "by a tool" else 11)  # for three days, four times a day
+        assert abs(alerted[id][-1] - gone[id]) <= 6 * HOUR
+        assert len(alerted[id]) >= (3 if id == "by a tool" else 11)  # for three days, four times a day
 
 
-def test_what_a_retention_policy_has_marked_is_told_of_too(remembering: Remembering):
+def test_what_a_retention_policy_has_marked_is_announced_too(remembering: Remembering):
     remembering.keep("said", source="user", marked_at=NOW, marked_by="policy")
     remembering.keep("taught", profile="code", marked_at=NOW, marked_by="policy")
     assert [(alert["id"], alert["at"]) for alert in remembering.memory.run().alerts] == [("said", NOW + DAY)]
 
 
-def test_the_session_clock_keeps_what_a_resting_project_knows(remembering: Remembering):
+def test_the_session_clock_keeps_what_an_idle_project_knows(remembering: Remembering):
     remembering.store.set_value("sessions:" + PROJECT, {"count": 4})
     remembering.keep("rested", tier=WARM, source="user", session=4, **old(40))
     assert remembering.memory.run().moved == {}

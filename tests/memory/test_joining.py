@@ -29,16 +29,16 @@ def remembered(tmp_path: Path) -> Remembered:
 @pytest.fixture
 def shop(tmp_path: Path) -> Remembering:
     """A repository whose memory is on."""
-    made = Remembering(tmp_path)
-    shutil.rmtree(made.work / ".git")
-    git(made.work, "init", "-q")
-    git(made.work, "remote", "add", "origin", ORIGIN)
-    (made.work / "a.txt").write_text("a")
-    git(made.work, "add", "-A")
-    git(made.work, "commit", "-qm", "first")
-    made.project = memory.project_of(str(made.home.path), str(made.work))
-    made.remember()
-    return made
+    remembering = Remembering(tmp_path)
+    shutil.rmtree(remembering.work / ".git")
+    git(remembering.work, "init", "-q")
+    git(remembering.work, "remote", "add", "origin", ORIGIN)
+    (remembering.work / "a.txt").write_text("a")
+    git(remembering.work, "add", "-A")
+    git(remembering.work, "commit", "-qm", "first")
+    remembering.project = memory.project_of(str(remembering.home.path), str(remembering.work))
+    remembering.remember()
+    return remembering
 
 
 def claims_the_origin(shop: Remembering, evil: Path) -> None:
@@ -103,10 +103,10 @@ def stranger(shop: Remembering, claim) -> Path:
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_claim_gives_nothing_and_takes_nothing_until_the_user_says_so(shop: Remembering, claim) -> None:
     evil = stranger(shop, claim)
-    said = json.loads(shop.tell(payloads.session_start, "startup", cwd=str(evil)).stdout)
-    assert "hookSpecificOutput" not in said
-    assert "/popkit:context memory join" in said["systemMessage"]
-    assert str(shop.work) in said["systemMessage"]
+    output = json.loads(shop.tell(payloads.session_start, "startup", cwd=str(evil)).stdout)
+    assert "hookSpecificOutput" not in output
+    assert "/popkit:context memory join" in output["systemMessage"]
+    assert str(shop.work) in output["systemMessage"]
     assert shop.tell(payloads.session_start, "startup", cwd=str(evil), session_id="3ffaa4db-e088-49ec-9796-000000000003").stdout == b""
     shop.tell(payloads.session_end, cwd=str(evil))
     assert shop.project.to_learn() == []

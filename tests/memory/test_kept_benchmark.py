@@ -14,7 +14,7 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.bench
 
 
-def made(path: Path) -> Path:
+def data_file(path: Path) -> Path:
     """Ten times the same conversation: small talk, and one turn that answers the only question."""
     small_talk = ["Hey Tom! How are you?", "Hey Ann! Good to hear from you, how are you doing?", "That sounds great, you are awesome!"]
     turns = [{"speaker": "AnnTom"[at % 2 * 3 :][:3], "dia_id": f"D1:{at}", "text": small_talk[at % 3]} for at in range(60)]
@@ -34,14 +34,14 @@ def run(*arguments: str) -> str:
 
 
 def test_the_sentence_that_answers_is_kept_and_random_ones_seldom_are(tmp_path: Path):
-    rows = {row["way"]: row for row in json.loads(run("--json", "--data", str(made(tmp_path / "made.json"))))}
+    rows = {row["way"]: row for row in json.loads(run("--json", "--data", str(data_file(tmp_path / "made.json"))))}
     assert rows["what ships"]["kept at 10%"] == rows["what ships"]["one at 10%"] == 1.0
     assert 0 < rows["random sentences"]["kept at 10%"] < 0.4
     assert rows["whole turns by mean idf"]["kept at 20%"] == 1.0
 
 
 def test_it_prints_a_table(tmp_path: Path):
-    head, *rows = run("--tuning", "--data", str(made(tmp_path / "made.json"))).splitlines()
+    head, *rows = run("--tuning", "--data", str(data_file(tmp_path / "made.json"))).splitlines()
     assert head.split("  ")[0] == "way"
     assert len(rows) == 6
     assert rows[-1].split()[:3] == ["what", "ships", "1.000"]

@@ -146,7 +146,7 @@ def test_what_was_merely_written_is_an_access_of_what_is_known_and_nothing_new(r
     assert (item.sessions, item.writes, item.access_count) == (1, 1, 1)
 
 
-def test_what_a_session_found_to_be_gone_is_told_no_more_until_a_session_shows_it_again(remembering: Remembering):
+def test_what_a_session_found_to_be_gone_is_not_listed_until_a_session_shows_it_again(remembering: Remembering):
     remembering.memory.learn(lesson("s1", wrote("src/cart.ts", opened=True)))
     remembering.memory.learn(replace(lesson("s2"), missing=(("path", "src/cart.ts"), ("path", "src/never.ts"))))
     assert remembering.memory.document(500).text == ""
@@ -193,9 +193,9 @@ def test_words_that_anybody_writes_are_no_name():
 
 @pytest.fixture
 def session() -> Session:
-    made = Session()
-    made.prompt("go on")
-    return made
+    begun = Session()
+    begun.prompt("go on")
+    return begun
 
 
 def given_by_hook(session: Session, text: str) -> None:

@@ -170,7 +170,7 @@ def test_what_is_compressed_comes_back_in_full(remembering: Remembering):
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"text": ""}, "its text is empty"),
         ({"text": "x" * 1_000_001}, "at most 1,000,000"),
@@ -191,8 +191,8 @@ def test_what_is_compressed_comes_back_in_full(remembering: Remembering):
         ({"text": "x", "kind": "k" * 201}, "more than 200"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_and_nothing_changes(remembering: Remembering, fields: dict, said: str):
-    with pytest.raises(BadItem, match=said):
+def test_what_cannot_be_kept_is_refused_and_nothing_changes(remembering: Remembering, fields: dict, message: str):
+    with pytest.raises(BadItem, match=message):
         remembering.memory.add(**fields)
     assert remembering.memory.list() == []
 
@@ -203,7 +203,7 @@ def test_status_counts_tiers_levels_and_tokens(remembering: Remembering):
     remembering.keep("gone", tier=COLD, marked_at=NOW, marked_by="user")
     Remembering(remembering.store, "another").keep("c", tier=HOT)
     status = remembering.memory.status()
-    assert {tier: found["items"] for tier, found in status["tiers"].items()} == {HOT: 1, WARM: 0, COLD: 2, ARCHIVE: 0}
+    assert {tier: counts["items"] for tier, counts in status["tiers"].items()} == {HOT: 1, WARM: 0, COLD: 2, ARCHIVE: 0}
     assert (status["items"], status["marked"], status["project"], status["run"]) == (3, 1, PROJECT, None)
     assert status["tokens"] > 0
 
@@ -293,9 +293,9 @@ def test_an_agent_keeps_finds_learns_and_tells():
     assert [item.text for item, _ in memory.search("how does the customer want to be reached: e-mail?")] == [
         "The customer prefers e-mail to calls."
     ]
-    said = memory.document(500).text
-    assert "The customer prefers e-mail to calls." in said
-    assert "weekly.md" in said
+    text = memory.document(500).text
+    assert "The customer prefers e-mail to calls." in text
+    assert "weekly.md" in text
     memory.run()
     assert memory.status()["items"] == 2
 

@@ -175,9 +175,9 @@ def test_items_are_counted_by_tier_and_level(remembering: Remembering):
     remembering.keep("s1", tier=COLD, level=SUMMARY, text="y" * 29, score=0.25)
     remembering.keep("s2", tier=COLD, level=SUMMARY, text="y" * 58, score=0.75, project="other")
     remembering.keep("k1", tier=COLD, level=KEYWORDS, text="y" * 29, score=0.5)
-    found = monitor(remembering.store, NOW)
-    assert list(found.tiers.items()) == [(COLD, 5), (WARM, 3), (ARCHIVE, 1)]
-    assert found.levels == [Compressed(SUMMARY, 2, 15.0, 0.5), Compressed(KEYWORDS, 1, 10.0, 0.5)]
+    monitored = monitor(remembering.store, NOW)
+    assert list(monitored.tiers.items()) == [(COLD, 5), (WARM, 3), (ARCHIVE, 1)]
+    assert monitored.levels == [Compressed(SUMMARY, 2, 15.0, 0.5), Compressed(KEYWORDS, 1, 10.0, 0.5)]
     assert monitor(remembering.store, NOW, "other").tiers == {COLD: 1}
 
 
@@ -189,8 +189,8 @@ def test_candidates_are_those_of_the_specification(remembering: Remembering):
     for number in range(6):
         remembering.keep(f"w{number}", tier=WARM, score=0.8 + number / 100, access_count=5)
     remembering.keep("rare", tier=WARM, score=0.9, access_count=4)
-    found = monitor(remembering.store, NOW)
-    assert [item.id for item in found.demotion] == [f"h{number:02}" for number in range(11, 1, -1)]
-    assert [item.id for item in found.archive] == ["w5", "w4", "w3", "w2", "w1"]
-    told = found.to_json()["archive"]
-    assert told[0] == {"id": "w5", "project": remembering.project, "score": 0.8 + 5 / 100, "accesses": 5, "preview": "the text of w5"}
+    monitored = monitor(remembering.store, NOW)
+    assert [item.id for item in monitored.demotion] == [f"h{number:02}" for number in range(11, 1, -1)]
+    assert [item.id for item in monitored.archive] == ["w5", "w4", "w3", "w2", "w1"]
+    archived = monitored.to_json()["archive"]
+    assert archived[0] == {"id": "w5", "project": remembering.project, "score": 0.8 + 5 / 100, "accesses": 5, "preview": "the text of w5"}

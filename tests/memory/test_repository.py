@@ -41,7 +41,7 @@ def test_a_worktree_is_one_project_with_its_repository_and_has_its_own_top(shop,
     assert found.root == str(tmp_path / "elsewhere")
 
 
-def test_a_worktree_of_claude_code_that_is_gone_is_still_told_by_its_path(shop):
+def test_a_worktree_of_claude_code_that_is_gone_is_still_known_by_its_path(shop):
     folder = shop / ".claude" / "worktrees" / "brave-turing"
     git(shop, "worktree", "add", "-q", str(folder))
     there = repository.of(str(folder / "src"))
@@ -163,7 +163,7 @@ def _forbidden_config(path):
 
 
 @pytest.mark.parametrize("make", [_fifo, _loop, _leads_nowhere, _binary, _huge, _leads_to_itself, _forbidden_config])
-def test_whatever_stands_in_place_of_a_repository_the_folder_is_a_project(tmp_path, make):
+def test_whatever_is_in_place_of_a_repository_the_folder_is_a_project(tmp_path, make):
     (tmp_path / "shop").mkdir()
     make(tmp_path / "shop" / ".git")
     found = repository.of(str(tmp_path / "shop"))

@@ -39,18 +39,18 @@ def order(query: str, items: list[Item]) -> list[str]:
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.lists(st.sampled_from(WORDS), min_size=1, max_size=4))
-def test_only_what_holds_a_term_is_an_answer_and_scores_fall(said: list[str], asked: list[str]) -> None:
-    found = rank(" ".join(asked), candidates([item(f"i{at}", text) for at, text in enumerate(said)]))
-    assert {each.id for each, _ in found} == {f"i{at}" for at, text in enumerate(said) if set(asked) & set(text.split())}
-    scores = [score for _, score in found]
+def test_only_what_holds_a_term_is_an_answer_and_scores_fall(sentences: list[str], asked: list[str]) -> None:
+    ranked = rank(" ".join(asked), candidates([item(f"i{at}", text) for at, text in enumerate(sentences)]))
+    assert {each.id for each, _ in ranked} == {f"i{at}" for at, text in enumerate(sentences) if set(asked) & set(text.split())}
+    scores = [score for _, score in ranked]
     assert all(score > 0 for score in scores)
     assert scores == sorted(scores, reverse=True)
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.sampled_from(WORDS), st.data())
-def test_one_more_occurrence_of_the_term_that_is_asked_for_raises_the_score(said: list[str], term: str, data: st.DataObject) -> None:
-    found = candidates([item(f"i{at}", text) for at, text in enumerate(said)])
-    at = data.draw(st.integers(0, len(said) - 1))
+def test_one_more_occurrence_of_the_term_that_is_asked_for_raises_the_score(sentences: list[str], term: str, data: st.DataObject) -> None:
+    found = candidates([item(f"i{at}", text) for at, text in enumerate(sentences)])
+    at = data.draw(st.integers(0, len(sentences) - 1))
     before = {each.id: score for each, score in rank(term, found)}
     found.items[at] = replace(found.items[at], text=f"{found.items[at].text} {term}")
     found.holding.setdefault(term, 1)
@@ -60,8 +60,8 @@ def test_one_more_occurrence_of_the_term_that_is_asked_for_raises_the_score(said
 
 
 @given(st.lists(texts, min_size=1, max_size=8), st.permutations(range(8)), st.sampled_from(WORDS))
-def test_the_order_that_a_store_finds_items_in_does_not_matter(said: list[str], places: list[int], term: str) -> None:
-    items = [item(f"i{at}", text) for at, text in enumerate(said)]
+def test_the_order_that_a_store_finds_items_in_does_not_matter(sentences: list[str], places: list[int], term: str) -> None:
+    items = [item(f"i{at}", text) for at, text in enumerate(sentences)]
     shuffled = [items[at] for at in places if at < len(items)]
     assert rank(term, candidates(items)) == rank(term, candidates(shuffled))
 
@@ -84,10 +84,10 @@ def test_a_turn_lends_to_its_neighbours_most_to_those_after_it_and_never_across_
     turns.append(item("other", "x7", episode="f", place=4))
     store = InMemoryStore()
     store.add(turns)
-    found = [(each.id, score) for each, score in search(store, "cache")]
-    assert [id for id, _ in found] == ["t3", "t4", "t2", "t5", "t1"]
-    own = found[0][1]
-    assert [score / own for _, score in found] == pytest.approx([1, 0.45, 0.3, 0.225, 0.15], abs=1e-4)
+    ranked = [(each.id, score) for each, score in search(store, "cache")]
+    assert [id for id, _ in ranked] == ["t3", "t4", "t2", "t5", "t1"]
+    own = ranked[0][1]
+    assert [score / own for _, score in ranked] == pytest.approx([1, 0.45, 0.3, 0.225, 0.15], abs=1e-4)
 
 
 def test_what_is_no_part_of_an_episode_has_no_neighbours() -> None:
@@ -147,9 +147,9 @@ def test_embeddings_of_another_embedder_are_not_compared() -> None:
             item("c", "the parser and a ledger", embedding=near, details={"embedder": "another"}),
         ]
     )
-    found = {each.id: score for each, score in search(store, "parser cache", embedder=embedder)}
-    assert max(found, key=found.__getitem__) == "b"
-    assert found["c"] < found["b"]
+    scores = {each.id: score for each, score in search(store, "parser cache", embedder=embedder)}
+    assert max(scores, key=scores.__getitem__) == "b"
+    assert scores["c"] < scores["b"]
     assert [each.id for each, _ in search(store, "parser cache")] == ["a", "b", "c"]
 
 
@@ -195,13 +195,13 @@ TEXTS = {"a": "src/cart/totals.ts", "b": "src/login/token.ts", "c": "src/cart/co
 
 
 def test_the_episode_that_spoke_of_the_same_comes_first():
-    found = similarities("fix the rounding of cart totals", {"s1": ["a", "c"], "s2": ["b", "d"]}, TEXTS)
-    assert found == {"a": 1.0, "c": 1.0}
+    scores = similarities("fix the rounding of cart totals", {"s1": ["a", "c"], "s2": ["b", "d"]}, TEXTS)
+    assert scores == {"a": 1.0, "c": 1.0}
 
 
 def test_an_item_is_as_similar_as_the_best_of_its_episodes():
-    found = similarities("cart totals", {"s1": ["a", "d"], "s2": ["c", "d"]}, TEXTS)
-    assert found["d"] == found["a"] == 1.0 > found["c"] > 0
+    scores = similarities("cart totals", {"s1": ["a", "d"], "s2": ["c", "d"]}, TEXTS)
+    assert scores["d"] == scores["a"] == 1.0 > scores["c"] > 0
 
 
 def test_nothing_is_similar_to_nothing():

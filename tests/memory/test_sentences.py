@@ -158,7 +158,7 @@ def test_a_chat_turn_is_cut_where_sentences_end(text: str, sentences: list[str])
         ("Title\n=====\nText", ["Title", "=====", "Text"]),
     ],
 )
-def test_markdown_is_cut_into_what_stands_for_itself(text: str, sentences: list[str]):
+def test_markdown_is_cut_into_parts_that_make_sense_alone(text: str, sentences: list[str]):
     assert texts(text) == sentences
 
 
@@ -222,8 +222,8 @@ def test_what_has_no_words_tells_nothing(nothing: str):
 
 
 def test_the_sentence_that_will_be_asked_for_stays():
-    told = [*SMALL_TALK[:3], "Oh wow! I sold the old boat to Alice in Hamburg last Friday. How cool is that?"]
-    kept = keep(told, 22, ["Ann", "Tom", "Ann", "Tom"])
+    turns = [*SMALL_TALK[:3], "Oh wow! I sold the old boat to Alice in Hamburg last Friday. How cool is that?"]
+    kept = keep(turns, 22, ["Ann", "Tom", "Ann", "Tom"])
     assert as_text(kept, ["Ann", "Tom", "Ann", "Tom"]) == "Tom: I sold the old boat to Alice in Hamburg last Friday."
 
 
@@ -256,6 +256,6 @@ def test_what_was_kept_is_kept_again(texts: list[str], budget: int):
 @given(turns)
 def test_with_tokens_enough_all_but_repetitions_stays(texts: list[str]):
     kept = {each.sentence.text for each in keep(texts, 1e6)}
-    said = [sentence.text for text in texts for sentence in split(text)]
-    assert kept <= set(said)
-    assert {frozenset(Corpus([text]).holding) for text in kept} == {frozenset(Corpus([text]).holding) for text in said}
+    every_sentence = [sentence.text for text in texts for sentence in split(text)]
+    assert kept <= set(every_sentence)
+    assert {frozenset(Corpus([text]).holding) for text in kept} == {frozenset(Corpus([text]).holding) for text in every_sentence}

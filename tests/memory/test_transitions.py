@@ -76,11 +76,11 @@ def test_the_table(changes: dict[str, Any], tier: str, action: str):
 
 
 @given(st.floats(0, 1))
-def test_the_worth_that_is_told_is_on_the_side_of_the_bound_that_it_is_said_to_be_on(score: float):
+def test_the_worth_that_is_shown_is_on_the_side_of_the_bound_that_it_is_said_to_be_on(score: float):
     for tier in (HOT, WARM, COLD):
         standing = replace(FRESH, tier=tier, score=score)
-        for said in (reason for reason in decide(standing).reasons if reason.startswith("worth")):
-            worth, side, bound = re.fullmatch(r"worth ([\d.]+), (at least|less than) ([\d.]+)", said).groups()
+        for stated in (reason for reason in decide(standing).reasons if reason.startswith("worth")):
+            worth, side, bound = re.fullmatch(r"worth ([\d.]+), (at least|less than) ([\d.]+)", stated).groups()
             assert (float(worth) >= float(bound)) == (side == "at least") == (score >= float(bound))
 
 
@@ -186,18 +186,18 @@ def test_another_access_never_leads_lower(standing: Standing, lately: int, reinf
 
 
 def test_every_tier_can_be_reached_from_a_new_item():
-    item = made(score=0.75)
+    item = fresh(score=0.75)
     assert transitions.entry(0.75, newest=False).tier == HOT
     assert transitions.entry(0.2, newest=True).tier == HOT
     assert transitions.entry(0.2, newest=False).tier == WARM
     item.tier = HOT
     seen = [tier for tier, _ in life(item, days=40, score=lambda day: 0.55 if day < 5 else 0.05)]
     assert seen == [WARM, COLD, DELETED]
-    key = made(score=0.9, access_count=5)
+    key = fresh(score=0.9, access_count=5)
     assert life(key, days=2)[0][0] == ARCHIVE
 
 
-def made(**fields: Any) -> Item:
+def fresh(**fields: Any) -> Item:
     return Item(**{"id": "m", "text": "text", "created_at": NOW, "last_accessed": NOW, "tier_since": NOW, **fields})
 
 
@@ -217,7 +217,7 @@ def life(item: Item, days: int, score: Any = None, step_h: float = 1.0) -> list[
 
 
 lives = st.builds(
-    made, tier=st.sampled_from(TIERS), previous_tier=st.sampled_from(("", *TIERS)), score=st.floats(0, 1), access_count=st.integers(0, 6),
+    fresh, tier=st.sampled_from(TIERS), previous_tier=st.sampled_from(("", *TIERS)), score=st.floats(0, 1), access_count=st.integers(0, 6),
     reinforcements=st.integers(0, 4), tier_score=st.floats(0, 1),
     accesses=st.lists(st.floats(NOW - 3 * HOUR, NOW), max_size=5).map(sorted),
     reinforced=st.lists(st.floats(NOW - 9 * DAY, NOW), max_size=3).map(sorted),
@@ -254,7 +254,7 @@ def test_what_comes_next_is_what_comes(item: Item):
 
 
 def test_a_project_that_rests_forgets_nothing():
-    item = made(tier=WARM, score=0.5, session=7)
+    item = fresh(tier=WARM, score=0.5, session=7)
     month = NOW + 30 * DAY
     assert decide(standing_of(item, Moment(month, session=8), 0.5)).tier == WARM
     assert decide(standing_of(item, Moment(month, session=15), 0.5)).tier == COLD
@@ -263,7 +263,7 @@ def test_a_project_that_rests_forgets_nothing():
 
 
 def test_of_a_project_that_rests_what_comes_next_waits_for_its_sessions():
-    item = made(tier=WARM, score=0.5, session=7, last_accessed=NOW - 90 * DAY)
+    item = fresh(tier=WARM, score=0.5, session=7, last_accessed=NOW - 90 * DAY)
     moment = Moment(NOW, session=9)
     assert decide(standing_of(item, moment, 0.5)).reasons[0] == "learnt 2 sessions ago"
     coming = foresee(item, moment, lambda _: 0.5)
@@ -273,5 +273,5 @@ def test_of_a_project_that_rests_what_comes_next_waits_for_its_sessions():
 
 
 def test_a_clock_that_leaps_back_breaks_nothing():
-    item = made(tier=HOT, score=0.65, accesses=[NOW])
+    item = fresh(tier=HOT, score=0.65, accesses=[NOW])
     assert decide(standing_of(item, Moment(NOW - 400 * DAY), 0.65)).tier == HOT

@@ -75,7 +75,7 @@ def test_a_note_that_points_the_other_way_than_all_others_is_as_unique_as_can_be
     assert SignalCalculator().calculate_uniqueness([1.0, 0.0], [[1.0, 0.0], [-1.0, 0.1]]) == 1.0
 
 
-def test_uniqueness_of_what_stands_there_twice_and_alone_is_none():
+def test_uniqueness_of_what_is_there_twice_and_alone_is_none():
     assert SignalCalculator().calculate_uniqueness([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]]) == 0.0
 
 
@@ -140,7 +140,7 @@ def leaves(policy: dict[str, Any], before: str) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_stands_in_a_policy_is_the_specifications_or_explained(name: str):
+def test_what_is_in_a_policy_is_the_specifications_or_explained(name: str):
     theirs = dict(leaves(block_with(name)[name], name))
     ours = dict(leaves(getattr(memory, name), name))
     assert {key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]} == {key for key in OTHERS if key in ours}

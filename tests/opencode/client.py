@@ -100,17 +100,17 @@ class Server(Machine):
     """`opencode serve`; use it as a context manager."""
 
     def __enter__(self) -> Self:
-        said = self.root / "serve.log"
+        log_path = self.root / "serve.log"
 
         def start(port: int) -> subprocess.Popen[bytes]:
             command = [str(self.program), "serve", "--port", str(port)]
-            with said.open("wb") as log:
+            with log_path.open("wb") as log:
                 self._process = subprocess.Popen(
                     command, cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
                 )
             return self._process
 
-        self._running = on_a_free_port(start, lambda _port: b"listening" in said.read_bytes(), said)
+        self._running = on_a_free_port(start, lambda _port: b"listening" in log_path.read_bytes(), log_path)
         self.port = self._running.__enter__()
         return self
 
@@ -200,12 +200,12 @@ def settings_for(api_url: str, provider: str, plugin: list[Any] | None = None) -
     model = MODELS[provider].partition("/")[2]
     limits = {"limit": {"context": WINDOWS[provider], "output": 32_000}}
     options = {"baseURL": f"{api_url}/v1", "apiKey": "sk-scripted-key-that-opens-nothing"}
-    made: dict[str, Any] = {"options": options, "models": {model: {"name": model, **limits}}}
+    config: dict[str, Any] = {"options": options, "models": {model: {"name": model, **limits}}}
     if provider != "anthropic":
-        made.update(npm="@ai-sdk/openai-compatible", name="Compatible")
+        config.update(npm="@ai-sdk/openai-compatible", name="Compatible")
     return {
         "autoupdate": False, "share": "disabled", "snapshot": False, "model": MODELS[provider],
-        "small_model": MODELS[provider], "enabled_providers": [provider], "provider": {provider: made},
+        "small_model": MODELS[provider], "enabled_providers": [provider], "provider": {provider: config},
         "plugin": [PLUGIN.as_uri()] if plugin is None else plugin,
     }  # fmt: skip
 

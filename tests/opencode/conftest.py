@@ -39,7 +39,7 @@ def provider(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def project(tmp_path: Path, server: Server, api: BothApis, provider: str) -> Iterator[Project]:
     """A fresh project with the plugin and no session yet; `{work}` in scripts is its folder."""
-    made = Project(server, tmp_path.name, api.url, provider)
-    api.places["work"] = str(made.work)
-    yield made
-    made.leave()
+    opened = Project(server, tmp_path.name, api.url, provider)
+    api.places["work"] = str(opened.work)
+    yield opened
+    opened.leave()

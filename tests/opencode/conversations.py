@@ -20,8 +20,8 @@ LINES = 120
 def big_file(seed: int = 1) -> str:
     """A file of lines that differ."""
     rng = random.Random(seed)
-    made = (f"const {rng.choice(_WORDS)}_{n} = {rng.randrange(10**6)}; // {' '.join(rng.sample(_WORDS, 4))}" for n in range(LINES))
-    return "\n".join(made) + "\n"
+    lines = (f"const {rng.choice(_WORDS)}_{n} = {rng.randrange(10**6)}; // {' '.join(rng.sample(_WORDS, 4))}" for n in range(LINES))
+    return "\n".join(lines) + "\n"
 
 
 def twice(path: str = "{work}/src/big.js") -> list[Step]:

@@ -35,16 +35,16 @@ def install() -> Path:
     a package of its own for each kind of machine."""
     place = folder()
     with _locked(place):
-        found = _program(place)
-        if found is None:
+        program = _program(place)
+        if program is None:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
             _npm_install(place, PACKAGE)
-            found = _program(place)
-        if found is None:
+            program = _program(place)
+        if program is None:
             message = f"{PACKAGE} was installed into {place}, but no program there reports that version"
             raise ClientInstallError(message)
-        return found
+        return program
 
 
 def types() -> Path:

@@ -39,8 +39,8 @@ def sent(server: Server, name: str, provider: str, plugin: list[Any] | None) -> 
         return bodies(api, project)
 
 
-def tokens(said: list[str]) -> int:
-    return sum(map(len, said)) // CHARS_PER_TOKEN
+def tokens(texts: list[str]) -> int:
+    return sum(map(len, texts)) // CHARS_PER_TOKEN
 
 
 def cost(requests: list[dict[str, Any]], write: float) -> float:

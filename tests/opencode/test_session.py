@@ -129,7 +129,7 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(project: Proj
 
 @ONCE
 @pytest.mark.usefixtures("big")
-def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(project: Project, api: BothApis) -> None:
+def test_what_one_session_taught_is_in_the_next_once_and_stays(project: Project, api: BothApis) -> None:
     counted = "tools/count_the_lines.sh"
     run = call(("bash", {"command": f"sh {counted} --all", "description": "count"}))
     api.scripts.update(
@@ -146,8 +146,8 @@ def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(projec
     project.say("[[SCRIPT:more]] go")
     project.say("[[SCRIPT:more]] go on")
     requests = bodies(api, project)
-    told = [json.dumps(body["messages"]).count("# Project memory") for body in requests]
-    assert told == [1, 1]
+    counts = [json.dumps(body["messages"]).count("# Project memory") for body in requests]
+    assert counts == [1, 1]
     assert f"sh {counted} --all" in json.dumps(requests[0]["messages"][0])
     assert broken(requests) == []
     booked = store.read_lines(store.ContextFiles(str(project.popkit), project.session).journal)
@@ -219,7 +219,7 @@ def test_whatever_is_wrong_with_the_helper_results_enter_as_they_came(hasty: Ser
 # --- storage -----------------------------------------------------------------------------------------------------------------------------
 
 
-def told(path: Path) -> list[dict[str, Any]]:
+def contents_of(path: Path) -> list[dict[str, Any]]:
     """What the entries of a transcript say, whoever has written them."""
     names = ("type", "uuid", "parentUuid", "timestamp", "message", "sessionId")
     return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
@@ -240,7 +240,7 @@ def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_i
     export = alone.root / "export.json"
     export.write_text(project.opencode("export", session).stdout)
     (kept,) = (alone.popkit / "transcripts").glob(f"*/{session}.jsonl")
-    assert told(export) == told(kept)
+    assert contents_of(export) == contents_of(kept)
     assert json.loads(project.popkit_says("try", str(export), "--json").stdout)["calls"] == 2
     before = everything(alone.home / ".data")
     (stored,) = stored_sessions.every(alone.env())

@@ -21,15 +21,15 @@ PATIENCE_S = 20
 @contextmanager
 def cluster(folder: Path, workers: int = 2, **env: str) -> Iterator[str]:
     """Give the address of a scheduler that has so many workers of a thread each, which come back when they are killed."""
-    told = folder / "scheduler.json"
+    address_file = folder / "scheduler.json"
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    scheduler = [*dask, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told)]
-    with _running(folder, [scheduler, *([*_worker(folder), "--scheduler-file", str(told)] for _ in range(workers))], **env):
+    scheduler = [*dask, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(address_file)]
+    with _running(folder, [scheduler, *([*_worker(folder), "--scheduler-file", str(address_file)] for _ in range(workers))], **env):
         deadline = time.monotonic() + HANG_S
-        while not (told.exists() and told.read_text().endswith("}")):  # the scheduler writes it while we look
+        while not (address_file.exists() and address_file.read_text().endswith("}")):  # the scheduler writes it while we look
             assert time.monotonic() < deadline, (folder / "log").read_text()
             time.sleep(0.05)
-        yield json.loads(told.read_text())["address"]
+        yield json.loads(address_file.read_text())["address"]
 
 
 @contextmanager

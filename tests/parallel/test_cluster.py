@@ -72,30 +72,30 @@ def company(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture, folder: Path, *words: str) -> dict:
+def answer_of(capsys: pytest.CaptureFixture, folder: Path, *words: str) -> dict:
     code = main([*words, "--json"], {"HOME": str(folder), "POPKIT_HOME": str(folder / "home")})
     assert code == 0
-    found = json.loads(capsys.readouterr().out)
-    found.pop("seconds", None)
-    return found
+    answer = json.loads(capsys.readouterr().out)
+    answer.pop("seconds", None)
+    return answer
 
 
 def test_the_lab_finds_the_same_on_one_process_on_two_and_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
     asked = ("lab", str(company), "--policy", "masking-10", "auto", "--ttl", "both")
     ways = (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
-    alone, together, spread = (json.dumps(told(capsys, company, *asked, *way)) for way in ways)
+    alone, together, spread = (json.dumps(answer_of(capsys, company, *asked, *way)) for way in ways)
     assert alone == together == spread
     assert json.loads(alone)["sessions"] == 9
     assert json.loads(alone)["skipped_files"] == [[str(company / "-shop-0" / "noise.jsonl"), DAMAGED]]
 
 
 def test_a_bill_comes_to_the_same_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
-    alone = told(capsys, company, "bill", str(company), "--jobs", "1")
+    alone = answer_of(capsys, company, "bill", str(company), "--jobs", "1")
     assert alone["whole"]["sessions"] == 9
-    assert told(capsys, company, "bill", str(company), "--scheduler", scheduler) == alone
-    found = told(capsys, company, "bill", f"file://{company}", "--scheduler", scheduler)
-    found["left_out"] = [[path.removeprefix("file://"), reason] for path, reason in found["left_out"]]
-    assert found == alone
+    assert answer_of(capsys, company, "bill", str(company), "--scheduler", scheduler) == alone
+    bill = answer_of(capsys, company, "bill", f"file://{company}", "--scheduler", scheduler)
+    bill["left_out"] = [[path.removeprefix("file://"), reason] for path, reason in bill["left_out"]]
+    assert bill == alone
 
 
 def test_memory_learns_the_same_on_a_cluster(scheduler: str, shop: Remembered, tmp_path: Path) -> None:
@@ -129,21 +129,23 @@ def test_a_command_without_the_packages_runs_in_the_interpreter_that_has_them(co
 
 
 def test_a_worker_that_is_killed_in_mid_run_loses_no_session(distributed: ModuleType, scheduler: str, tmp_path: Path) -> None:
-    found = written(tmp_path, *(f"session-{number}" for number in range(80)))
+    sources = written(tmp_path, *(f"session-{number}" for number in range(80)))
     with distributed.Client(scheduler, set_as_default=False) as client:
         before = list(client.run(os.getpid).values())
         seen = []
-        for each in results(length_slowly, found, Where(scheduler=scheduler)):
+        for each in results(length_slowly, sources, Where(scheduler=scheduler)):
             seen.append(each)
             if len(seen) == 5:
                 os.kill(before[0], signal.SIGKILL)
-        assert seen == [(source, source.size, "") for source in found]
+        assert seen == [(source, source.size, "") for source in sources]
         assert before[0] not in client.run(os.getpid).values()
 
 
 def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path) -> None:
-    found = written(tmp_path, "deadly", "one", "two")
-    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found, Where(scheduler=impatient))}
+    sources = written(tmp_path, "deadly", "one", "two")
+    reasons = {
+        Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(scheduler=impatient))
+    }
     assert reasons.pop("deadly") == "the workers that read it were ended"
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
@@ -151,14 +153,14 @@ def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path
 def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(
     distributed: ModuleType, impatient: str, tmp_path: Path
 ) -> None:
-    found = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
+    sources = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
     with distributed.Client(impatient, set_as_default=False) as client:
         before = set(client.run_on_scheduler(_tasks))
-        told = list(results(length_unless_killed, found, Where(scheduler=impatient)))
+        lengths = list(results(length_unless_killed, sources, Where(scheduler=impatient)))
         sent = set(client.run_on_scheduler(_tasks)) - before
-    named = [Path(source.address).stem for source, length, _ in told if length is None]
+    named = [Path(source.address).stem for source, length, _ in lengths if length is None]
     assert "deadly" in named
-    assert [source for source, _, _ in told] == found
+    assert [source for source, _, _ in lengths] == sources
     assert len(named) < 20, "only what waited on the same worker may be taken for it"
     assert len(sent) < 100
 

@@ -19,7 +19,7 @@ ALONE = Where(1)
 BRANCH = "shop/5e55/subagents/agent-1.jsonl"
 
 
-def found(*paths: str) -> tuple[list[tuple[str, int]], list[tuple[str, str]]]:
+def found_in(*paths: str) -> tuple[list[tuple[str, int]], list[tuple[str, str]]]:
     skipped: list[tuple[str, str]] = []
     return [(source.address, source.size) for source in find(paths, lambda *one: skipped.append(one))], skipped
 
@@ -36,37 +36,37 @@ def memory() -> str:
 
 
 def test_an_address_is_looked_through_as_a_folder_is_the_biggest_first(memory: str) -> None:
-    inside, skipped = found(memory)
+    inside, skipped = found_in(memory)
     assert inside == [("memory:///company/shop/one.jsonl", 50), (f"memory:///company/{BRANCH}", 30)]
     assert skipped == [("memory:///company/shop/empty.jsonl", "empty")]
 
 
 def test_a_session_can_be_named_by_its_address_and_counts_once(memory: str) -> None:
-    assert found(f"{memory}/shop/one.jsonl", memory)[0] == found(memory)[0]
+    assert found_in(f"{memory}/shop/one.jsonl", memory)[0] == found_in(memory)[0]
 
 
 def test_a_file_address_finds_what_its_folder_finds(tmp_path: Path) -> None:
     for name in ("a/one.jsonl", "b/two.jsonl", "b/empty.jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("" if "empty" in name else name)
-    inside, skipped = found(f"file://{tmp_path}")
-    assert [(address.removeprefix("file://"), size) for address, size in inside] == found(str(tmp_path))[0]
+    inside, skipped = found_in(f"file://{tmp_path}")
+    assert [(address.removeprefix("file://"), size) for address, size in inside] == found_in(str(tmp_path))[0]
     assert [reason for _, reason in skipped] == ["empty"]
 
 
 def test_an_address_where_nothing_is_has_a_reason(memory: str) -> None:
-    assert found("memory://nowhere") == ([], [("memory://nowhere", "nothing is there")])
+    assert found_in("memory://nowhere") == ([], [("memory://nowhere", "nothing is there")])
 
 
 def test_an_address_that_no_package_knows_says_so() -> None:
-    skipped = found("nosuchprotocol://x")[1]
+    skipped = found_in("nosuchprotocol://x")[1]
     assert "nosuchprotocol" in skipped[0][1]
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     fsspec.register_implementation("popkittest", "no_such_package.Store", errtxt="install no_such_package", clobber=True)
     with pytest.raises(Unavailable, match=r"popkittest://x: install no_such_package. Install it beside PopKit, and on the workers"):
-        found("popkittest://x")
+        found_in("popkittest://x")
 
 
 def test_a_copy_keeps_the_end_of_its_address_its_user_alone_reads_it_and_it_is_gone_afterwards(memory: str) -> None:
@@ -116,10 +116,10 @@ def test_sessions_are_read_from_an_s3_that_answers(monkeypatch: pytest.MonkeyPat
         store.mkdir("company")
         store.pipe("company/shop/one.jsonl", b"x" * 50)
         store.pipe(f"company/{BRANCH}", b"x" * 30)
-        assert found("s3://company")[0] == [("s3://company/shop/one.jsonl", 50), (f"s3://company/{BRANCH}", 30)]
+        assert found_in("s3://company")[0] == [("s3://company/shop/one.jsonl", 50), (f"s3://company/{BRANCH}", 30)]
         read = results(length, find(["s3://company/"], print), Where(2))
-        assert [(source.address, value) for source, value, _ in read] == found("s3://company")[0]
-        assert found("s3://nowhere")[1][0][1].startswith("cannot be read: ")
+        assert [(source.address, value) for source, value, _ in read] == found_in("s3://company")[0]
+        assert found_in("s3://nowhere")[1][0][1].startswith("cannot be read: ")
     finally:
         server.stop()
 
@@ -136,15 +136,15 @@ def written(folder: Path, *names: str) -> list[Source]:
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_they_come_in_the_order_of_the_sessions_however_many_processes_there_are(tmp_path: Path, jobs: int) -> None:
-    found = written(tmp_path, *(f"session-{number}" for number in range(70)))
-    assert list(results(length, found, Where(jobs))) == [(source, source.size, "") for source in found]
+    sources = written(tmp_path, *(f"session-{number}" for number in range(70)))
+    assert list(results(length, sources, Where(jobs))) == [(source, source.size, "") for source in sources]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Path, jobs: int) -> None:
-    found = written(tmp_path, "one", "skipped", "broken", "two", "gone")
+    sources = written(tmp_path, "one", "skipped", "broken", "two", "gone")
     (tmp_path / "gone.jsonl").unlink()
-    reasons = {Path(source.address).stem: (value, reason) for source, value, reason in results(length, found, Where(jobs))}
+    reasons = {Path(source.address).stem: (value, reason) for source, value, reason in results(length, sources, Where(jobs))}
     assert {name: reason for name, (value, reason) in reasons.items() if value is None} == {
         "skipped": "of no use",
         "broken": "could not be read: KeyError 'what nobody foresaw'",
@@ -155,8 +155,8 @@ def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Pa
 
 def test_a_session_whose_process_is_killed_is_tried_once_more_and_named_when_that_is_killed_too(tmp_path: Path) -> None:
     names = [f"session-{number}" for number in range(12)]
-    found = written(tmp_path, "once", "deadly", *names)
-    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found, Where(2))}
+    sources = written(tmp_path, "once", "deadly", *names)
+    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(2))}
     assert reasons == {"once": "", "deadly": "the process that read it was ended, twice", **dict.fromkeys(names, "")}
 
 

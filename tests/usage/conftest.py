@@ -42,23 +42,23 @@ def forks() -> Iterator[Forks]:
 def server() -> Iterator[postgresql.Server]:
     if debian.postgresql() is None:
         pytest.skip("no PostgreSQL here: apt-get install postgresql")
-    with postgresql.running() as found:
-        print(f"PostgreSQL {found.version}")
-        yield found
+    with postgresql.running() as running:
+        print(f"PostgreSQL {running.version}")
+        yield running
 
 
 @pytest.fixture(params=[SQLITE, POSTGRESQL])
 def unopened(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """An environment that names a database which nobody has opened yet."""
-    told = {"POPKIT_HOME": str(tmp_path / "home"), "LOGNAME": "alice"}
+    variables = {"POPKIT_HOME": str(tmp_path / "home"), "LOGNAME": "alice"}
     if request.param == POSTGRESQL:
         server = request.getfixturevalue("server")
-        told |= server.environ(server.new_database())
-    return told
+        variables |= server.environ(server.new_database())
+    return variables
 
 
 @pytest.fixture(scope="session")
-def made_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of ours with an empty database of today's tables."""
     folder = tmp_path_factory.mktemp("made") / "home"
     open_store({"POPKIT_HOME": str(folder)}).close()
@@ -66,7 +66,7 @@ def made_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made_on_server(server: postgresql.Server, tmp_path_factory: pytest.TempPathFactory) -> str:
+def empty_on_server(server: postgresql.Server, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of an empty database of today's tables."""
     name = server.new_database()
     open_store({"POPKIT_HOME": str(tmp_path_factory.mktemp("none")), **server.environ(name)}).close()
@@ -76,19 +76,19 @@ def made_on_server(server: postgresql.Server, tmp_path_factory: pytest.TempPathF
 @pytest.fixture(params=[SQLITE, POSTGRESQL])
 def environ(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """An environment that names an empty database; its tables are copies, for making them takes longer than most tests."""
-    told = {"POPKIT_HOME": str(tmp_path / "home"), "LOGNAME": "alice"}
+    variables = {"POPKIT_HOME": str(tmp_path / "home"), "LOGNAME": "alice"}
     if request.param == POSTGRESQL:
         server = request.getfixturevalue("server")
-        told |= server.environ(server.new_database(like=request.getfixturevalue("made_on_server")))
+        variables |= server.environ(server.new_database(like=request.getfixturevalue("empty_on_server")))
     else:
-        shutil.copytree(request.getfixturevalue("made_file"), tmp_path / "home")
-    return told
+        shutil.copytree(request.getfixturevalue("empty_file"), tmp_path / "home")
+    return variables
 
 
 @pytest.fixture
 def store(environ: dict[str, str]) -> Iterator[UsageStore]:
-    with open_store(environ) as found:
-        yield found
+    with open_store(environ) as opened:
+        yield opened
 
 
 @pytest.fixture

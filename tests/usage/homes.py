@@ -63,7 +63,7 @@ def answer(id: str, output: int = 5, at: float = NOW, **more: object) -> bytes:
     return json.dumps({"type": "assistant", "timestamp": stamp, "message": message}, separators=(",", ":")).encode() + b"\n"
 
 
-def said(text: str) -> bytes:
+def user_line(text: str) -> bytes:
     """A line of a transcript that tells of no request."""
     return json.dumps({"type": "user", "message": {"content": text}}).encode() + b"\n"
 

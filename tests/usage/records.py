@@ -35,12 +35,12 @@ def used(
     return Used(source, id, session, user, "claude-opus-5", at, tokens, usd, "/shop")
 
 
-def put(store: UsageStore, *found: Snapshot) -> None:
-    store.write(snapshots=found)
+def put(store: UsageStore, *snapshots: Snapshot) -> None:
+    store.write(snapshots=snapshots)
 
 
-def book(store: UsageStore, *found: Used) -> None:
-    store.write(found)
+def book(store: UsageStore, *usage: Used) -> None:
+    store.write(usage)
 
 
 def total(store: UsageStore, session: str = "s") -> Sum:

@@ -10,13 +10,13 @@ from popkit_retention.usage import range_of, remaining_of
 from popkit_retention.usage.usage_store import BadAddress, Server, server_of
 
 
-def test_nothing_said_means_the_file_in_our_folder() -> None:
+def test_without_a_setting_it_is_the_file_in_our_folder() -> None:
     assert server_of("", {"PGUSER": "me", "PGPASSWORD": "secret"}, "login") is None
 
 
 def test_credentials_come_from_the_environment() -> None:
-    found = server_of("postgresql://db/popkit", {"PGUSER": "me", "PGPASSWORD": "secret"}, "login")
-    assert found == Server("db", 5432, "popkit", "me", "secret", "prefer")
+    server = server_of("postgresql://db/popkit", {"PGUSER": "me", "PGPASSWORD": "secret"}, "login")
+    assert server == Server("db", 5432, "popkit", "me", "secret", "prefer")
     assert server_of("postgresql://db:6000/popkit", {}, "login") == Server("db", 6000, "popkit", "login", "", "prefer")
 
 
@@ -26,7 +26,7 @@ def test_the_environment_may_hold_the_whole_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("configured", "environ", "told"),
+    ("configured", "environ", "advice"),
     [
         ("postgresql://me:swordfish@db/x", {}, "PGUSER and PGPASSWORD"),
         ("postgresql://db", {}, "name a database"),
@@ -38,10 +38,10 @@ def test_the_environment_may_hold_the_whole_address() -> None:
         ("postgresql://db/x", {"PGSSLMODE": "maybe"}, "disable, prefer, require, verify-full"),
     ],
 )
-def test_what_means_no_database_is_said_without_repeating_it(configured: str, environ: dict[str, str], told: str) -> None:
+def test_what_means_no_database_is_reported_without_repeating_it(configured: str, environ: dict[str, str], advice: str) -> None:
     with pytest.raises(BadAddress) as error:
         server_of(configured, environ, "login")
-    assert told in str(error.value)
+    assert advice in str(error.value)
     assert "swordfish" not in str(error.value)
 
 

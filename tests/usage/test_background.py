@@ -36,20 +36,20 @@ def _runs(code: str, environ: dict[str, str]) -> None:
 
 def test_of_several_limits_the_one_that_is_used_up_most_counts(store: UsageStore) -> None:
     book(store, used("1"), used("2", "t"))
-    found = budgets.standings(store, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
-    assert [(each.scope, each.unit, each.used, each.used_percent) for each in found] == [
+    standings = budgets.standings(store, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
+    assert [(each.scope, each.unit, each.used, each.used_percent) for each in standings] == [
         ("session", "tokens", 15, 15.0),
         ("session", "usd", 0.25, 25.0),
         ("month", "tokens", 30, 3.0),
         ("month", "usd", 0.5, 25.0),
     ]
-    assert budgets.used_percent(found) == 25.0
+    assert budgets.used_percent(standings) == 25.0
 
 
 def test_the_month_before_counts_no_more(store: UsageStore) -> None:
     book(store, used("1", at=NOW - 40 * DAY_S), used("2"))
-    (found,) = budgets.standings(store, Limits(month_tokens=100), "s", "alice", NOW)
-    assert found.used == 15
+    (standing,) = budgets.standings(store, Limits(month_tokens=100), "s", "alice", NOW)
+    assert standing.used == 15
 
 
 def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(store: UsageStore) -> None:
@@ -60,14 +60,14 @@ def test_a_build_learns_how_much_is_used_and_asks_no_more_than_once_a_second(sto
         asked.append(now[0])
         return store
 
-    found = Budgets(lambda: Limits(session_tokens=100), ask, lambda: now[0])
+    limits = Budgets(lambda: Limits(session_tokens=100), ask, lambda: now[0])
     book(store, used("1"))
-    until(lambda: found.used_percent("s", "alice") == 15.0, "the first answer")
-    assert [found.used_percent("s", "alice") for _ in range(50)] == [15.0] * 50
+    until(lambda: limits.used_percent("s", "alice") == 15.0, "the first answer")
+    assert [limits.used_percent("s", "alice") for _ in range(50)] == [15.0] * 50
     assert len(asked) == 1
     book(store, used("2"))
     now[0] += 2
-    until(lambda: found.used_percent("s", "alice") == 30.0, "the thread to ask again")
+    until(lambda: limits.used_percent("s", "alice") == 30.0, "the thread to ask again")
 
 
 def test_a_clock_that_is_set_back_lets_a_standing_hold_no_longer(store: UsageStore) -> None:
@@ -143,8 +143,8 @@ def test_counts_that_no_column_holds_are_booked_as_the_most_that_is(environ: dic
     writer.put(used("2"))
     assert writer.flush(HANG_S)
     writer.close()
-    found = total(store)
-    assert (found.requests, found.input_tokens, found.cache_read_tokens) == (2, 10**12 + 1, 2)
+    booked = total(store)
+    assert (booked.requests, booked.input_tokens, booked.cache_read_tokens) == (2, 10**12 + 1, 2)
 
 
 def refuse_to_delete(store: UsageStore, patch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(enviro
     assert total(store).requests == 3
 
 
-def test_a_database_that_cannot_be_reached_delays_nobody_and_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_database_that_cannot_be_reached_delays_nobody_and_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     def fail() -> UsageStore:
         raise DatabaseUnavailable("it is down")
 
@@ -298,32 +298,32 @@ def test_a_server_that_comes_back_gets_what_was_waiting(server: postgresql.Serve
     assert writer.lost == 0
 
 
-def set_up_anew(server: postgresql.Server, name: str) -> None:
+def recreate_schema(server: postgresql.Server, name: str) -> None:
     for statement in ("DROP SCHEMA public CASCADE", "CREATE SCHEMA public"):
         server.ask(statement, name)
 
 
 @cut_off
-def test_limits_are_asked_of_a_database_that_was_set_up_anew(server: postgresql.Server, tmp_path: Path) -> None:
+def test_limits_are_asked_of_a_database_that_was_set_up_again(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
     with open_store(environ) as store:
         book(store, used("1"))
     found = Budgets(lambda: Limits(session_tokens=100), lambda: open_store(environ), itertools.count(NOW).__next__)
     until(lambda: found.used_percent("s", "alice") == 15.0, "what is used")
-    set_up_anew(server, name)
+    recreate_schema(server, name)
     until(lambda: found.used_percent("s", "alice") == 0.0, "what is used since")
     found.close()
 
 
 @cut_off
-def test_what_waits_for_a_database_that_is_set_up_anew_finds_its_tables_made(server: postgresql.Server, tmp_path: Path) -> None:
+def test_what_waits_for_a_database_that_is_set_up_again_finds_its_tables_made(server: postgresql.Server, tmp_path: Path) -> None:
     name = server.new_database()
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ(name)}
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(used("1"))
     assert writer.flush(HANG_S)
-    set_up_anew(server, name)
+    recreate_schema(server, name)
     writer.put(used("2"))
     assert writer.flush(HANG_S)
     writer.close()

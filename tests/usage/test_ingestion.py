@@ -12,7 +12,7 @@ from hooks.utils.io import home
 from popkit_retention.usage import CLIENT, DAY_S, KEPT_DAYS, ingestion
 from popkit_retention.usage.configured_database import open_local
 from tests.kit.forks import Forks
-from tests.usage.homes import NOW, House, all_catch_up, answer, append, said
+from tests.usage.homes import NOW, House, all_catch_up, answer, append, user_line
 from tests.usage.records import book, used
 
 
@@ -45,7 +45,7 @@ def test_where_no_session_is_known_nothing_is_made(house: House) -> None:
 
 def test_what_a_session_used_is_booked_once_with_what_the_cache_costs(house: House) -> None:
     path = house.begin()
-    append(path, said("go"), answer("m1", 1), answer("m1", 1), answer("m1"), answer("m2"))
+    append(path, user_line("go"), answer("m1", 1), answer("m1", 1), answer("m1"), answer("m2"))
     append(path.with_suffix("") / "subagents" / "agent-a.jsonl", answer("m3"))
     assert house.catch_up() == 3
     assert house.used()[:5] == (3, 3, 6, 21, 15)
@@ -59,8 +59,8 @@ def test_it_is_booked_to_the_user_and_the_project(house: House) -> None:
     append(house.begin(), answer("m1"))
     house.catch_up()
     with open_local(house.environ) as store:
-        (found,) = store.by_session()
-    assert (found.session_id, found.user_id, found.project, found.at) == ("s1", "dana", "/shop", NOW)
+        (booked,) = store.by_session()
+    assert (booked.session_id, booked.user_id, booked.project, booked.at) == ("s1", "dana", "/shop", NOW)
 
 
 def test_only_what_is_new_is_read(house: House, taken: list[bytes]) -> None:
@@ -70,9 +70,9 @@ def test_only_what_is_new_is_read(house: House, taken: list[bytes]) -> None:
     taken.clear()
     house.catch_up()
     assert taken == []
-    append(path, said("more"), answer("m3"))
+    append(path, user_line("more"), answer("m3"))
     house.catch_up()
-    assert taken == [said("more"), answer("m3")]
+    assert taken == [user_line("more"), answer("m3")]
     assert house.used().requests == 3
 
 
@@ -113,10 +113,10 @@ def test_an_answer_that_grows_counts_as_it_is_then(house: House) -> None:
 
 def test_a_transcript_that_a_clear_has_made_shorter_is_read_whole(house: House, taken: list[bytes]) -> None:
     path = house.begin()
-    append(path, said("x" * 5_000), answer("m1"), answer("m2"))
+    append(path, user_line("x" * 5_000), answer("m1"), answer("m2"))
     house.catch_up()
     taken.clear()
-    path.write_bytes(said("cleared") + answer("m1") + answer("m2") + answer("m3"))
+    path.write_bytes(user_line("cleared") + answer("m1") + answer("m2") + answer("m3"))
     house.catch_up()
     assert len(taken) == 4
     assert house.used().requests == 3
@@ -124,9 +124,9 @@ def test_a_transcript_that_a_clear_has_made_shorter_is_read_whole(house: House, 
 
 def test_one_that_was_changed_in_the_middle_and_is_longer_now_misses_nothing(house: House) -> None:
     path = house.begin()
-    append(path, said("beginning"), said("cleared"), answer("m1"))
+    append(path, user_line("beginning"), user_line("cleared"), answer("m1"))
     house.catch_up()
-    path.write_bytes(said("beginning") + said("undone " * 500) + answer("m1") + answer("m2") + said("end"))
+    path.write_bytes(user_line("beginning") + user_line("undone " * 500) + answer("m1") + answer("m2") + user_line("end"))
     house.catch_up()
     assert house.used().requests == 2
 
@@ -263,11 +263,11 @@ def test_requests_that_keep_the_cache_warm_are_booked_at_the_price_that_the_jour
         {"output": 2**70},
     ],
 )
-def test_a_spoilt_entry_of_a_journal_is_left_out(house: House, entry: dict) -> None:
+def test_a_corrupt_entry_of_a_journal_is_left_out(house: House, entry: dict) -> None:
     house.begin()
     house.warmed()
-    spoilt = {"event": "warmed", "at": NOW + 9, "prompt": 10, "read": 3, "created": 2, "output": 1, **entry}
-    append(house.home / "sessions" / "s1" / "main.journal.jsonl", json.dumps(spoilt).encode() + b'\n{"event":"warmed","at":17')
+    corrupt = {"event": "warmed", "at": NOW + 9, "prompt": 10, "read": 3, "created": 2, "output": 1, **entry}
+    append(house.home / "sessions" / "s1" / "main.journal.jsonl", json.dumps(corrupt).encode() + b'\n{"event":"warmed","at":17')
     house.catch_up()
     assert house.used().requests == 1
 
@@ -296,14 +296,14 @@ def test_processes_that_catch_up_at_once_book_everything_once(forks: Forks, hous
     assert house.catch_up() == 0
 
 
-def test_much_is_booked_in_several_transactions_and_progress_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_is_booked_in_several_transactions_and_progress_is_reported(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingestion, "_ROWS", 10)
     for number in range(4):
         append(house.begin(f"s{number}"), *[answer(f"m{number}-{of}") for of in range(25)])
-    told: list[tuple[int, int]] = []
-    assert ingestion.catch_up(house.environ, lambda done, whole: told.append((done, whole))) == 100
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert {whole for _, whole in told} == {4 * 25 * len(answer("m0-10")) - 4 * 10}
+    progress: list[tuple[int, int]] = []
+    assert ingestion.catch_up(house.environ, lambda done, whole: progress.append((done, whole))) == 100
+    assert [done for done, _ in progress] == sorted(done for done, _ in progress)
+    assert {whole for _, whole in progress} == {4 * 25 * len(answer("m0-10")) - 4 * 10}
 
 
 def test_where_booking_fails_it_is_read_again_the_next_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,22 +50,22 @@ def api() -> Iterator[Providers]:
 @pytest.fixture
 def serve() -> Iterator[Callable[[dict[str, str]], ContextService]]:
     """Makes services as a user has configured them, which end with the test."""
-    made: list[ContextService] = []
+    services: list[ContextService] = []
 
     def start(environ: dict[str, str]) -> ContextService:
-        made.append(configured_service(environ))
-        return made[-1]
+        services.append(configured_service(environ))
+        return services[-1]
 
     yield start
-    for one in made:
+    for one in services:
         one.close()
 
 
 @pytest.fixture
 def way(server: postgresql.Server) -> Iterator[Way]:
-    made = Way(server.port)
-    yield made
-    made.close()
+    opened = Way(server.port)
+    yield opened
+    opened.close()
 
 
 def environ_of(server: postgresql.Server, port: int, name: str, folder: Path) -> dict[str, str]:
@@ -92,8 +92,8 @@ def processes_of(server: postgresql.Server) -> list[int]:
     """Those of the server, its own first."""
     ((folder,),) = server.ask("SHOW data_directory")
     main = int((Path(folder) / "postmaster.pid").read_text().splitlines()[0])
-    told = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    pairs = [tuple(map(int, line.split())) for line in told.splitlines()]
+    listing = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listing.splitlines()]
     return [main, *(pid for pid, parent in pairs if parent == main)]
 
 
@@ -208,9 +208,9 @@ def test_who_asks_a_silent_server_is_told_so_and_how_to_go_on(server: postgresql
     try:
         with pytest.raises(
             DatabaseUnavailable, match=r"PostgreSQL at 127\.0\.0\.1:\d+ cannot be used: .*\. Check context\.database"
-        ) as told:
+        ) as raised:
             open_store(environ_of(server, nobody.port, "none", tmp_path))
-        assert postgresql.PASSWORD not in str(told.value)
+        assert postgresql.PASSWORD not in str(raised.value)
     finally:
         nobody.close()
 

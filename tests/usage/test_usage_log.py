@@ -15,7 +15,7 @@ from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import Caller, ContextService, Request, Used, configured_service
 from popkit_retention.context.usage_log import DatabaseLog, get_context_status, snapshot_of
 from popkit_retention.usage.configured_database import open_store
-from tests.context.clients.callers import KINDS, QUESTION, Desk, Kind, id_of
+from tests.context.clients.callers import KINDS, QUESTION, Backend, Kind, id_of
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.hostile import HOSTILE
 from tests.patience import HANG_S, until
@@ -35,9 +35,9 @@ def limited(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def log(limited: dict[str, str]) -> Iterator[DatabaseLog]:
-    found = DatabaseLog(limited)
-    yield found
-    found.close()
+    opened = DatabaseLog(limited)
+    yield opened
+    opened.close()
 
 
 def test_a_build_leaves_a_snapshot_without_contents(limited: dict[str, str], log: DatabaseLog) -> None:
@@ -56,9 +56,9 @@ def test_what_calls_use_is_booked_and_fills_the_limit(limited: dict[str, str], l
     log.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
     assert log.flush(HANG_S)
     with open_store(limited) as store:
-        found = store.of_session("s1")
-    assert found[:5] == (1, 100, 200, 150, 50)
-    assert found.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
+        usage = store.of_session("s1")
+    assert usage[:5] == (1, 100, 200, 150, 50)
+    assert usage.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
     until(lambda: log.used_percent("alice", "s1") == 50.0, "the thread to ask again")
 
 
@@ -80,10 +80,10 @@ def test_a_model_without_a_price_costs_nobody_knows_what(limited: dict[str, str]
 
 def test_a_snapshot_is_what_the_build_said() -> None:
     built = build_context(ContextBuildOptions(messages=REQUEST.messages, budgetPercent=30.0))
-    found = snapshot_of(built, "s", "alice", NOW, "m", "/shop", "main")
-    assert (found.budget_percent, found.budget_remaining_percent) == (30.0, 70.0)
-    assert found.pruning_strategy["budgetRange"] == "60-80%"
-    assert set(found.tier_breakdown) == set(snapshot().tier_breakdown)
+    row = snapshot_of(built, "s", "alice", NOW, "m", "/shop", "main")
+    assert (row.budget_percent, row.budget_remaining_percent) == (30.0, 70.0)
+    assert row.pruning_strategy["budgetRange"] == "60-80%"
+    assert set(row.tier_breakdown) == set(snapshot().tier_breakdown)
 
 
 @pytest.mark.usefixtures("collected")
@@ -146,7 +146,7 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
         for stream in (False, True):
             client = with_context(kind.make(api), user_id=name, session_id=name, project=name, agent=name, service=service)
             answer = kind.ask(client, stream=stream, **(USAGE[kind.name] if stream else {}))
-            assert (kind.said(answer) if stream else kind.text(answer)) == TEXT, which
+            assert (kind.streamed_text(answer) if stream else kind.text(answer)) == TEXT, which
         assert log.flush(HANG_S), which
         assert [record.getMessage() for record in caplog.records if record.name.startswith("popkit")] == [], which
         assert written(environ) == [2 * sent + 2] * 2, which
@@ -158,9 +158,9 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
 @pytest.mark.parametrize("field", ["user_id", "session_id", "project", "agent"])
 @pytest.mark.parametrize("value", [7, b"dana", ["dana"]], ids=repr)
 def test_what_is_no_text_is_refused_with_the_field_and_nothing_goes(api: Providers, kind: Kind, field: str, value: object):
-    desk = Desk(api)
+    backend = Backend(api)
     with pytest.raises(TypeError, match=f"{field} takes a text, not"):
-        with_context(kind.make(api), **{"user_id": "dana", field: value}, service=desk.service)
+        with_context(kind.make(api), **{"user_id": "dana", field: value}, service=backend.service)
     with pytest.raises(TypeError, match=f"{field} takes a text, not"):
-        kind.ask(desk.client(kind), extra_body={"popkit": {field: value}})
+        kind.ask(backend.client(kind), extra_body={"popkit": {field: value}})
     assert api.requests == []

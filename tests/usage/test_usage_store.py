@@ -54,7 +54,7 @@ def test_both_have_the_same_columns_and_the_specifications_indexes(store: UsageS
             assert indexes == (MADE if table == "context_snapshots" else {f"idx_context_usage_{of}" for of in ("session", "user", "day")})
 
 
-def test_a_file_that_is_damaged_is_left_alone_and_it_is_said_what_to_do(tmp_path: Path) -> None:
+def test_a_file_that_is_damaged_is_left_alone_and_the_message_says_what_to_do(tmp_path: Path) -> None:
     damaged = tmp_path / "usage.sqlite"
     damaged.write_bytes(b"no database " * 500)
     with pytest.raises(DatabaseUnavailable, match=f"{damaged}: file is not a database. Move it away, and usage is read from"):
@@ -94,11 +94,11 @@ def test_tables_that_another_process_makes_while_one_looks_for_them_are_ours(
     run = pg8000.native.Connection.run
 
     def makes_them(self: pg8000.native.Connection, statement: str, **values: object) -> object:
-        found = run(self, statement, **values)
+        result = run(self, statement, **values)
         if not looked and "pg_class" in statement:
             looked.append(statement)
             open_store(environ).close()
-        return found
+        return result
 
     monkeypatch.setattr(pg8000.native.Connection, "run", makes_them)
     with open_store(environ) as store:
@@ -142,13 +142,13 @@ def test_a_table_of_that_name_that_is_not_ours_is_refused(server: postgresql.Ser
 
 
 def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict[str, str]) -> None:
-    said = configured_database.check_usable(unopened)
+    words = configured_database.check_usable(unopened)
     with pytest.raises(FileNotFoundError):
         open_store(unopened, create=False)
     assert not (Path(unopened["POPKIT_HOME"]) / "usage.sqlite").exists()
     with open_store(unopened), open_store(unopened, create=False) as store:
         assert total(store).requests == 0
-        assert store.words == said
+        assert store.words == words
 
 
 def test_a_transaction_that_fails_leaves_nothing(store: UsageStore) -> None:
@@ -186,7 +186,7 @@ def test_the_newest_snapshot_comes_back_as_it_was_written(store: UsageStore) -> 
     newer = snapshot(at=NOW + 1.25)
     put(store, newer, snapshot(), snapshot("other", NOW + 9))
     assert store.snapshots("s", 1) == [newer]
-    assert [found.created_at for found in store.snapshots("s", 9)] == [NOW + 1.25, NOW]
+    assert [stored.created_at for stored in store.snapshots("s", 9)] == [NOW + 1.25, NOW]
 
 
 def test_status_is_the_newest_snapshot_in_the_words_of_the_specification(environ: dict[str, str], store: UsageStore) -> None:
@@ -223,7 +223,7 @@ def test_of_a_long_session_the_newest_snapshots_stay(store: UsageStore) -> None:
     most = MOST_OF_A_SESSION
     put(store, *[snapshot(at=NOW + n) for n in range(most + 3)], snapshot("other"))
     assert store.sweep_some(NOW, 30, ["s", "other"], 500) == 3
-    assert min(found.created_at for found in store.snapshots("s", most)) == NOW + 3
+    assert min(stored.created_at for stored in store.snapshots("s", most)) == NOW + 3
 
 
 def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_holds(store: UsageStore) -> None:
@@ -238,13 +238,13 @@ def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_h
 # --- usage -------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_request_is_booked_once_however_often_it_is_told(store: UsageStore) -> None:
+def test_a_request_is_booked_once_however_often_it_is_recorded(store: UsageStore) -> None:
     book(store, used("1"), used("1"))
     book(store, used("1"), used("2"))
     assert total(store) == Sum(2, 2, 4, 14, 10, 0.5, 0)
 
 
-def test_a_request_that_was_told_before_its_answer_was_whole_counts_as_it_is_then(store: UsageStore) -> None:
+def test_a_request_that_was_recorded_before_its_answer_was_whole_counts_as_it_is_then(store: UsageStore) -> None:
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 50), usd=0.2))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
@@ -286,7 +286,7 @@ def test_sums_by_day_user_and_session(store: UsageStore) -> None:
     assert [each.requests for _, each in store.by_day("", "bob")] == [1, 1]
     assert store.of_user("bob", day_of(NOW)).requests == 1
     assert store.users() == ["alice", "bob"]
-    assert {found.session_id: (found.user_id, found.used.requests) for found in store.by_session()} == {
+    assert {row.session_id: (row.user_id, row.used.requests) for row in store.by_session()} == {
         "s": ("alice", 2),
         "t": ("bob", 2),
     }
@@ -361,7 +361,7 @@ LET_IN = r"user \"\w+\"\. Set PGUSER and PGPASSWORD to a user of that server$"
     ("wrong", "advice"),
     [("nobody listens", ELSE), ("wrong password", LET_IN), ("no password", LET_IN), ("no such user", LET_IN), ("no such database", ELSE)],
 )
-def test_a_server_that_cannot_be_used_is_said_without_credentials(
+def test_a_server_that_cannot_be_used_is_reported_without_credentials(
     server: postgresql.Server, tmp_path: Path, wrong: str, advice: str
 ) -> None:
     environ = {"POPKIT_HOME": str(tmp_path), **server.environ("popkit_nowhere" if wrong == "no such database" else "postgres")}
@@ -373,8 +373,8 @@ def test_a_server_that_cannot_be_used_is_said_without_credentials(
         del environ["PGPASSWORD"]
     if wrong == "no such user":
         environ["PGUSER"] = "nobody_at_all"
-    with pytest.raises(DatabaseUnavailable, match=f"PostgreSQL at 127.*{advice}") as told:
+    with pytest.raises(DatabaseUnavailable, match=f"PostgreSQL at 127.*{advice}") as raised:
         open_store(environ)
-    assert "swordfish" not in str(told.value)
-    assert postgresql.PASSWORD not in str(told.value)
-    assert told.value.__cause__ is None
+    assert "swordfish" not in str(raised.value)
+    assert postgresql.PASSWORD not in str(raised.value)
+    assert raised.value.__cause__ is None

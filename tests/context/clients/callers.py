@@ -107,7 +107,7 @@ class Kind(NamedTuple):
             return "".join(block.text for block in answer.content)
         return answer.choices[0].message.content
 
-    def said(self, events: list[Any]) -> str:
+    def streamed_text(self, events: list[Any]) -> str:
         """What a stream says."""
         if self.name == "anthropic":
             return "".join(event.delta.text for event in events if event.type == "content_block_delta").strip()
@@ -121,7 +121,7 @@ def id_of(kind: Kind) -> str:
     return kind.name + ("-async" if kind.asynchronous else "")
 
 
-class Desk:
+class Backend:
     """A provider's API with a service before it: what a test needs of both."""
 
     def __init__(

@@ -21,7 +21,7 @@ from tests.kit.forks import Forks, Function
 from tests.patience import until
 from tests.usage.records import used
 
-from .callers import KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of
+from .callers import KINDS, MODEL, QUESTION, Backend, Kind, Ledger, id_of
 from .providers import CACHE_READ, CACHE_WRITE, INPUT, OUTPUT, Fails, Providers
 
 EVERY = pytest.mark.parametrize("kind", KINDS, ids=id_of)
@@ -46,32 +46,32 @@ class Limited(Ledger):
 @EVERY
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_answer_says_in_its_field_popkit_that_a_limit_is_used_up(api: Providers, kind: Kind, stream: bool):
-    answer = kind.ask(Desk(api, ledger=Limited(False)).client(kind), stream=stream)
-    told = answer[0] if stream else answer
-    told = getattr(told, "message", told)
-    assert told.popkit == {"exceeded": {**FULL._asdict(), "used_percent": 120.0}}
+    answer = kind.ask(Backend(api, ledger=Limited(False)).client(kind), stream=stream)
+    message = answer[0] if stream else answer
+    message = getattr(message, "message", message)
+    assert message.popkit == {"exceeded": {**FULL._asdict(), "used_percent": 120.0}}
     assert len(api.requests) == 1
 
 
 @EVERY
 def test_without_anything_to_say_an_answer_is_the_packages_own(api: Providers, kind: Kind):
-    assert not hasattr(kind.ask(Desk(api).client(kind)), "popkit")
+    assert not hasattr(kind.ask(Backend(api).client(kind)), "popkit")
 
 
 @EVERY
 def test_a_limit_that_refuses_raises_its_own_error_before_anything_is_sent(api: Providers, kind: Kind):
-    desk = Desk(api, ledger=Limited(True))
+    backend = Backend(api, ledger=Limited(True))
     with pytest.raises(BudgetExceeded, match=r"1,200 tokens of 1,000 tokens.*popkit budget set session_tokens=") as refused:
-        kind.ask(desk.client(kind, fallback_model="another"))
+        kind.ask(backend.client(kind, fallback_model="another"))
     assert refused.value.standing == FULL
     assert api.requests == []
-    assert desk.ledger.builds == []
+    assert backend.ledger.builds == []
 
 
 @EVERY
 def test_messages_that_a_provider_would_refuse_go_as_they_came_and_the_answer_says_why(api: Providers, kind: Kind):
     messages = [*QUESTION, ORPHAN[kind.name]]
-    answer = kind.ask(Desk(api, build_context).client(kind), messages=messages)
+    answer = kind.ask(Backend(api, build_context).client(kind), messages=messages)
     assert api.last.messages[-1] == messages[-1]
     assert answer.popkit == {"faults": ["message 3: a result without the call before it"]}
 
@@ -80,7 +80,7 @@ def test_messages_that_a_provider_would_refuse_go_as_they_came_and_the_answer_sa
 def test_where_the_provider_does_refuse_them_its_error_says_why_too(api: Providers, kind: Kind):
     api.answers.append(Fails(400))
     with pytest.raises(Exception, match="400") as refused:
-        kind.ask(Desk(api, build_context).client(kind), messages=[*QUESTION, ORPHAN[kind.name]])
+        kind.ask(Backend(api, build_context).client(kind), messages=[*QUESTION, ORPHAN[kind.name]])
     assert refused.value.popkit == {"faults": ["message 3: a result without the call before it"]}
 
 

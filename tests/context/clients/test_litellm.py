@@ -59,8 +59,8 @@ def test_a_chat_completion_with_a_user_goes_with_a_built_context(team: Team, str
     answer = team.openai.chat.completions.create(
         model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers={"x-litellm-session-id": session}
     )
-    said = "".join(chunk.choices[0].delta.content or "" for chunk in answer) if stream else answer.choices[0].message.content
-    assert said.strip() == TEXT
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in answer) if stream else answer.choices[0].message.content
+    assert text.strip() == TEXT
     assert is_built(team.arrived())
     until(lambda: team.used(session).requests == 1, "what the call used is booked")
     used = team.used(session)
@@ -112,10 +112,10 @@ def test_the_answer_has_a_header_that_says_that_a_limit_is_used_up_and_what_is_w
         )
         fault = f"message {len(LONG)}: a result without the call before it"
     list(raw.parse()) if stream else raw.parse()
-    said = json.loads(raw.headers["x-popkit"])
-    assert said["faults"] == [fault]
-    assert (said["exceeded"]["scope"], said["exceeded"]["unit"], said["exceeded"]["limit"]) == ("month", "tokens", 1_000)
-    assert said["exceeded"]["used_percent"] >= 500
+    header = json.loads(raw.headers["x-popkit"])
+    assert header["faults"] == [fault]
+    assert (header["exceeded"]["scope"], header["exceeded"]["unit"], header["exceeded"]["limit"]) == ("month", "tokens", 1_000)
+    assert header["exceeded"]["used_percent"] >= 500
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -126,10 +126,10 @@ def test_what_a_host_behind_the_proxy_writes_down_of_the_same_answer_is_not_book
     message = next(iter(answer)).message if stream else answer
     until(lambda: team.used(session).requests == 1, "what the call used is booked")
     entry = {"type": "assistant", "timestamp": "2026-11-20T10:00:00Z", "message": message.model_dump(mode="json")}
-    found = used_of(json.dumps(entry).encode(), session, DANA, "/shop", models_of({}))
-    assert found is not None
+    recorded = used_of(json.dumps(entry).encode(), session, DANA, "/shop", models_of({}))
+    assert recorded is not None
     with open_store(team.environ) as store:
-        store.write([found])
+        store.write([recorded])
     assert team.used(session).requests == 1
 
 
@@ -203,25 +203,25 @@ def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(refusin
     def ask() -> object:
         headers = {"x-litellm-session-id": session}
         if form == "openai":
-            made = refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers=headers)
+            answer = refusing.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers=headers)
         else:
-            made = refusing.anthropic.messages.create(
+            answer = refusing.anthropic.messages.create(
                 model="claude", max_tokens=64, messages=LONG, metadata={"user_id": DANA}, stream=stream, extra_headers=headers
             )
-        return list(made) if stream else made
+        return list(answer) if stream else answer
 
     for number in (1, 2):
         ask()
         until(lambda: refusing.used(session).requests == number, "what the call used is recorded")  # noqa: B023  asked before the next call
     sent = len(refusing.api.requests)
-    with pytest.raises(refused) as told:
+    with pytest.raises(refused) as raised:
         ask()
-    assert told.value.status_code == 429
+    assert raised.value.status_code == 429
     assert len(refusing.api.requests) == sent
-    said = json.dumps(told.value.response.json())
-    assert "the limit of this session is used up (" in said
-    assert f" of {LIMIT} tokens)" in said
-    assert "popkit budget set session_tokens=" in said
+    response = json.dumps(raised.value.response.json())
+    assert "the limit of this session is used up (" in response
+    assert f" of {LIMIT} tokens)" in response
+    assert "popkit budget set session_tokens=" in response
 
 
 def test_another_session_goes_on(refusing: Team):
@@ -265,15 +265,15 @@ def attacked(forks: litellm_proxy.Forks, tmp_path_factory: pytest.TempPathFactor
 
 def driver(folder: Path) -> Path:
     """A folder with the driver for PostgreSQL of this Python, which the proxy's own does not have."""
-    made = folder / "driver"
-    made.mkdir()
+    libraries = folder / "driver"
+    libraries.mkdir()
     for name in ("pg8000", "scramp", "asn1crypto", "dateutil"):
         place = Path(importlib.import_module(name).__file__ or "")
         place = place.parent if place.name == "__init__.py" else place
-        (made / place.name).symlink_to(place)
-        for told in place.parent.glob(f"{name}-*.dist-info"):  # it asks for its own version
-            (made / told.name).symlink_to(told)
-    return made
+        (libraries / place.name).symlink_to(place)
+        for metadata in place.parent.glob(f"{name}-*.dist-info"):  # it asks for its own version
+            (libraries / metadata.name).symlink_to(metadata)
+    return libraries
 
 
 # Half a surrogate is no JSON that a client can send.
@@ -282,8 +282,8 @@ def test_every_request_is_answered_whoever_asks_while_the_database_is_silent(att
     extra = {"metadata": {"session_id": name, "user_id": name}, "litellm_session_id": name}
     answer = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], user=name, extra_body=extra)
     assert answer.choices[0].message.content == TEXT
-    said = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], user=name, extra_body=extra, stream=True)
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in said if chunk.choices).strip() == TEXT
+    chunks = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], user=name, extra_body=extra, stream=True)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices).strip() == TEXT
     message = attacked.anthropic.messages.create(model="claude", max_tokens=64, messages=LONG[-1:], metadata={"user_id": name})
     assert message.content[0].text == TEXT
     assert [seen.messages[-1]["role"] for seen in attacked.api.requests[-3:]] == ["user"] * 3

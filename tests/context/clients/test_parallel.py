@@ -12,7 +12,7 @@ from popkit_retention.context.build_types import ContextBuildOptions, ContextRes
 from popkit_retention.context.continuity import Conversations, mark_of
 from tests.patience import HANG_S
 
-from .callers import KINDS, MODEL, QUESTION, Desk, Kind, id_of, in_threads, with_a_mark
+from .callers import KINDS, MODEL, QUESTION, Backend, Kind, id_of, in_threads, with_a_mark
 from .providers import Providers
 
 ANTHROPIC, ANTHROPIC_ASYNC = KINDS[0], KINDS[1]
@@ -42,25 +42,25 @@ def fronts(api: Providers) -> list[str]:
 
 @every_client
 def test_each_build_goes_on_from_what_the_one_before_handed_on(api: Providers, kind: Kind):
-    desk = Desk(api)
+    backend = Backend(api)
     for _ in range(3):
-        kind.ask(desk.client(kind, session_id="s1"))
+        kind.ask(backend.client(kind, session_id="s1"))
     assert fronts(api) == ["1", "2", "3"]
 
 
 def test_parallel_calls_of_a_session_in_threads_are_built_one_after_the_other(api: Providers):
-    desk = Desk(api, Alone())
-    with desk.client(ANTHROPIC, session_id="s1") as client:
+    backend = Backend(api, Alone())
+    with backend.client(ANTHROPIC, session_id="s1") as client:
         in_threads(lambda number: ANTHROPIC.create(client), AT_ONCE)
     assert fronts(api) == sorted(str(number + 1) for number in range(AT_ONCE))
 
 
 @pytest.mark.parametrize("kind", [KINDS[1], KINDS[3]], ids=id_of)
 def test_parallel_calls_of_a_session_in_tasks_are_built_one_after_the_other(api: Providers, kind: Kind):
-    desk = Desk(api, Alone())
+    backend = Backend(api, Alone())
 
     async def ask() -> None:
-        async with desk.client(kind, session_id="s1") as client:
+        async with backend.client(kind, session_id="s1") as client:
             await asyncio.gather(*[kind.create(client) for _ in range(AT_ONCE)])
 
     asyncio.run(ask())
@@ -74,8 +74,8 @@ def test_different_sessions_do_not_wait_for_each_other(api: Providers):
         ready.wait()  # fails unless both are in here
         return with_a_mark(options, sources)
 
-    desk = Desk(api, meet)
-    with desk.client(ANTHROPIC) as client:
+    backend = Backend(api, meet)
+    with backend.client(ANTHROPIC) as client:
         in_threads(lambda number: ANTHROPIC.create(client, extra_body={"popkit": {"session_id": f"s{number}"}}), 2)
     assert fronts(api) == ["1", "1"]
 
@@ -90,7 +90,7 @@ def test_a_build_does_not_hold_up_the_loop(api: Providers):
         return with_a_mark(options, sources)
 
     async def ask() -> None:
-        async with Desk(api, waits).client(ANTHROPIC_ASYNC) as client:
+        async with Backend(api, waits).client(ANTHROPIC_ASYNC) as client:
             call = asyncio.ensure_future(ANTHROPIC_ASYNC.create(client))
             while not began.is_set():
                 await asyncio.sleep(0.01)
@@ -102,34 +102,34 @@ def test_a_build_does_not_hold_up_the_loop(api: Providers):
 
 
 def test_conversations_of_one_session_are_told_apart_by_how_they_begin(api: Providers):
-    desk = Desk(api)
+    backend = Backend(api)
     other = [{"role": "user", "content": "a subagent's task"}]
     for messages in (QUESTION, other, [*QUESTION, {"role": "assistant", "content": "so"}, {"role": "user", "content": "on"}], other):
-        ANTHROPIC.ask(desk.client(ANTHROPIC, session_id="s1"), messages=messages)
+        ANTHROPIC.ask(backend.client(ANTHROPIC, session_id="s1"), messages=messages)
     assert fronts(api) == ["1", "1", "2", "2"]
 
 
 def test_two_conversations_that_begin_alike_each_go_on_from_their_own_last_build(api: Providers):
     """As those of parallel agents of one template do."""
-    desk = Desk(api)
-    one, other = ([*QUESTION, {"role": "assistant", "content": said}, {"role": "user", "content": "on"}] for said in "ab")
+    backend = Backend(api)
+    one, other = ([*QUESTION, {"role": "assistant", "content": text}, {"role": "user", "content": "on"}] for text in "ab")
     for messages in (QUESTION, QUESTION, one, other, one, one, other):
-        ANTHROPIC.ask(desk.client(ANTHROPIC, session_id="s1"), messages=messages)
+        ANTHROPIC.ask(backend.client(ANTHROPIC, session_id="s1"), messages=messages)
     assert [seen.messages[0]["content"].rpartition(" ")[2] for seen in api.requests] == ["1", "2", "3", "4", "4", "5", "5"]
 
 
 def test_users_share_nothing(api: Providers):
-    desk = Desk(api)
+    backend = Backend(api)
     for user in ("dana", "kim"):
-        ANTHROPIC.ask(desk.client(ANTHROPIC, user_id=user, session_id="s1"))
+        ANTHROPIC.ask(backend.client(ANTHROPIC, user_id=user, session_id="s1"))
     assert fronts(api) == ["1", "1"]
 
 
 def test_a_conversation_without_a_session_is_a_session_of_its_own(api: Providers):
-    desk = Desk(api)
-    for said in ("one", "one", "two"):
-        ANTHROPIC.ask(desk.client(ANTHROPIC), messages=[{"role": "user", "content": said}])
-    one, again, two = [caller.session_id for caller, _ in desk.ledger.builds]
+    backend = Backend(api)
+    for text in ("one", "one", "two"):
+        ANTHROPIC.ask(backend.client(ANTHROPIC), messages=[{"role": "user", "content": text}])
+    one, again, two = [caller.session_id for caller, _ in backend.ledger.builds]
     assert one == again != two
     assert fronts(api) == ["1", "1", "2"]
 
@@ -142,9 +142,9 @@ def test_a_build_that_fails_leaves_the_state_as_it_was(api: Providers):
             raise ValueError
         return with_a_mark(options, sources)
 
-    desk = Desk(api, sometimes)
+    backend = Backend(api, sometimes)
     for broken["now"] in (False, True, False):
-        ANTHROPIC.ask(desk.client(ANTHROPIC, session_id="s1"))
+        ANTHROPIC.ask(backend.client(ANTHROPIC, session_id="s1"))
     assert [len(seen.messages) for seen in api.requests] == [len(QUESTION) + 2, len(QUESTION), len(QUESTION) + 2]
     assert api.last.messages[0]["content"].endswith(" 2")
 
@@ -166,8 +166,8 @@ def test_only_so_many_conversations_are_remembered_those_used_last():
 
 def test_of_conversations_that_begin_alike_the_newest_builds_are_remembered():
     known = Conversations(most_alike=2)
-    for said in ("ab", "ac", "ad"):
-        turn(known, *said)
+    for texts in ("ab", "ac", "ad"):
+        turn(known, *texts)
     assert turn(known, *"adx") == "ad"
     assert turn(known, *"acx") == "ac"
     assert len(known) == 2
@@ -175,7 +175,7 @@ def test_of_conversations_that_begin_alike_the_newest_builds_are_remembered():
 
 def test_a_build_goes_on_from_the_one_that_shares_the_most_with_it():
     known = Conversations()
-    assert [turn(known, *said) for said in ("a", "abc", "axy", "abcde", "axyz", "abd")] == [None, "a", "abc", "abc", "axy", "abcde"]
+    assert [turn(known, *texts) for texts in ("a", "abc", "axy", "abcde", "axyz", "abd")] == [None, "a", "abc", "abc", "axy", "abcde"]
 
 
 def test_a_conversation_that_branched_off_before_a_cut_goes_on_from_what_was_sent_before_it():
@@ -186,7 +186,7 @@ def test_a_conversation_that_branched_off_before_a_cut_goes_on_from_what_was_sen
     assert turn(known, *"abcdefg") == "abcde"
 
 
-def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_stands():
+def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_is():
     text = "How does it work?"
     as_block = [{"role": "user", "content": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]}]
     system = {"role": "system", "content": "of no account"}
@@ -195,6 +195,6 @@ def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_stands():
 
 
 def test_a_model_named_by_the_call_is_taken_down(api: Providers):
-    desk = Desk(api)
-    ANTHROPIC.ask(desk.client(ANTHROPIC), model="another")
-    assert [model for _, model, _ in desk.ledger.answers] == ["another"] != [MODEL]
+    backend = Backend(api)
+    ANTHROPIC.ask(backend.client(ANTHROPIC), model="another")
+    assert [model for _, model, _ in backend.ledger.answers] == ["another"] != [MODEL]

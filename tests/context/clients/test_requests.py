@@ -16,7 +16,7 @@ from popkit_retention.context.build_types import ContextBuildOptions, ContextRes
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.clients.call import made_plain, person_of
 
-from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
+from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Ledger, result, with_a_mark
 from .providers import Providers
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "context.md").read_text(encoding="utf-8")
@@ -27,12 +27,12 @@ def test_the_example_builds_each_request_on_the_one_before(api: Providers) -> No
     assert example is not None
     # Closed here: globals are a cycle, and the collector may come to a socket in it before it comes to the client that would close it.
     with KINDS[0].make(api) as client:
-        told: dict[str, Any] = {"client": client, "messages": [], "MODEL": "claude-opus-4-8"}
-        exec(example[1], told)  # noqa: S102  our own example
+        namespace: dict[str, Any] = {"client": client, "messages": [], "MODEL": "claude-opus-4-8"}
+        exec(example[1], namespace)  # noqa: S102  our own example
     first, second = api.requests
     assert [message["role"] for message in second.messages] == ["user", "assistant", "user"]
     assert second.messages[: len(first.messages)] == first.messages
-    assert told["built"].appended
+    assert namespace["built"].appended
 
 
 DEVICE, ACCOUNT = "7f" * 32, "0f8c1e9a-3b1d-4c55-9e0a-5d2a7b6c4e11"
@@ -46,8 +46,8 @@ def as_json(account: str, session: str) -> str:
 @pytest.mark.parametrize("account", [ACCOUNT, ""])
 def test_a_user_is_the_same_in_every_session_and_either_form(account: str) -> None:
     joined = [f"user_{DEVICE}_account_{account}_session_{session}" for session in SESSIONS]
-    told = [as_json(account, session) for session in SESSIONS]
-    assert {person_of(named) for named in (*joined, *told)} == {f"user_{DEVICE}_account_{account}"}
+    in_json = [as_json(account, session) for session in SESSIONS]
+    assert {person_of(named) for named in (*joined, *in_json)} == {f"user_{DEVICE}_account_{account}"}
 
 
 @pytest.mark.parametrize(
@@ -98,61 +98,61 @@ def reading() -> Reading:
 
 
 @pytest.fixture
-def desk(api: Providers, reading: Reading) -> Desk:
-    return Desk(api, reading)
+def backend(api: Providers, reading: Reading) -> Backend:
+    return Backend(api, reading)
 
 
-def test_images_tools_and_results_of_anthropic_come_to_the_builder_and_arrive(desk: Desk, reading: Reading):
+def test_images_tools_and_results_of_anthropic_come_to_the_builder_and_arrive(backend: Backend, reading: Reading):
     tools = [{"name": "weather", "input_schema": WEATHER}]
-    ANTHROPIC.ask(desk.client(ANTHROPIC), messages=ANTHROPIC_TURNS, tools=tools, system="Answer in one line.")
+    ANTHROPIC.ask(backend.client(ANTHROPIC), messages=ANTHROPIC_TURNS, tools=tools, system="Answer in one line.")
     [options] = reading.options
     assert (options.messages, options.tools, options.system) == (ANTHROPIC_TURNS, tools, "Answer in one line.")
-    assert desk.api.last.messages[2:] == ANTHROPIC_TURNS
-    assert desk.api.last.body["tools"] == tools
+    assert backend.api.last.messages[2:] == ANTHROPIC_TURNS
+    assert backend.api.last.body["tools"] == tools
 
 
-def test_images_tools_and_contents_that_are_none_of_openai_come_to_the_builder_and_arrive(desk: Desk, reading: Reading):
+def test_images_tools_and_contents_that_are_none_of_openai_come_to_the_builder_and_arrive(backend: Backend, reading: Reading):
     tools = [{"type": "function", "function": {"name": "weather", "parameters": WEATHER}}]
-    OPENAI.ask(desk.client(OPENAI), messages=OPENAI_TURNS, tools=tools)
+    OPENAI.ask(backend.client(OPENAI), messages=OPENAI_TURNS, tools=tools)
     [options] = reading.options
     assert (options.messages, options.tools, options.system) == (OPENAI_TURNS, tools, None)
-    assert desk.api.last.messages[2:] == OPENAI_TURNS
+    assert backend.api.last.messages[2:] == OPENAI_TURNS
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.asynchronous}")
-def test_an_answer_may_be_put_into_the_next_request_as_it_came(desk: Desk, reading: Reading, kind: Any):
+def test_an_answer_may_be_put_into_the_next_request_as_it_came(backend: Backend, reading: Reading, kind: Any):
     """Both packages take the objects that they give."""
-    answer = kind.ask(desk.client(kind))
-    said = {"role": "assistant", "content": answer.content} if kind.name == "anthropic" else answer.choices[0].message
-    after = [*QUESTION, said, {"role": "user", "content": "third"}]
-    kind.ask(kind.make(desk.api), messages=after)
-    kind.ask(desk.client(kind), messages=after)
-    plain_request, wrapped = desk.api.requests[-2:]
+    answer = kind.ask(backend.client(kind))
+    message = {"role": "assistant", "content": answer.content} if kind.name == "anthropic" else answer.choices[0].message
+    after = [*QUESTION, message, {"role": "user", "content": "third"}]
+    kind.ask(kind.make(backend.api), messages=after)
+    kind.ask(backend.client(kind), messages=after)
+    plain_request, wrapped = backend.api.requests[-2:]
     assert wrapped.messages[2:] == plain_request.messages
     assert reading.options[-1].messages == plain_request.messages
 
 
-def test_messages_that_can_be_read_only_once_arrive_whole(desk: Desk, reading: Reading):
+def test_messages_that_can_be_read_only_once_arrive_whole(backend: Backend, reading: Reading):
     def content() -> Any:
         yield {"type": "text", "text": "from an iterator"}
 
-    ANTHROPIC.ask(desk.client(ANTHROPIC), messages=({"role": "user", "content": content()} for _ in range(1)))
+    ANTHROPIC.ask(backend.client(ANTHROPIC), messages=({"role": "user", "content": content()} for _ in range(1)))
     whole = [{"role": "user", "content": [{"type": "text", "text": "from an iterator"}]}]
     assert reading.options[0].messages == whole
-    assert desk.api.last.messages[2:] == whole
+    assert backend.api.last.messages[2:] == whole
 
 
-def test_what_stands_in_extra_body_has_the_last_word(desk: Desk, reading: Reading):
+def test_what_is_in_extra_body_has_the_last_word(backend: Backend, reading: Reading):
     other = [{"role": "user", "content": "said in extra_body"}]
-    ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"messages": other, "model": "another"})
+    ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"messages": other, "model": "another"})
     assert (reading.options[0].messages, reading.options[0].model) == (other, "another")
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
-    assert desk.api.last.messages[2:] == other
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.api.last.messages[2:] == other
 
 
-def test_what_a_build_may_know_of_a_request_and_its_caller(desk: Desk, reading: Reading):
-    desk.ledger.percent = 42.0
-    client = desk.client(ANTHROPIC, session_id="s1", project="/somewhere", agent="planner", max_context_tokens=9_000)
+def test_what_a_build_may_know_of_a_request_and_its_caller(backend: Backend, reading: Reading):
+    backend.ledger.percent = 42.0
+    client = backend.client(ANTHROPIC, session_id="s1", project="/somewhere", agent="planner", max_context_tokens=9_000)
     ANTHROPIC.ask(client)
     [options] = reading.options
     assert (options.user_id, options.session_id, options.project, options.agent) == ("dana", "s1", "/somewhere", "planner")
@@ -160,7 +160,7 @@ def test_what_a_build_may_know_of_a_request_and_its_caller(desk: Desk, reading: 
 
 
 def test_a_build_that_leaves_nothing_sends_the_original_messages(api: Providers):
-    ANTHROPIC.ask(Desk(api, lambda options, sources: result([], {}, options)).client(ANTHROPIC))
+    ANTHROPIC.ask(Backend(api, lambda options, sources: result([], {}, options)).client(ANTHROPIC))
     assert api.last.messages == QUESTION
 
 
@@ -168,12 +168,12 @@ def test_a_build_that_leaves_nothing_sends_the_original_messages(api: Providers)
 def test_the_shipped_builder_sends_whole_what_it_keeps_of_images_tools_and_contents_that_are_none(
     api: Providers, used_percent: float | None
 ):
-    desk = Desk(api, build_context, Ledger(used_percent))
+    backend = Backend(api, build_context, Ledger(used_percent))
     long = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
     for kind, turns, call in ((ANTHROPIC, ANTHROPIC_TURNS, "toolu_1"), (OPENAI, OPENAI_TURNS, "call_1")):
         system = [turn for turn in turns if turn["role"] == "system"]
         answered = [*turns[len(system) :], {"role": "assistant", "content": "rain"}, {"role": "user", "content": "And tomorrow?"}]
-        kind.ask(desk.client(kind), messages=[*system, *long, *answered])
+        kind.ask(backend.client(kind), messages=[*system, *long, *answered])
         arrived = api.last.messages
         assert arrived[: len(system)] == system
         assert "And tomorrow?" in json.dumps(arrived[-1])

@@ -12,7 +12,7 @@ import pytest
 
 from popkit_retention.context.clients import with_context
 
-from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Kind, id_of
+from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Kind, id_of
 from .providers import CACHE_READ, CACHE_WRITE, INPUT, OUTPUT, TEXT, Providers
 
 every_client = pytest.mark.parametrize("kind", KINDS, ids=id_of)
@@ -20,242 +20,242 @@ ANTHROPIC, OPENAI = KINDS[0], KINDS[2]
 
 
 @pytest.fixture
-def desk(api: Providers) -> Desk:
-    return Desk(api)
+def backend(api: Providers) -> Backend:
+    return Backend(api)
 
 
 @every_client
-def test_a_call_goes_with_the_built_messages(desk: Desk, kind: Kind):
-    answer = kind.ask(desk.client(kind))
+def test_a_call_goes_with_the_built_messages(backend: Backend, kind: Kind):
+    answer = kind.ask(backend.client(kind))
     assert kind.text(answer) == TEXT
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
-    assert desk.api.last.messages[2:] == QUESTION
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.api.last.messages[2:] == QUESTION
 
 
 @every_client
-def test_a_stream_goes_with_the_built_messages(desk: Desk, kind: Kind):
-    assert kind.said(kind.ask(desk.client(kind), stream=True)) == TEXT
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
+def test_a_stream_goes_with_the_built_messages(backend: Backend, kind: Kind):
+    assert kind.streamed_text(kind.ask(backend.client(kind), stream=True)) == TEXT
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
 
 
 @every_client
 @pytest.mark.parametrize("stream", [False, True])
-def test_without_a_user_a_request_is_the_same_to_the_byte(desk: Desk, kind: Kind, stream: bool):
-    kind.ask(kind.make(desk.api), stream=stream)
-    kind.ask(desk.client(kind, user_id=""), stream=stream)
-    plain, wrapped = desk.api.requests
+def test_without_a_user_a_request_is_the_same_to_the_byte(backend: Backend, kind: Kind, stream: bool):
+    kind.ask(kind.make(backend.api), stream=stream)
+    kind.ask(backend.client(kind, user_id=""), stream=stream)
+    plain, wrapped = backend.api.requests
     assert wrapped.raw == plain.raw
     assert wrapped.path == plain.path
     assert wrapped.headers.keys() == plain.headers.keys()
-    assert desk.ledger.builds == desk.ledger.answers == []
+    assert backend.ledger.builds == backend.ledger.answers == []
 
 
 @every_client
-def test_a_build_changes_nothing_of_a_request_but_its_messages(desk: Desk, kind: Kind):
+def test_a_build_changes_nothing_of_a_request_but_its_messages(backend: Backend, kind: Kind):
     more = {"tools": [], "extra_headers": {"x-mine": "yes"}, "extra_body": {"other": 1}}
-    kind.ask(kind.make(desk.api), **more)
-    kind.ask(desk.client(kind), **more)
-    plain, wrapped = desk.api.requests
+    kind.ask(kind.make(backend.api), **more)
+    kind.ask(backend.client(kind), **more)
+    plain, wrapped = backend.api.requests
     assert {**wrapped.body, "messages": None} == {**plain.body, "messages": None}
     assert wrapped.headers["x-mine"] == "yes"
 
 
 @every_client
-def test_the_callers_messages_stay_as_they_were(desk: Desk, kind: Kind):
+def test_the_callers_messages_stay_as_they_were(backend: Backend, kind: Kind):
     mine = json.loads(json.dumps(QUESTION))
-    kind.ask(desk.client(kind), messages=mine)
+    kind.ask(backend.client(kind), messages=mine)
     assert mine == QUESTION
 
 
 @every_client
-def test_what_an_answer_used_is_taken_down(desk: Desk, kind: Kind):
-    kind.ask(desk.client(kind, session_id="s1"))
-    [(caller, model, used)] = desk.ledger.answers
+def test_what_an_answer_used_is_taken_down(backend: Backend, kind: Kind):
+    kind.ask(backend.client(kind, session_id="s1"))
+    [(caller, model, used)] = backend.ledger.answers
     assert (caller.user_id, caller.session_id, model) == ("dana", "s1", MODEL)
     assert (used.input, used.cache_read, used.output) == (INPUT, CACHE_READ, OUTPUT)
     assert used.cache_write == (CACHE_WRITE if kind.name == "anthropic" else 0)
 
 
 @every_client
-def test_what_a_stream_used_is_taken_down_at_its_end(desk: Desk, kind: Kind):
+def test_what_a_stream_used_is_taken_down_at_its_end(backend: Backend, kind: Kind):
     asked = {"stream_options": {"include_usage": True}} if kind.name == "openai" else {}
-    kind.ask(desk.client(kind), stream=True, **asked)
-    [(_, model, used)] = desk.ledger.answers
+    kind.ask(backend.client(kind), stream=True, **asked)
+    [(_, model, used)] = backend.ledger.answers
     assert (model, used.input, used.cache_read, used.output) == (MODEL, INPUT, CACHE_READ, OUTPUT)
 
 
-def test_a_stream_of_openai_that_was_not_asked_for_its_usage_is_not_changed_to_tell_it(desk: Desk):
-    OPENAI.ask(desk.client(OPENAI), stream=True)
-    assert "stream_options" not in desk.api.last.body
-    assert desk.ledger.answers == []
+def test_a_stream_of_openai_that_was_not_asked_for_its_usage_is_not_changed_to_tell_it(backend: Backend):
+    OPENAI.ask(backend.client(OPENAI), stream=True)
+    assert "stream_options" not in backend.api.last.body
+    assert backend.ledger.answers == []
 
 
 @every_client
-def test_a_build_is_kept_with_who_called(desk: Desk, kind: Kind):
-    kind.ask(desk.client(kind, session_id="s1", agent="planner", project="/somewhere"))
-    [(caller, result)] = desk.ledger.builds
+def test_a_build_is_kept_with_who_called(backend: Backend, kind: Kind):
+    kind.ask(backend.client(kind, session_id="s1", agent="planner", project="/somewhere"))
+    [(caller, result)] = backend.ledger.builds
     assert caller == ("dana", "s1", "/somewhere", "planner")
-    assert result.messages == desk.api.last.messages
+    assert result.messages == backend.api.last.messages
 
 
 @every_client
-def test_a_call_may_say_otherwise_and_none_of_that_is_sent(desk: Desk, kind: Kind):
-    kind.ask(desk.client(kind, session_id="s1"), extra_body={"popkit": {"session_id": "s2", "agent": "critic"}, "other": 1})
-    [(caller, _)] = desk.ledger.builds
+def test_a_call_may_say_otherwise_and_none_of_that_is_sent(backend: Backend, kind: Kind):
+    kind.ask(backend.client(kind, session_id="s1"), extra_body={"popkit": {"session_id": "s2", "agent": "critic"}, "other": 1})
+    [(caller, _)] = backend.ledger.builds
     assert (caller.session_id, caller.agent) == ("s2", "critic")
-    assert "popkit" not in desk.api.last.body
-    assert desk.api.last.body["other"] == 1
+    assert "popkit" not in backend.api.last.body
+    assert backend.api.last.body["other"] == 1
 
 
 @every_client
-def test_a_call_without_a_user_may_name_one_and_the_other_way_round(desk: Desk, kind: Kind):
-    kind.ask(desk.client(kind, user_id=""), extra_body={"popkit": {"user_id": "kim"}})
-    kind.ask(desk.client(kind), extra_body={"popkit": {"user_id": ""}})
-    assert [caller.user_id for caller, _ in desk.ledger.builds] == ["kim"]
-    assert desk.api.last.messages == QUESTION
-    assert "popkit" not in desk.api.last.body
+def test_a_call_without_a_user_may_name_one_and_the_other_way_round(backend: Backend, kind: Kind):
+    kind.ask(backend.client(kind, user_id=""), extra_body={"popkit": {"user_id": "kim"}})
+    kind.ask(backend.client(kind), extra_body={"popkit": {"user_id": ""}})
+    assert [caller.user_id for caller, _ in backend.ledger.builds] == ["kim"]
+    assert backend.api.last.messages == QUESTION
+    assert "popkit" not in backend.api.last.body
 
 
-def test_a_word_that_a_call_cannot_say_is_refused_before_anything_is_sent(desk: Desk):
+def test_a_word_that_a_call_cannot_say_is_refused_before_anything_is_sent(backend: Backend):
     with pytest.raises(TypeError, match=r"popkit takes user_id, session_id, .*, not sesion"):
-        ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": {"sesion": "s2"}})
-    assert desk.api.requests == []
+        ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"popkit": {"sesion": "s2"}})
+    assert backend.api.requests == []
 
 
 @pytest.mark.parametrize("most", [0, -1])
-def test_a_limit_that_no_request_fits_in_is_refused_before_anything_is_sent(desk: Desk, most: int):
+def test_a_limit_that_no_request_fits_in_is_refused_before_anything_is_sent(backend: Backend, most: int):
     with pytest.raises(ValueError, match=f"max_context_tokens takes a number above 0, not {most}"):
-        ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": {"max_context_tokens": most}})
+        ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"popkit": {"max_context_tokens": most}})
     with pytest.raises(ValueError, match="max_context_tokens takes a number above 0"):
-        desk.client(ANTHROPIC, max_context_tokens=most)
-    assert desk.api.requests == []
+        backend.client(ANTHROPIC, max_context_tokens=most)
+    assert backend.api.requests == []
 
 
 @pytest.mark.parametrize(
     "junk", [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, {"max_context_tokens": True}, "kim", ["kim"], 0]
 )
-def test_a_word_of_another_type_is_refused_before_anything_is_sent(desk: Desk, junk: object):
+def test_a_word_of_another_type_is_refused_before_anything_is_sent(backend: Backend, junk: object):
     with pytest.raises(TypeError, match=r"takes (a text|a whole number|an object)"):
-        ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"popkit": junk})
+        ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"popkit": junk})
     with pytest.raises(TypeError, match="session_id takes a text, not UUID"):
-        with_context(desk.client(ANTHROPIC), user_id="dana", session_id=uuid.uuid4(), service=desk.service)
-    assert desk.api.requests == []
+        with_context(backend.client(ANTHROPIC), user_id="dana", session_id=uuid.uuid4(), service=backend.service)
+    assert backend.api.requests == []
 
 
 @every_client
-def test_a_wrapped_client_is_an_instance_of_its_class_and_has_all_that_it_has(desk: Desk, kind: Kind):
-    plain = kind.make(desk.api)
-    wrapped = with_context(plain, user_id="dana", service=desk.service)
+def test_a_wrapped_client_is_an_instance_of_its_class_and_has_all_that_it_has(backend: Backend, kind: Kind):
+    plain = kind.make(backend.api)
+    wrapped = with_context(plain, user_id="dana", service=backend.service)
     assert type(wrapped) is type(plain)
     assert (wrapped.api_key, wrapped.base_url, wrapped.max_retries) == (plain.api_key, plain.base_url, plain.max_retries)
     assert type(wrapped.models) is type(plain.models)
 
 
 @every_client
-def test_the_client_that_was_wrapped_stays_as_it_was(desk: Desk, kind: Kind):
-    plain = kind.make(desk.api)
+def test_the_client_that_was_wrapped_stays_as_it_was(backend: Backend, kind: Kind):
+    plain = kind.make(backend.api)
     resource = plain.messages if kind.name == "anthropic" else plain.chat
-    wrapped = with_context(plain, user_id="dana", service=desk.service)
+    wrapped = with_context(plain, user_id="dana", service=backend.service)
     assert (plain.messages if kind.name == "anthropic" else plain.chat) is resource
     assert (wrapped.messages if kind.name == "anthropic" else wrapped.chat) is not resource
     kind.ask(plain)
-    assert desk.api.last.messages == QUESTION
+    assert backend.api.last.messages == QUESTION
 
 
 @every_client
 @pytest.mark.parametrize("method", ["with_options", "copy"])
-def test_a_copy_with_other_options_is_wrapped_too(desk: Desk, kind: Kind, method: str):
-    kind.ask(getattr(desk.client(kind), method)(default_headers={"x-mine": "yes"}))
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
-    assert desk.api.last.headers["x-mine"] == "yes"
+def test_a_copy_with_other_options_is_wrapped_too(backend: Backend, kind: Kind, method: str):
+    kind.ask(getattr(backend.client(kind), method)(default_headers={"x-mine": "yes"}))
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.api.last.headers["x-mine"] == "yes"
 
 
 @every_client
-def test_a_client_that_is_wrapped_twice_builds_once_as_it_was_told_last(desk: Desk, kind: Kind):
-    kind.ask(with_context(desk.client(kind), user_id="kim", service=desk.service))
-    assert [caller.user_id for caller, _ in desk.ledger.builds] == ["kim"]
-    assert len(desk.api.last.messages) == len(QUESTION) + 2
+def test_a_client_that_is_wrapped_twice_builds_once_as_it_was_told_last(backend: Backend, kind: Kind):
+    kind.ask(with_context(backend.client(kind), user_id="kim", service=backend.service))
+    assert [caller.user_id for caller, _ in backend.ledger.builds] == ["kim"]
+    assert len(backend.api.last.messages) == len(QUESTION) + 2
 
 
-def test_what_is_no_client_of_the_two_is_refused(desk: Desk):
+def test_what_is_no_client_of_the_two_is_refused(backend: Backend):
     with pytest.raises(TypeError, match="with_context takes a client of the packages anthropic or openai, not dict"):
-        with_context({}, user_id="dana", service=desk.service)
+        with_context({}, user_id="dana", service=backend.service)
 
 
-def test_counting_tokens_and_responses_pass_untouched(desk: Desk):
-    with desk.client(ANTHROPIC) as client:
+def test_counting_tokens_and_responses_pass_untouched(backend: Backend):
+    with backend.client(ANTHROPIC) as client:
         client.messages.count_tokens(model=MODEL, messages=QUESTION)
-    assert desk.api.last.messages == QUESTION
-    with desk.client(OPENAI) as client:
+    assert backend.api.last.messages == QUESTION
+    with backend.client(OPENAI) as client:
         client.responses.create(model=MODEL, input="hello")
-    assert desk.api.last.body == {"model": MODEL, "input": "hello"}
-    assert desk.ledger.builds == []
+    assert backend.api.last.body == {"model": MODEL, "input": "hello"}
+    assert backend.ledger.builds == []
 
 
-def test_the_stream_helper_of_anthropic_is_built_too(desk: Desk):
-    with desk.client(ANTHROPIC) as client, client.messages.stream(model=MODEL, max_tokens=64, messages=QUESTION) as stream:
+def test_the_stream_helper_of_anthropic_is_built_too(backend: Backend):
+    with backend.client(ANTHROPIC) as client, client.messages.stream(model=MODEL, max_tokens=64, messages=QUESTION) as stream:
         assert "".join(stream.text_stream).strip() == TEXT
         assert stream.get_final_message().usage.output_tokens == OUTPUT
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
-    assert [used.output for _, _, used in desk.ledger.answers] == [OUTPUT]
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert [used.output for _, _, used in backend.ledger.answers] == [OUTPUT]
 
 
-def test_the_stream_helper_of_asynchronous_anthropic_is_built_too(desk: Desk):
+def test_the_stream_helper_of_asynchronous_anthropic_is_built_too(backend: Backend):
     async def ask() -> str:
-        async with desk.client(KINDS[1]) as client, client.messages.stream(model=MODEL, max_tokens=64, messages=QUESTION) as stream:
+        async with backend.client(KINDS[1]) as client, client.messages.stream(model=MODEL, max_tokens=64, messages=QUESTION) as stream:
             return "".join([text async for text in stream.text_stream]).strip()
 
     assert asyncio.run(ask()) == TEXT
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
 
 
-def test_messages_of_anthropics_beta_are_built_too(desk: Desk):
-    with desk.client(ANTHROPIC) as client:
+def test_messages_of_anthropics_beta_are_built_too(backend: Backend):
+    with backend.client(ANTHROPIC) as client:
         client.beta.messages.create(model=MODEL, max_tokens=64, messages=QUESTION, betas=["some-beta-2026-01-01"])
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
-    assert desk.api.last.headers["anthropic-beta"] == "some-beta-2026-01-01"
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.api.last.headers["anthropic-beta"] == "some-beta-2026-01-01"
 
 
-def test_the_stream_helper_and_parse_of_openai_are_built_too(desk: Desk):
-    with desk.client(OPENAI) as client:
+def test_the_stream_helper_and_parse_of_openai_are_built_too(backend: Backend):
+    with backend.client(OPENAI) as client:
         with client.chat.completions.stream(model=MODEL, messages=QUESTION) as stream:
             stream.until_done()
             assert stream.get_final_completion().choices[0].message.content.strip() == TEXT
         client.chat.completions.parse(model=MODEL, messages=QUESTION)
-    assert [seen.messages[0]["content"] for seen in desk.api.requests] == [f"{BUILT} 1", f"{BUILT} 2"]
+    assert [seen.messages[0]["content"] for seen in backend.api.requests] == [f"{BUILT} 1", f"{BUILT} 2"]
 
 
-def test_the_stream_helper_of_asynchronous_openai_is_built_too(desk: Desk):
+def test_the_stream_helper_of_asynchronous_openai_is_built_too(backend: Backend):
     async def ask() -> str:
-        async with desk.client(KINDS[3]) as client, client.chat.completions.stream(model=MODEL, messages=QUESTION) as stream:
+        async with backend.client(KINDS[3]) as client, client.chat.completions.stream(model=MODEL, messages=QUESTION) as stream:
             return (await stream.get_final_completion()).choices[0].message.content.strip()
 
     assert asyncio.run(ask()) == TEXT
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_raw_responses_are_built_and_taken_down_too(desk: Desk, stream: bool):
-    with desk.client(ANTHROPIC) as client:
+def test_raw_responses_are_built_and_taken_down_too(backend: Backend, stream: bool):
+    with backend.client(ANTHROPIC) as client:
         answer = client.messages.with_raw_response.create(model=MODEL, max_tokens=64, messages=QUESTION, stream=stream)
         assert answer.status_code == 200
         parsed = answer.parse()
-        assert ANTHROPIC.said(list(parsed)) == TEXT if stream else ANTHROPIC.text(parsed) == TEXT
-    with desk.client(OPENAI) as client:
+        assert ANTHROPIC.streamed_text(list(parsed)) == TEXT if stream else ANTHROPIC.text(parsed) == TEXT
+    with backend.client(OPENAI) as client:
         answer = client.chat.completions.with_raw_response.create(
             model=MODEL, messages=QUESTION, **({"stream": True, "stream_options": {"include_usage": True}} if stream else {})
         )
         parsed = answer.parse()
-        assert OPENAI.said(list(parsed)) == TEXT if stream else OPENAI.text(parsed) == TEXT
-    assert [used.output for _, _, used in desk.ledger.answers] == [OUTPUT, OUTPUT]
+        assert OPENAI.streamed_text(list(parsed)) == TEXT if stream else OPENAI.text(parsed) == TEXT
+    assert [used.output for _, _, used in backend.ledger.answers] == [OUTPUT, OUTPUT]
 
 
-def test_a_response_that_the_caller_reads_himself_is_built_and_left_to_him(desk: Desk):
-    client = desk.client(ANTHROPIC)
+def test_a_response_that_the_caller_reads_himself_is_built_and_left_to_him(backend: Backend):
+    client = backend.client(ANTHROPIC)
     with client, client.messages.with_streaming_response.create(model=MODEL, max_tokens=64, messages=QUESTION) as response:
         assert TEXT in response.read().decode()
-    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
-    assert desk.ledger.answers == []
+    assert backend.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert backend.ledger.answers == []
 
 
 def test_what_is_imported_before_a_client_is_wrapped_is_neither_package():
@@ -269,7 +269,7 @@ def test_what_is_imported_before_a_client_is_wrapped_is_neither_package():
     )
 
 
-def test_both_packages_still_have_what_a_wrapped_client_stands_on():
+def test_both_packages_still_have_what_a_wrapped_client_needs():
     """Where a new version has it no more, calls would go unbuilt, or their usage would not be taken down."""
     import anthropic
     import openai

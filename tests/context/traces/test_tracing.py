@@ -24,8 +24,8 @@ MESSAGES = [{"role": "user", "content": SECRET}]
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as found:
-        yield found
+    with receiving() as running:
+        yield running
 
 
 def ended(tracer: Tracer) -> None:
@@ -44,8 +44,8 @@ def test_a_build_is_a_span_with_what_the_context_holds_and_no_contents(receiver:
     assert (build.name, request.name) == ("CONTEXT_BUILD", "request")
     assert (build.parent_span_id, build.trace_id) == (request.span_id, request.trace_id)
     assert build.start_time_unix_nano < build.end_time_unix_nano
-    told = attributes(build)
-    assert (told["agent"], told["session.id"], told["messageCount"], told["contextBuilt"]) == ("reviewer", "s1", 1, True)
+    values = attributes(build)
+    assert (values["agent"], values["session.id"], values["messageCount"], values["contextBuilt"]) == ("reviewer", "s1", 1, True)
     (event,) = build.events
     assert event.name == "CONTEXT_USAGE"
     usage = attributes(event)
@@ -55,7 +55,7 @@ def test_a_build_is_a_span_with_what_the_context_holds_and_no_contents(receiver:
     assert SECRET.encode() not in b"".join(receiver.raw)
 
 
-def test_a_build_that_fails_is_told_by_the_kind_of_its_error(receiver: Receiver) -> None:
+def test_a_build_that_fails_is_reported_by_the_kind_of_its_error(receiver: Receiver) -> None:
     tracer = service.sending_to(receiver.endpoint)
     with pytest.raises(ValueError, match="launch"), service.building("", "s1", "m", 1, tracer):
         raise ValueError(SECRET)

@@ -16,7 +16,7 @@ _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload([__name__, "popkit_retention.dashboard.app", "popkit_retention.dashboard.security"])
 
 
-class _Told:
+class _Output:
     """What a server writes to its output, in the test's process."""
 
     def __init__(self, test: Connection) -> None:
@@ -32,16 +32,16 @@ class _Told:
 def _serve(asked: dict[str, Any], environ: dict[str, str], test: Connection) -> None:
     os.environ.clear()
     os.environ.update(environ)
-    sys.stdout = _Told(test)  # type: ignore[assignment]
+    sys.stdout = _Output(test)  # type: ignore[assignment]
     sys.exit(server.main([json.dumps(asked)], environ))
 
 
 def start(asked: dict[str, Any], environ: dict[str, str]) -> tuple[multiprocessing.process.BaseProcess, str]:
     """(a process that serves as `python serving.py` does, what it says of its address). EOFError where it ends without a word."""
-    test, told = _forking.Pipe(duplex=False)
-    process = _forking.Process(target=_serve, args=(asked, environ, told), daemon=True)
+    test, output = _forking.Pipe(duplex=False)
+    process = _forking.Process(target=_serve, args=(asked, environ, output), daemon=True)
     process.start()
-    told.close()
+    output.close()
     try:
         return process, test.recv()
     finally:

@@ -19,12 +19,12 @@ class Home(Shop):
 
     def with_others(self, many: int) -> Home:
         """So many short sessions of the days before, in three projects, each with words of its own."""
-        told = self._other()
+        template = self._other()
         for number in range(many):
             project = PROJECTS[number % len(PROJECTS)]
             path = self.claude / "projects" / f"-{project}" / f"0ther{number:03}-0000-4000-8000-000000000000.jsonl"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(told.replace("0ther-id", path.stem).replace("0ther-place", project).replace("0ther-errand", str(number)))
+            path.write_text(template.replace("0ther-id", path.stem).replace("0ther-place", project).replace("0ther-errand", str(number)))
             spoke(path, BEGAN - 3_600 * number)
         return self
 

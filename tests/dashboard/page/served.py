@@ -57,8 +57,8 @@ class Served:
 
     def start(self) -> Served:
         asked = {"port": self.port, "ipv6": False, "json": True, "version": "9.9.9", "open": False}
-        self._process, said = forked.start(asked, self._environ)
-        self.address = json.loads(said)["address"]
+        self._process, line = forked.start(asked, self._environ)
+        self.address = json.loads(line)["address"]
         self.port = urlsplit(self.address).port
         return self
 
@@ -90,11 +90,11 @@ class Visit:
         self.served = served
         self.context = browser.new_context(**{"viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC", **how})
         self.context.set_default_timeout(PATIENCE_S * 1000)
-        self.said: list[str] = []
+        self.console: list[str] = []
         self.asked: set[str] = set()
         self.page: Page = self.context.new_page()
         self.page.on("console", self._heard)
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("pageerror", lambda error: self.console.append(str(error)))
         self.page.on("request", self._requested)
         if clock is not None:
             self.page.clock.install(time=clock)
@@ -102,7 +102,7 @@ class Visit:
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning") and not _OF_THE_BROWSER.match(message.text):
-            self.said.append(message.text)
+            self.console.append(message.text)
 
     def _requested(self, request: Request) -> None:
         self.asked.add(urlsplit(request.url).netloc)
@@ -110,7 +110,7 @@ class Visit:
     def close(self) -> None:
         """Nothing was wrong with it: no error, nothing that the content policy forbids, no other host."""
         self.context.close()
-        assert self.said == []
+        assert self.console == []
         assert self.asked == {f"127.0.0.1:{self.served.port}"}
 
     def view(self, name: str) -> None:
@@ -124,10 +124,10 @@ class Visit:
         self.page.locator("main").get_by_role("button", name=button, exact=True).click()
         dialog = self.page.get_by_role("dialog")
         expect(dialog).to_be_visible()
-        said = dialog.locator(".sum").inner_text()
+        words = dialog.locator(".sum").inner_text()
         dialog.get_by_role("button", name=button, exact=True).click()
         expect(dialog).not_to_be_visible()
-        return said
+        return words
 
     def status(self) -> str:
         """What came of an operation."""
@@ -135,7 +135,7 @@ class Visit:
         expect(notice).to_be_visible()
         return notice.inner_text()
 
-    def told(self, path: str) -> dict:
+    def fetch(self, path: str) -> dict:
         """What the API says to this visitor's page."""
         asked = self.context.request.get(f"http://127.0.0.1:{self.served.port}{path}", headers={"Sec-Fetch-Site": "same-origin"})
         return asked.json()

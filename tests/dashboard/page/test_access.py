@@ -22,10 +22,10 @@ def looked_at(page: Page, what: str, schemes: tuple[str, ...]) -> None:
     expect(page.locator(".skeleton")).to_have_count(0)
     for scheme in schemes:
         page.emulate_media(color_scheme=scheme)
-        found = AXE.run(page).response
-        grave = {each["id"]: [node["html"][:200] for node in each["nodes"]] for each in found["violations"] if each["impact"] in GRAVE}
-        lesser = [each["id"] for each in found["violations"] if each["impact"] not in GRAVE]
-        print(f"axe, {what}, {scheme}: {len(found['passes'])} rules passed, {len(grave)} serious or critical, lesser: {lesser or 'none'}")
+        report = AXE.run(page).response
+        grave = {each["id"]: [node["html"][:200] for node in each["nodes"]] for each in report["violations"] if each["impact"] in GRAVE}
+        lesser = [each["id"] for each in report["violations"] if each["impact"] not in GRAVE]
+        print(f"axe, {what}, {scheme}: {len(report['passes'])} rules passed, {len(grave)} serious or critical, lesser: {lesser or 'none'}")
         assert grave == {}, (what, scheme)
 
 
@@ -142,7 +142,7 @@ def test_who_wants_less_motion_gets_none(visit: Visits) -> None:
     assert bone.evaluate("each => getComputedStyle(each).animationName") == "breathe"
 
 
-def test_what_changes_is_said_where_screen_readers_listen(visit: Visits) -> None:
+def test_what_changes_is_announced_where_screen_readers_listen(visit: Visits) -> None:
     seen = visit(PLACE)
     assert seen.page.locator(".notices").get_attribute("aria-live") == "polite"
     expect(seen.page.get_by_label("What to do now").locator("[aria-live=polite]")).to_contain_text("Clear now")

@@ -22,10 +22,10 @@ from tests.dashboard.page.served import Served, Visit
 def shop(tmp_path: Path) -> Shop:
     """A project whose sessions do without one tool of a server."""
     rules = tmp_path / "shop" / "CLAUDE.md"
-    made = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
+    opened = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
     rules.write_text("# Shop\n\n## Deploying\n\n" + "Ask first. " * 500)
-    client_reports.hide(str(made.home), str(made.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
-    return made
+    client_reports.hide(str(opened.home), str(opened.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
+    return opened
 
 
 @pytest.fixture
@@ -36,22 +36,22 @@ def served(shop: Shop) -> Iterator[Served]:
         yield running
 
 
-def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Browser, served: Served) -> None:
+def test_the_bill_says_what_is_always_sent_what_could_go_and_what_was_paid(browser: Browser, served: Served) -> None:
     seen = Visit(browser, served, "#/sessions")
     seen.view("bill")
     page, before, paid = seen.page, seen.page.locator("#before"), seen.page.locator("#paid")
     expect(before.locator("tbody tr").first).to_be_visible()
-    told = seen.told("/api/bill")
-    words = told["phrases"]
-    expect(before.locator("tbody tr")).to_have_count(len(told["bill"]["rows"]))
-    for row, said in zip(told["bill"]["rows"], words["rows"]):
-        line = before.locator("tbody tr").filter(has=page.get_by_role("rowheader", name=f"{said['words']} {said['used']}".strip()))
+    answer = seen.fetch("/api/bill")
+    words = answer["phrases"]
+    expect(before.locator("tbody tr")).to_have_count(len(answer["bill"]["rows"]))
+    for row, phrase in zip(answer["bill"]["rows"], words["rows"]):
+        line = before.locator("tbody tr").filter(has=page.get_by_role("rowheader", name=f"{phrase['words']} {phrase['used']}".strip()))
         expect(line).to_contain_text(f"{row['tokens']:,}" if row["tokens"] else "-")
     # A server opens to its tools, each with its use.
     page.get_by_role("button", name=f"MCP server {OTHER} (2 tools)").click()
     expect(before.get_by_role("rowheader", name=f"{DOCS[0]} last used")).to_be_visible()
     expect(before.get_by_role("rowheader", name=f"{DOCS[1]} never used")).to_be_visible()
-    proposed = told["bill"]["proposals"]
+    proposed = answer["bill"]["proposals"]
     expect(page.locator("#proposals code")).to_have_text(
         [*(f"popkit bill {word} {row['name']}" for row in proposed for word in ("hide", "defer")), *(run for _, run in words["drafts"])]
     )
@@ -59,7 +59,7 @@ def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Brow
     expect(page.locator("#hidden code")).to_have_text(f"popkit bill show {LINEAR[0]}")
     expect(page.locator("#lost")).to_contain_text("No request wrote")
     # What the conversation was made of stands below it until it is folded.
-    kinds = [said["words"] for said in words["kinds"]]
+    kinds = [phrase["words"] for phrase in words["kinds"]]
     assert "results of Read (3 calls)" in kinds
     expect(paid.get_by_role("rowheader", name="Results of Read (3 calls)")).to_be_visible()
     expect(paid.locator("tbody tr")).to_have_count(len(words["parts"]) + len(kinds))
@@ -74,12 +74,12 @@ def test_what_has_no_room_among_the_kinds_opens_with_its_sum(browser: Browser, s
     seen = Visit(browser, served, "#/bill")
     page = seen.page
     expect(page.locator("#paid tbody tr").first).to_be_visible()
-    told = seen.told("/api/bill")
+    answer = seen.fetch("/api/bill")
     row = {"kind": "result", "tokens": 1, "used": [1, 1.0], "parts": []}
     names = [f"Tool{number}" for number in range(11)]
-    told["bill"]["whole"]["kinds"] = [{**row, "name": name, "usd": 0.01} for name in names]
-    told["phrases"]["kinds"] = [{"words": name, "used": "", "parts": []} for name in names]
-    page.route("**/api/bill", lambda route: route.fulfill(json=told))
+    answer["bill"]["whole"]["kinds"] = [{**row, "name": name, "usd": 0.01} for name in names]
+    answer["phrases"]["kinds"] = [{"words": name, "used": "", "parts": []} for name in names]
+    page.route("**/api/bill", lambda route: route.fulfill(json=answer))
     page.get_by_role("button", name="Refresh").click()
     rows = page.locator("#paid tbody tr")
     expect(rows.filter(has_text="3 more")).to_contain_text("$0.03")
@@ -93,12 +93,12 @@ def test_lost_caches_say_why_how_often_and_what_would_prevent_it(browser: Browse
     seen = Visit(browser, served, "#/bill")
     page = seen.page
     expect(page.locator("#lost")).to_contain_text("No request wrote")
-    told = seen.told("/api/bill")
+    answer = seen.fetch("/api/bill")
     lost = {"times": 3, "tokens": 57_000, "usd": 1.25, "unpriced": 0}
-    misses = {**told["misses"], "lost": lost, "causes": [{**lost, "cause": PAUSE, "details": [["6 h", 2]]}]}
-    page.route("**/api/bill", lambda route: route.fulfill(json={**told, "misses": misses}))
+    misses = {**answer["misses"], "lost": lost, "causes": [{**lost, "cause": PAUSE, "details": [["6 h", 2]]}]}
+    page.route("**/api/bill", lambda route: route.fulfill(json={**answer, "misses": misses}))
     page.get_by_role("button", name="Refresh").click()
-    for words in (*told["causes"][PAUSE], "6 h (2)", "57k", "$1.25"):
+    for words in (*answer["causes"][PAUSE], "6 h (2)", "57k", "$1.25"):
         expect(page.locator("#lost tbody tr")).to_contain_text(words)
     seen.fits()
     seen.close()

@@ -40,8 +40,8 @@ Colour = tuple[float, float, float]
 
 def palette(scheme: str) -> dict[str, Colour]:
     """name -> linear red, green and blue."""
-    found = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", COLOURS.read_text())
-    return {name: linear(light if scheme == "light" else dark) for name, light, dark in found}
+    colours = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", COLOURS.read_text())
+    return {name: linear(light if scheme == "light" else dark) for name, light, dark in colours}
 
 
 def linear(hex: str) -> Colour:

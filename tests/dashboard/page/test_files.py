@@ -35,11 +35,11 @@ def test_the_page_has_at_most_300_kb() -> None:
 
 
 def test_what_is_vendored_is_what_the_packages_hold_and_nothing_else() -> None:
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "README.md"}
-    assert found == HASHES
-    told = (VENDOR / "README.md").read_text()
-    assert all(name in told for name in HASHES)
-    assert "htm@3.1.1" in told
+    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "README.md"}
+    assert hashes == HASHES
+    readme = (VENDOR / "README.md").read_text()
+    assert all(name in readme for name in HASHES)
+    assert "htm@3.1.1" in readme
 
 
 @pytest.mark.parametrize("path", ours(".js"), ids=lambda path: path.name)
@@ -64,9 +64,9 @@ def test_the_html_has_neither_scripts_nor_styles_in_it() -> None:
 
 
 def test_every_module_is_fetched_at_once_and_every_import_is_there() -> None:
-    told = set(re.findall(r'modulepreload" href="(.+?)"', (FILES / "index.html").read_text()))
+    preloaded = set(re.findall(r'modulepreload" href="(.+?)"', (FILES / "index.html").read_text()))
     modules = {path.relative_to(FILES).as_posix() for path in [*ours(".js"), VENDOR / "preact-htm.js"]}
-    assert told == modules - {"app.js", "first.js"}
+    assert preloaded == modules - {"app.js", "first.js"}
     for path in ours(".js"):
         assert all(named.is_file() for named in imports(path)), path.name
 

@@ -174,7 +174,7 @@ def test_the_content_policy_refuses_whatever_got_in(home: Home, visit: Visits) -
     assert {each.removesuffix("-elem").removesuffix("-attr") for each in refused} >= {
         "script-src", "style-src", "frame-src", "connect-src", "form-action",
     }, refused  # fmt: skip
-    assert all("Content Security Policy" in words or "violates" in words for words in seen.said), seen.said
+    assert all("Content Security Policy" in words or "violates" in words for words in seen.console), seen.console
     assert reached == [], "it was refused before anybody was asked"
-    seen.said.clear()
+    seen.console.clear()
     seen.asked.discard("evil.example")

@@ -102,7 +102,7 @@ def test_of_fast_changes_each_view_asks_one_question_at_a_time_and_shows_every_a
     assert len(held) == 1
     verdict, words = page.get_by_label("What to do now"), "the first answer"
     with page.expect_request(DETAIL):  # once more: the session has changed since
-        held[0].fulfill(json={**seen.told(f"/api/sessions/{SESSION}"), "doubt": words})
+        held[0].fulfill(json={**seen.fetch(f"/api/sessions/{SESSION}"), "doubt": words})
     expect(verdict).to_contain_text(words)
     held[1].continue_()
     expect(verdict).not_to_contain_text(words)

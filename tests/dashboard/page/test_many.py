@@ -18,8 +18,8 @@ MOST_KB = 10  # a session, beyond what a server needs that knows none
 
 def resident_mb(served: Served) -> float:
     """The memory of a server."""
-    told = Path(f"/proc/{served.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s*(\d+)", told)[1]) / 1024
+    status = Path(f"/proc/{served.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s*(\d+)", status)[1]) / 1024
 
 
 def test_a_page_with_thousands_of_sessions(
@@ -49,7 +49,7 @@ def test_a_page_with_thousands_of_sessions(
     seen.page.get_by_role("combobox", name="Project").select_option(label="api")
     expect(head).to_contain_text(f"{many // 3:,} in all")
     for offset in range(0, many, 500):
-        assert len(seen.told(f"/api/sessions?limit=100&offset={offset}")["sessions"]) == 100
+        assert len(seen.fetch(f"/api/sessions?limit=100&offset={offset}")["sessions"]) == 100
     grown = resident_mb(served) - before
     print(f"{many:,} sessions: first paint {paint:.0f} ms, list after {list_ms:.0f} ms, every fifth page asked for: {grown:.0f} MB more")
     assert grown < many * MOST_KB / 1000

@@ -55,14 +55,14 @@ MANY = 2_000
 
 
 @pytest.fixture
-def said(visit: Callable[..., Visit]) -> Callable[[str, list[float]], list[str]]:
-    """`said(name, numbers)`: what a function of format.js says of them, in the browser."""
+def formatted(visit: Callable[..., Visit]) -> Callable[[str, list[float]], list[str]]:
+    """`formatted(name, numbers)`: what a function of format.js says of them, in the browser."""
     page = visit().page
     code = "async ([name, numbers]) => { const all = await import('/format.js'); return numbers.map((number) => all[name](number)); }"
     return lambda name, numbers: page.evaluate(code, [name, numbers])
 
 
-def test_the_page_and_the_panel_say_the_same_of_every_number(said: Callable[[str, list[float]], list[str]]) -> None:
+def test_the_page_and_the_panel_say_the_same_of_every_number(formatted: Callable[[str, list[float]], list[str]]) -> None:
     draw = random.Random(13)
     for name, (panel, numbers) in OF_THE_PANEL.items():
         top = max(numbers)
@@ -70,4 +70,4 @@ def test_the_page_and_the_panel_say_the_same_of_every_number(said: Callable[[str
         tried = [*numbers, *(drawn if name in ("percent", "share", "span", "countdown") else map(round, drawn))]
         tried = [round(number) for number in tried] if name == "size" else tried
         expected = [panel(number) for number in tried]
-        assert dict(zip(tried, said(name, tried))) == dict(zip(tried, expected)), name
+        assert dict(zip(tried, formatted(name, tried))) == dict(zip(tried, expected)), name

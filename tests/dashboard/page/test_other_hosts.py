@@ -19,14 +19,14 @@ from tests.hosts.test_opencode import worked as opencode
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     """One project in which three hosts have worked, and in whose repository Entire has a colleague's session."""
-    made = Home(tmp_path).with_session()
-    project, folder = str(made.project), Path(made.environ()["HOME"])
+    opened = Home(tmp_path).with_session()
+    project, folder = str(opened.project), Path(opened.environ()["HOME"])
     stores.database(folder / ".local" / "share" / "opencode", opencode(project=project))
     path = folder / ".codex" / "sessions" / "2026" / "09" / "21" / f"rollout-2026-09-21T10-00-00-{ROLLOUT}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(rollout(project=project).data())
-    Repository(made.project).checkpoint(rollout(project="/home/colleague/shop").data())
-    return made
+    Repository(opened.project).checkpoint(rollout(project="/home/colleague/shop").data())
+    return opened
 
 
 def test_they_stand_in_the_list_and_open(visit: Callable[..., Visit]) -> None:

@@ -25,7 +25,7 @@ Visits = Callable[..., Visit]
 
 def report_of(seen: Visit) -> dict:
     """What the panel is drawn from."""
-    return seen.told(f"/api/sessions/{SESSION}")["report"]
+    return seen.fetch(f"/api/sessions/{SESSION}")["report"]
 
 
 def sum_of_clear(seen: Visit) -> str:
@@ -58,9 +58,9 @@ def test_the_address_opens_the_list_and_keeps_its_token_to_itself(visit: Visits)
 def test_a_session_shows_by_which_strategy_its_contexts_are_assembled(home: Home, visit: Visits) -> None:
     breakdown = {f"tier{number}": {"tokens": number * 1_000, "items": number} for number in (1, 2, 3, 4)} | {"total": 10_000}
     strategy = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "tier3Mode": "full", "tier4Messages": 12}
-    found = Snapshot(str(uuid.uuid4()), SESSION, "dana", breakdown, 10_000, 31.5, strategy, home.at - 5, 68.5, 25_000)
+    snapshot = Snapshot(str(uuid.uuid4()), SESSION, "dana", breakdown, 10_000, 31.5, strategy, home.at - 5, 68.5, 25_000)
     with open_store(home.environ()) as store:
-        store.write(snapshots=[found])
+        store.write(snapshots=[snapshot])
     card = visit(PLACE).page.get_by_role("region", name="Context").first
     expect(card).to_contain_text("31.5% of the budget is used, so the rules for 60-80% remaining hold; 12 earlier exchanges were sent.")
     expect(card).to_contain_text("Above 40% used, those for 40-60% will.")
@@ -72,9 +72,9 @@ def test_a_session_shows_by_which_strategy_its_contexts_are_assembled(home: Home
 def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     session = seen.page.get_by_role("article")
-    told = report_of(seen)
-    expired, taken = told["expired"], told["reclaimable"]["now"]
-    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(phrases.verdict(told).replace(": ", ""))
+    report = report_of(seen)
+    expired, taken = report["expired"], report["reclaimable"]["now"]
+    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(phrases.verdict(report).replace(": ", ""))
     expect(seen.page).to_have_title("Clear now · please fix it · PopKit")
     share = f"in 30 results ({expired['tokens'] / 37_000:.0%} of the context)"
     for words in (
@@ -87,7 +87,7 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
         expect(session).to_contain_text(words)
     expect(session.get_by_role("region", name="Results by tier")).not_to_be_visible()
     session.locator("summary", has_text="By lifetime").click()
-    for tier, have in told["tiers"].items():
+    for tier, have in report["tiers"].items():
         cells = [
             cell
             for sums in (have["live"], have["expired"])
@@ -202,7 +202,7 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
     expect(seen.page.get_by_role("complementary", name="Why T5")).to_be_visible()
-    tokens = seen.told(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
+    tokens = seen.fetch(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
     assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back in place."
     expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()
     assert set(home.cleared()) == EXPIRED - {"found"}
@@ -242,19 +242,19 @@ def _one_call_more(transcript: Path) -> list[str]:
     """The lines of the last call, as another one."""
     lines = transcript.read_text().splitlines()
     last = max(number for number, line in enumerate(lines) if '"new-test"' in line)
-    said = [line.replace("new-test", "newer-test") for line in lines[last - 1 : last + 1]]
+    copied = [line.replace("new-test", "newer-test") for line in lines[last - 1 : last + 1]]
     uuid = re.findall(r'"uuid": ?"([^"]+)"', "".join(lines))[-1]
-    first, second = (re.search(r'"uuid": ?"([^"]+)"', line)[1] for line in said)
-    parent = re.search(r'"parentUuid": ?"([^"]+)"', said[0])[1]
-    said = [line.replace(f'"{first}"', '"uuid-next"').replace(f'"{second}"', '"uuid-after"') for line in said]
-    return [said[0].replace(f'"{parent}"', f'"{uuid}"', 1), said[1]]
+    first, second = (re.search(r'"uuid": ?"([^"]+)"', line)[1] for line in copied)
+    parent = re.search(r'"parentUuid": ?"([^"]+)"', copied[0])[1]
+    copied = [line.replace(f'"{first}"', '"uuid-next"').replace(f'"{second}"', '"uuid-after"') for line in copied]
+    return [copied[0].replace(f'"{parent}"', f'"{uuid}"', 1), copied[1]]
 
 
 def test_a_link_to_no_session_says_so_and_one_that_was_cut_off_leads_to_the_list(visit: Visits) -> None:
     seen = visit()
-    for hash, is_said in (("#/session/nobody", True), ("#/session/%E0%A4%A", False), ("#/session/..%2F..%2Fetc", True)):
+    for hash, is_shown in (("#/session/nobody", True), ("#/session/%E0%A4%A", False), ("#/session/..%2F..%2Fetc", True)):
         seen.page.goto(f"{seen.page.url.split('#')[0]}{hash}")
-        expect(seen.page.get_by_text("Could not load this")).to_have_count(int(is_said))
+        expect(seen.page.get_by_text("Could not load this")).to_have_count(int(is_shown))
         expect(seen.page.get_by_role("link", name=re.compile("please fix it"))).to_be_visible()
 
 
@@ -269,13 +269,13 @@ def test_the_words_of_marks_over_a_chart_never_cover_each_other(visit: Visits) -
     spans = [[], [200], [395], [200, 210], [200, 205, 210], [60, 130, 132, 134, 390], list(range(50, 400, 7))]
     page = visit().page
     for ats in spans:
-        found = page.evaluate(code, [{"at": at, "words": "compacted"} for at in ats])
-        edges = [
-            (each["at"] - 70, each["at"]) if each["side"] == "end" else (each["at"], each["at"] + 70) for each in found if each["side"]
+        labels = page.evaluate(code, [{"at": at, "words": "compacted"} for at in ats])
+        extents = [
+            (each["at"] - 70, each["at"]) if each["side"] == "end" else (each["at"], each["at"] + 70) for each in labels if each["side"]
         ]
-        assert len(edges) >= min(2, len(ats)), ats
-        assert all(one[1] <= other[0] for one, other in zip(edges, edges[1:])), ats
-        assert all(left >= 0 and right <= 400 for left, right in edges), ats
+        assert len(extents) >= min(2, len(ats)), ats
+        assert all(one[1] <= other[0] for one, other in zip(extents, extents[1:])), ats
+        assert all(left >= 0 and right <= 400 for left, right in extents), ats
 
 
 def test_on_a_narrow_screen_the_table_by_tier_is_whole(visit: Visits) -> None:
@@ -285,7 +285,7 @@ def test_on_a_narrow_screen_the_table_by_tier_is_whole(visit: Visits) -> None:
     assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
 
 
-def test_what_came_of_a_clear_stands_in_the_columns_of_the_panel(visit: Visits) -> None:
+def test_what_came_of_a_clear_is_in_the_columns_of_the_panel(visit: Visits) -> None:
     seen = visit(PLACE)
     seen.confirm("Clear")
     lines = seen.page.get_by_role("status").get_by_label("Cleared")

@@ -40,7 +40,7 @@ def test_where_there_is_nothing_each_view_says_how_it_comes(nothing: Visit) -> N
         for words in EMPTY[view]:
             expect(nothing.page.locator("main")).to_contain_text(words)
         if view == "budgets":
-            expect(nothing.page.locator("#limits code")).to_have_text(nothing.told("/api/budgets")["how"])
+            expect(nothing.page.locator("#limits code")).to_have_text(nothing.fetch("/api/budgets")["how"])
 
 
 def test_while_something_is_loading_its_shape_is_there(visit: Visits) -> None:
@@ -55,7 +55,7 @@ def test_while_something_is_loading_its_shape_is_there(visit: Visits) -> None:
     expect(seen.page.locator(".skeleton")).to_have_count(0)
 
 
-def test_what_is_wrong_is_told_with_what_to_do_and_can_be_tried_again(visit: Visits) -> None:
+def test_what_is_wrong_is_shown_with_what_to_do_and_can_be_tried_again(visit: Visits) -> None:
     seen = visit()
     words = "The folder cannot be read. Make it yours with chown."
     seen.page.route("**/api/retention", lambda route: route.fulfill(status=500, json={"error": words}))
@@ -83,7 +83,7 @@ def test_what_is_known_stays_while_the_server_is_away(served: Served, visit: Vis
     assert "does not answer" in seen.status()
 
 
-def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_anew(home: Home, served: Served, visit: Visits) -> None:
+def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_again(home: Home, served: Served, visit: Visits) -> None:
     seen = visit(PLACE)
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
     expect(bars).to_have_count(FOLDED)
@@ -131,7 +131,7 @@ def test_many_pages_of_one_browser_are_all_kept_up(home: Home, served: Served, v
         expect(page.get_by_role("button", name=re.compile("^T1 Read old.ts, cleared"))).to_be_visible()
 
 
-def test_a_page_that_has_lost_its_server_finds_it_again_by_itself_and_asks_anew(visit: Visits) -> None:
+def test_a_page_that_has_lost_its_server_finds_it_again_by_itself_and_asks_again(visit: Visits) -> None:
     page = visit(PLACE).page
     expect(page.locator(".connection")).to_have_text("Live")
     page.route(CHANGES, lambda route: route.abort())

@@ -42,8 +42,8 @@ def book(home: Home, session: str, user: str, tokens: int = 1_000, dollars: floa
 
 def answers(seen: Visit, path: str, **more: object) -> None:
     """From now on the server's answer has these fields besides."""
-    told = seen.told(path)
-    seen.page.route(re.compile(re.escape(path.partition("?")[0])), lambda route: route.fulfill(json={**told, **more}))
+    answer = seen.fetch(path)
+    seen.page.route(re.compile(re.escape(path.partition("?")[0])), lambda route: route.fulfill(json={**answer, **more}))
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def remembering(browser: Browser, filled: Remembered) -> Iterator[Visit]:
 def test_memory_shows_its_items_by_tier_and_the_document_that_sessions_get(remembering: Visit) -> None:
     page = remembering.page
     expect(page.get_by_role("heading", name="MEMORY.md as it would be now")).to_be_visible()
-    project = remembering.told("/api/memory/projects")["projects"][0]
-    told = remembering.told(f"/api/memory?project={project['project']}")
-    expect(page.locator(".items > li")).to_have_count(told["total"])
-    for each in told["tiers"]:
+    project = remembering.fetch("/api/memory/projects")["projects"][0]
+    answer = remembering.fetch(f"/api/memory?project={project['project']}")
+    expect(page.locator(".items > li")).to_have_count(answer["total"])
+    for each in answer["tiers"]:
         row = page.get_by_role("row", name=re.compile(each["tier"], re.IGNORECASE))
         expect(row.get_by_role("cell")).to_have_text([f"{each['items']:,}", text.tokens(each["tokens"])])
     expect(page.get_by_label("MEMORY.md", exact=True)).to_contain_text("Run the tests with make check")
@@ -70,7 +70,7 @@ def test_memory_shows_its_items_by_tier_and_the_document_that_sessions_get(remem
     expect(page.locator(".items > li")).to_contain_text("Ids are UUIDs of version 7")
 
 
-def test_an_item_is_pinned_and_let_go_and_forgotten_and_brought_back(remembering: Visit) -> None:
+def test_an_item_is_pinned_released_forgotten_and_brought_back(remembering: Visit) -> None:
     page = remembering.page
     page.get_by_role("searchbox", name="Search the items").fill("uuids")
     item = page.locator(".items > li")
@@ -84,7 +84,7 @@ def test_an_item_is_pinned_and_let_go_and_forgotten_and_brought_back(remembering
     expect(item).not_to_contain_text("Marked for deletion")
 
 
-def test_a_session_is_held_with_a_reason_and_released_where_holds_are_told(home: Home, visit: Visits) -> None:
+def test_a_session_is_held_with_a_reason_and_released_where_holds_are_listed(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
     page.get_by_role("button", name="Hold", exact=True).click()
@@ -112,23 +112,23 @@ def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit:
     home.clear()
     seen = visit()
     seen.view("retention")
-    told = seen.told("/api/retention")
-    for policy in told["policies"]:
+    answer = seen.fetch("/api/retention")
+    for policy in answer["policies"]:
         card = seen.page.locator(f"#policy-{policy['domain']}")
         for words in (*policy["sentences"], *policy["words"]):
             expect(card).to_contain_text(words, ignore_case=True)
         expect(card).to_contain_text("Nothing is deleted until you run popkit retention gc")
         expect(card.get_by_text("older_than_days").last).not_to_be_visible()
-    hot = told["zones"][0]
+    hot = answer["zones"][0]
     expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))
-    expect(seen.page.locator("#log")).to_contain_text("complete and unaltered" if told["log_whole"] else "broken")
+    expect(seen.page.locator("#log")).to_contain_text("complete and unaltered" if answer["log_whole"] else "broken")
 
 
 def test_stats_say_what_the_terminal_says_and_draw_it_by_day(home: Home, visit: Visits) -> None:
     seen = visit()
     seen.view("stats")
-    told = seen.told("/api/stats?days=30")
-    expect(seen.page.locator(".headline")).to_have_text(told["headline"])
+    answer = seen.fetch("/api/stats?days=30")
+    expect(seen.page.locator(".headline")).to_have_text(answer["headline"])
     seen.page.get_by_role("button", name="7 days").click()
     expect(seen.page.get_by_role("button", name="7 days")).to_have_attribute("aria-pressed", "true")
 
@@ -172,10 +172,10 @@ def test_a_limit_of_which_nothing_is_used_is_told_apart_from_none(home: Home, vi
     expect(limits).not_to_contain_text("No limit is set")
 
 
-def test_requests_of_unknown_price_are_told(home: Home, visit: Visits) -> None:
+def test_requests_of_unknown_price_are_reported(home: Home, visit: Visits) -> None:
     book(home, "s-dana", "dana")
     seen = visit()
-    days = seen.told("/api/budgets")["usage"]
+    days = seen.fetch("/api/budgets")["usage"]
     answers(seen, "/api/budgets", usage=[{**day, "unpriced": 3} if day["usd"] else day for day in days])
     seen.view("budgets")
     expect(seen.page.locator("#usage")).to_contain_text("$0.50 at the prices of the API, plus 3 requests of unknown price")
@@ -193,7 +193,7 @@ def test_a_list_is_shown_in_parts_as_far_as_the_server_tells_it(visit: Visits) -
     assert {list_of: page.evaluate(MORE, list(list_of)) for list_of in expected} == expected
 
 
-def test_a_value_of_a_policy_is_told_as_it_was_set(home: Home, visit: Visits) -> None:
+def test_a_value_of_a_policy_is_shown_as_it_was_set(home: Home, visit: Visits) -> None:
     with Controller(home.environ(), USER, now=lambda: home.at) as controller:
         controller.configure("memory", {"older_than_days": 7.5})
     seen = visit()

@@ -31,21 +31,21 @@ FOR_PROGRAMS = re.compile(
 
 def test_a_verdict_is_whole_in_the_list(visit: Visits) -> None:
     seen = visit()
-    told = seen.told("/api/sessions?limit=100&offset=0")
-    for row in told["sessions"]:
+    answer = seen.fetch("/api/sessions?limit=100&offset=0")
+    for row in answer["sessions"]:
         row["verdict"] = {"kind": "wait", "words": LONG}
-    seen.page.route(re.compile(r"/api/sessions\?"), lambda route: route.fulfill(json=told))
+    seen.page.route(re.compile(r"/api/sessions\?"), lambda route: route.fulfill(json=answer))
     seen.page.reload()
-    said = seen.page.locator(".row-verdict")
+    verdict = seen.page.locator(".row-verdict")
     for place, size in itertools.product(("", PLACE), (WIDE, NARROW)):
         seen.page.set_viewport_size(size)
         seen.page.goto(f"{seen.page.url.split('#')[0]}{place}")
-        expect(said).to_have_text(LONG)
+        expect(verdict).to_have_text(LONG)
         if place and size == NARROW:
             continue  # the list is not there beside a session
-        expect(said).to_be_visible()
-        assert said.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")
-        assert said.evaluate("each => getComputedStyle(each).textOverflow") == "clip"
+        expect(verdict).to_be_visible()
+        assert verdict.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")
+        assert verdict.evaluate("each => getComputedStyle(each).textOverflow") == "clip"
         assert not seen.scrolls_sideways()
 
 
@@ -65,11 +65,11 @@ def for_programs(seen: Visit, home: Home) -> list[str]:
     """What is shown that no person says, but for a command that is to be typed and the home's own folder."""
     words = seen.page.evaluate(WORDS).replace(str(home.folder), "").replace(f"/resume {SESSION}", "")
     return [
-        words[max(0, found.start() - 40) : found.end() + 40] for found in FOR_PROGRAMS.finditer(words) if found[0] not in home.folder.name
+        words[max(0, match.start() - 40) : match.end() + 40] for match in FOR_PROGRAMS.finditer(words) if match[0] not in home.folder.name
     ]
 
 
-def test_nothing_is_said_in_the_words_of_programs(home: Home, visit: Visits) -> None:
+def test_nothing_is_put_in_the_words_of_programs(home: Home, visit: Visits) -> None:
     home.clear()
     seen = visit()
     for view in VIEWS:
@@ -84,7 +84,7 @@ def test_nothing_is_said_in_the_words_of_programs(home: Home, visit: Visits) -> 
     expect(seen.page.locator(".panel code")).to_have_text(f"claude --resume {SESSION}")
 
 
-def test_a_model_is_told_by_its_name(visit: Visits) -> None:
+def test_a_model_is_shown_by_its_name(visit: Visits) -> None:
     names = {
         "claude-opus-4-6": "Opus 4.6",
         "claude-sonnet-4-5-20250929": "Sonnet 4.5",
@@ -93,11 +93,13 @@ def test_a_model_is_told_by_its_name(visit: Visits) -> None:
         "claude-3-5-haiku-20241022": "claude-3-5-haiku-20241022",
         "gpt-x": "gpt-x",
     }
-    said = visit().page.evaluate("async (ids) => { const { modelOf } = await import('/format.js'); return ids.map(modelOf); }", list(names))
-    assert dict(zip(names, said)) == names
+    shown = visit().page.evaluate(
+        "async (ids) => { const { modelOf } = await import('/format.js'); return ids.map(modelOf); }", list(names)
+    )
+    assert dict(zip(names, shown)) == names
 
 
-def test_rows_that_say_the_same_are_one_and_what_a_person_has_touched_stands_alone(visit: Visits) -> None:
+def test_rows_that_say_the_same_are_one_and_what_a_person_has_touched_is_a_row_of_its_own(visit: Visits) -> None:
     bar = {"tool": "Bash", "label": "Bash ls", "state": "expired", "tokens": 10, "to_call": 9, "note": "expired at T9", "plan": ""}
     changes = [{}, {}, {}, {"pinned": True}, {}, {}, {"plan": "clear"}, {"state": "live", "note": "until T20"}]
     bars = [{**bar, "number": at, "from_call": at, **changed} for at, changed in enumerate(changes, 1)]

@@ -9,10 +9,10 @@ import pytest
 from popkit_retention.memory.stores import StoreUnavailable
 
 
-def refused(use: Callable[[], object], *told: str) -> str:
+def refused(use: Callable[[], object], *words: str) -> str:
     """The message, which names all of these."""
     with pytest.raises(StoreUnavailable) as caught:
         use()
-    for each in told:
+    for each in words:
         assert each in str(caught.value)
     return str(caught.value)

@@ -48,8 +48,8 @@ class ServerInstallError(RuntimeError):
 def missing() -> str:
     """What of Java and Maven this machine lacks; "" where both are there."""
     java = shutil.which("java")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr if java else ""
-    version = told.partition('version "')[2].partition(".")[0]
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr if java else ""
+    version = output.partition('version "')[2].partition(".")[0]
     lacking = [] if version.isdigit() and int(version) >= OLDEST_JAVA else [f"java {OLDEST_JAVA}"]
     lacking += [program for program in ("javac", "mvn") if not shutil.which(program)]
     return ", ".join(lacking)
@@ -68,11 +68,11 @@ def install() -> list[str]:
         parts = listed.read_text().split(os.pathsep) if listed.exists() else []
         if parts and all(Path(part).exists() for part in parts) and (folder / "Server.class").exists():
             return [str(folder), *parts]
-        found = folder / "found"
+        classpath = folder / "found"
         repository = f"-Dmaven.repo.local={cache / 'maven'}"
-        _run(["mvn", "-B", "-ntp", "-q", repository, "-f", str(sources[0]), "dependency:build-classpath", f"-Dmdep.outputFile={found}"])
-        _run(["javac", "-cp", found.read_text(), "-d", str(folder), str(sources[1])])
-        found.replace(listed)
+        _run(["mvn", "-B", "-ntp", "-q", repository, "-f", str(sources[0]), "dependency:build-classpath", f"-Dmdep.outputFile={classpath}"])
+        _run(["javac", "-cp", classpath.read_text(), "-d", str(folder), str(sources[1])])
+        classpath.replace(listed)
         return [str(folder), *listed.read_text().split(os.pathsep)]
 
 

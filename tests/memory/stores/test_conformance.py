@@ -97,8 +97,8 @@ def test_a_file_that_is_not_to_be_made_is_missed(tmp_path: Path) -> None:
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown() -> None:
-    told = refused(lambda: open_store("neo4j://neo4j:s3cret@host:7687", {}), "NEO4J_PASSWORD")
-    assert "s3cret" not in told
+    message = refused(lambda: open_store("neo4j://neo4j:s3cret@host:7687", {}), "NEO4J_PASSWORD")
+    assert "s3cret" not in message
 
 
 def test_without_the_driver_it_says_how_to_get_it(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_server_that_is_down_or_says_nothing_is_given_up_on(silent: str, close
         refused(lambda url=url: Neo4jStore(url, {}, connect_s=0.2, try_s=0.2), url, "cannot be reached", "memory.store")  # type: ignore[misc]
 
 
-def test_an_address_that_makes_no_sense_is_told() -> None:
+def test_an_address_that_makes_no_sense_is_refused() -> None:
     pytest.importorskip("neo4j")
     for url in ("bolt://", "bolt://host:port", "bolt://[::1", "neo4j+s://127.0.0.1:1?policy=\ud800"):
         refused(lambda url=url: Neo4jStore(url, {}, connect_s=0.2, try_s=0.2))  # type: ignore[misc]
@@ -149,7 +149,7 @@ def test_an_address_that_makes_no_sense_is_told() -> None:
 @pytest.mark.parametrize(
     ("version", "fits"), [("5.26.30", True), ("2025.09.0", True), ("4.4.40", False), ("3.5", False), ("", False), ("next", False)]
 )
-def test_a_server_of_another_version_is_told(version: str, fits: bool) -> None:
+def test_a_server_of_another_version_is_reported(version: str, fits: bool) -> None:
     complaint = complaint_about("Neo4j Kernel", [version] if version else [])
     assert bool(complaint) is not fits
     if not fits:
@@ -157,7 +157,7 @@ def test_a_server_of_another_version_is_told(version: str, fits: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "code", "told"),
+    ("kind", "code", "advice"),
     [
         ("AuthError", "Neo.ClientError.Security.Unauthorized", "NEO4J_PASSWORD"),
         ("ClientError", "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase", "Make it writable"),
@@ -168,8 +168,8 @@ def test_a_server_of_another_version_is_told(version: str, fits: bool) -> None:
         ("ClientError", "Neo.ClientError.Statement.SyntaxError", "it cannot do that (the first line)"),
     ],
 )
-def test_what_the_driver_raises_becomes_advice(kind: str, code: str, told: str) -> None:
-    assert told in explained(kind, code, "the first line\nthe second")
+def test_what_the_driver_raises_becomes_advice(kind: str, code: str, advice: str) -> None:
+    assert advice in explained(kind, code, "the first line\nthe second")
 
 
 def test_a_time_is_kept_to_the_last_bit() -> None:

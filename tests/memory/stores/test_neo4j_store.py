@@ -100,9 +100,9 @@ def test_the_server_is_a_real_one(fresh: Callable[[], Neo4jStore], record_proper
 
 @pytest.fixture
 def store(fresh: Callable[[], Neo4jStore]) -> Iterator[Neo4jStore]:
-    made = fresh()
-    yield made
-    made.close()
+    opened = fresh()
+    yield opened
+    opened.close()
 
 
 def test_nodes_and_indexes_are_those_of_the_specification(store: Neo4jStore) -> None:
@@ -169,12 +169,14 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
     assert monitoring.archive_candidates(store, "p") == [("m00004", "x" * 100)]
     assert monitoring.archive_candidates(store, "q") == []
     for project in (None, "p", "q"):
-        found = monitor(store, NOW, project)
-        assert (found.tiers, found.levels) == (
+        monitored = monitor(store, NOW, project)
+        assert (monitored.tiers, monitored.levels) == (
             monitoring.tier_distribution(store, project), monitoring.compression_effectiveness(store, project)
         )  # fmt: skip
-        assert [(item.id, item.score, item.access_count) for item in found.demotion] == monitoring.demotion_candidates(store, NOW, project)
-        assert [(item.id, item.text[:100]) for item in found.archive] == monitoring.archive_candidates(store, project)
+        assert [(item.id, item.score, item.access_count) for item in monitored.demotion] == monitoring.demotion_candidates(
+            store, NOW, project
+        )
+        assert [(item.id, item.text[:100]) for item in monitored.archive] == monitoring.archive_candidates(store, project)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -229,7 +231,7 @@ def test_a_store_of_a_later_popkit_is_left_alone(store: Neo4jStore, server: Serv
         store.ask(neo4j_schema.SET_VERSION, writes=True, version=neo4j_schema.VERSION)
 
 
-def test_a_database_that_is_not_there_is_told(fresh: Callable[[], Neo4jStore], server: Server) -> None:
+def test_a_database_that_is_not_there_is_reported(fresh: Callable[[], Neo4jStore], server: Server) -> None:
     fresh().close()
     refused(lambda: Neo4jStore(server.url, {**os.environ, "NEO4J_DATABASE": "nobodys"}), "Set NEO4J_DATABASE")
 

@@ -88,7 +88,7 @@ def test_a_file_that_is_no_store_is_left_alone_with_what_to_do(path: str, harm: 
     assert before == (file.read_bytes() if file.is_file() else None)
 
 
-def test_a_flipped_bit_in_an_original_is_found_and_told(path: str) -> None:
+def test_a_flipped_bit_in_an_original_is_found_and_reported(path: str) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         content = bytearray(db.execute("SELECT content FROM originals").fetchone()[0])
         content[-5] ^= 1
@@ -103,7 +103,7 @@ def test_a_flipped_bit_in_an_original_is_found_and_told(path: str) -> None:
 def test_any_flipped_bit_of_an_original_is_found_or_harmless(path: str) -> None:
     with closing(sqlite3.connect(path)) as db:
         (content,) = db.execute("SELECT content FROM originals").fetchone()
-    found = 0
+    detected = 0
     with closing(SqliteStore(path)) as store:
         for at in range(len(content)):
             flipped = bytearray(content)
@@ -114,12 +114,12 @@ def test_any_flipped_bit_of_an_original_is_found_or_harmless(path: str) -> None:
                 # gzip has bits that mean nothing, of the time in its head for one
                 assert store.original("m00001") == "the whole text " * 50
             except StoreUnavailable:
-                found += 1
-    assert found > len(content) - 12
+                detected += 1
+    assert detected > len(content) - 12
 
 
 @pytest.mark.parametrize(
-    ("harm", "found"),
+    ("harm", "problem"),
     [
         ("UPDATE words SET items = items + 1", "counts of words are wrong"),
         ("UPDATE extents SET length = 0", "counts of items in the index are wrong"),
@@ -132,11 +132,11 @@ def test_any_flipped_bit_of_an_original_is_found_or_harmless(path: str) -> None:
         ("UPDATE found_data SET block = zeroblob(9) WHERE id > 100", "index of words is damaged"),
     ],
 )
-def test_verify_tells_what_was_tampered_with(path: str, harm: str, found: str) -> None:
+def test_verify_tells_what_was_tampered_with(path: str, harm: str, problem: str) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(harm)
     with closing(SqliteStore(path)) as store:
-        assert found in " ".join(store.verify())
+        assert problem in " ".join(store.verify())
 
 
 def test_a_malformed_row_names_its_item(path: str) -> None:
@@ -207,7 +207,7 @@ def test_several_processes_lose_nothing(forks: Forks, path: str) -> None:
         assert store.verify() == []
 
 
-def test_what_was_told_to_be_done_outlives_a_kill(forks: Forks, path: str) -> None:
+def test_what_was_acknowledged_outlives_a_kill(forks: Forks, path: str) -> None:
     whole = Path(path).read_bytes()
 
     def world() -> dict[str, str]:
@@ -217,10 +217,10 @@ def test_what_was_told_to_be_done_outlives_a_kill(forks: Forks, path: str) -> No
         return {}
 
     def check(done: Done) -> None:
-        told = len(done.out.splitlines())
+        acknowledged = len(done.out.splitlines())
         with closing(SqliteStore(path)) as store:
-            assert store.get(["m00001"])[0].access_count >= told
-            assert len(store.logged(most=20_000)) >= told
+            assert store.get(["m00001"])[0].access_count >= acknowledged
+            assert len(store.logged(most=20_000)) >= acknowledged
             assert store.verify() == []
 
     kill_at_random_moments(forks, Function("tests.memory.stores.working:work", [path, 0, 20]), world, check, 3)

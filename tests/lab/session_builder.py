@@ -15,7 +15,7 @@ from tests.policy.priced import prices
 BEGAN = 1_000_000.0
 
 
-class Made:
+class SessionBuilder:
     def __init__(self, base: int = 8_000):
         self.session = Session("made.jsonl")
         self.session.base = base
