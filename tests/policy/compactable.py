@@ -131,7 +131,7 @@ def words(messages, archive=()) -> list[tuple[str, str]]:
     return [(each.role, each.text) for each in messages if each.text and handle_of_fold(each.text) not in archive]
 
 
-def standing(messages) -> dict[str, tuple[dict, str, bool]]:
+def calls_in(messages) -> dict[str, tuple[dict, str, bool]]:
     """id of a call -> (its input, the text of its result, whether that is an error)."""
     inputs = {use.id: use.input for message in messages for use in message.uses}
     return {shown.id: (inputs[shown.id], shown.text, shown.error) for message in messages for shown in message.results}

@@ -6,12 +6,12 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST
 from hooks.utils.policy.messages import ASSISTANT, LISTED, USER, handle_of_fold, put_back
 from hooks.utils.policy.placeholder import handle_in, placeholder
-from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, plain, reads, standing, talk_of, words
+from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, calls_in, plain, reads, talk_of, words
 
 
 def test_of_a_run_how_it_went_stands_beside_its_placeholder():
     talk = talk_of(lambda t: t.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed"), quiet=30)
-    shown = standing(talk.compact(0.5).messages)["T1"][1]
+    shown = calls_in(talk.compact(0.5).messages)["T1"][1]
     assert "popkit restore" in shown
     assert "3 failed 9 passed" in shown
 
@@ -19,7 +19,7 @@ def test_of_a_run_how_it_went_stands_beside_its_placeholder():
 def test_of_a_call_that_failed_the_error_stands_and_no_stub_says_that_its_effect_is_on_disk():
     talk = talk_of(lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True), quiet=40)
     done = talk.compact(0.0)
-    given, text, failed = standing(done.messages)["T1"]
+    given, text, failed = calls_in(done.messages)["T1"]
     assert (text, failed) == ("no such folder", True)
     assert "content of this Write (the call has failed)" in given["content"]
     assert [left.why for left in done.left if left.kind == INPUT] == ["the call has failed"]
@@ -34,7 +34,7 @@ def test_an_outline_holds_no_name_that_words_or_calls_have():
         talk.say(USER, "look at handleCheckout7()")
         talk.call("Read", {"file_path": "src/checkout/payment.ts"}, "ok")
 
-    shown = standing(talk_of(search_then_name, quiet=12).compact(0.6).messages)["T1"][1]
+    shown = calls_in(talk_of(search_then_name, quiet=12).compact(0.6).messages)["T1"][1]
     assert shown.partition("\n")[2] == "some-package@1.24.0-beta.3"
 
 
@@ -65,7 +65,7 @@ def test_of_calls_that_were_made_at_once_none_is_listed_while_another_stands():
     talk.pin("T2")
     talk.nothing(NEWEST)
     done = talk.compact(0.0)
-    given, stands = standing(talk.messages), standing(done.messages)
+    given, stands = calls_in(talk.messages), calls_in(done.messages)
     assert list(stands) == list(given)
     assert stands["T2"] == given["T2"]
     assert handle_in(stands["T1"][1])
@@ -120,7 +120,7 @@ def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_lis
         talk.at_once(lambda: talk.call("Read", {"file_path": path}, LONG), *[lambda n=n: talk.read(f"{n}.py") for n in range(NEWEST)])
 
     done = talk_of(read_again_at_once, quiet=0).compact(0.0)
-    assert handle_in(standing(done.messages)["T5"][1]), "it stands beside the newest calls, which were made with it"
+    assert handle_in(calls_in(done.messages)["T5"][1]), "it stands beside the newest calls, which were made with it"
     (line,) = [each.text for each in done.messages if handle_of_fold(each.text)]
     assert "Read …/shop/cart.py" in line
 
@@ -135,7 +135,7 @@ def test_a_placeholder_that_stands_already_is_not_archived_once_more():
     talk.nothing(NEWEST)
     again = talk.compact(1.0)
     assert again.left == []
-    assert standing(again.messages)["T1"] == standing(first.messages)["T1"]
+    assert calls_in(again.messages)["T1"] == calls_in(first.messages)["T1"]
 
 
 def test_what_left_in_an_earlier_compaction_can_be_listed_by_a_later_one_and_all_comes_back():
@@ -155,4 +155,4 @@ def test_a_text_that_looks_like_a_placeholder_of_something_else_stays_what_it_is
     talk = talk_of(lambda t: t.bash("cat note", quoted), lambda t: t.write("/p/note", quoted), reads(3))
     done = talk.compact(0.5)
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
-    assert quoted in [text for _, text, _ in standing(talk.compact(1.0, only=("T1",)).messages).values()]
+    assert quoted in [text for _, text, _ in calls_in(talk.compact(1.0, only=("T1",)).messages).values()]

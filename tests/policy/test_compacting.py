@@ -11,7 +11,7 @@ from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact,
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired, put_back
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.worth import NeedModel
-from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, handle_of, kinds, plain, reads, standing, talk_of
+from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, calls_in, handle_of, kinds, plain, reads, talk_of
 from tests.policy.conversing import NEVER, SURE
 
 OTHERS = NeedModel({"bias": -30.0, "kind other": 60.0})  # what tools found that are not known is needed, and nothing else
@@ -25,10 +25,10 @@ def test_a_read_that_a_newer_one_replaced_leaves_and_the_newer_stays():
     done = talk.compact(1.0)
     assert kinds(done) == [(RESULT, "T1")]
     assert done.left[0].why.startswith("a newer run of the same thing")
-    shown = standing(done.messages)["T1"][1]
+    shown = calls_in(done.messages)["T1"][1]
     assert "Read a.py (a newer one follows)" in shown
     assert handle_in(shown) == done.left[0].handle
-    assert standing(done.messages)["T2"] == standing(talk.messages)["T2"]
+    assert calls_in(done.messages)["T2"] == calls_in(talk.messages)["T2"]
     assert done.after < done.before
 
 
@@ -38,7 +38,7 @@ def test_the_newest_verdict_stays_at_every_target(share: float):
         talk.bash("npm test", f"{LONG}\nTests: 4 failed, 8 passed")
         talk.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed")
 
-    remaining = standing(talk_of(runs, quiet=40).compact(share).messages)
+    remaining = calls_in(talk_of(runs, quiet=40).compact(share).messages)
     assert "3 failed 9 passed" in remaining["T2"][1]
 
 
@@ -73,7 +73,7 @@ def test_where_one_result_with_a_short_outline_makes_room_enough_no_other_leaves
     text = "handleCheckout7 src/shop/cart.ts\n" + WORDS * 40
     talk = talk_of(lambda t: t.grep("total", text=text), lambda t: t.read("b.py", text=WORDS * 40))
     one = talk.compact(0.9)
-    assert "handleCheckout7" in standing(one.messages)["T1"][1]
+    assert "handleCheckout7" in calls_in(one.messages)["T1"][1]
     done = talk.compact((one.after + 1) / one.before)
     assert kinds(done) == kinds(one) == [(RESULT, "T1")]
 
@@ -103,17 +103,17 @@ def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
     assert kinds(done) == [(INPUT, "T1"), (INPUT, "T2")]
     assert {left.why for left in done.left} == {"its effect is on disk"}
     assert [left.label for left in done.left] == ["Write /p/a.py", "Edit /p/b.py"]
-    given = standing(done.messages)
+    given = calls_in(done.messages)
     assert given["T1"][0]["file_path"] == "/p/a.py"
     assert "popkit restore" in given["T1"][0]["content"]
     assert given["T2"][0]["old_string"] != given["T2"][0]["new_string"]
-    assert [text for _, text, _ in given.values()] == [text for _, text, _ in standing(talk.messages).values()], "results stand"
+    assert [text for _, text, _ in given.values()] == [text for _, text, _ in calls_in(talk.messages).values()], "results stand"
 
 
 def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
     talk = talk_of(*[lambda t, n=n: t.change(f"/p/{n}.py", f"{n} {LONG}", f"{n} {LONG}new") for n in range(4)], quiet=12)
     done = talk.compact(0.7)
-    given, whole = standing(done.messages), standing(talk.messages)
+    given, whole = calls_in(done.messages), calls_in(talk.messages)
     assert kinds(done) == [(INPUT, f"T{n}") for n in (1, 2, 3)]
     for n in (1, 2, 3):
         assert "popkit restore" in given[f"T{n}"][0]["old_string"]
@@ -124,7 +124,7 @@ def test_an_edit_that_failed_has_replaced_nothing_so_both_of_its_sides_leave_tog
     talk = talk_of(
         lambda t: t.call("Edit", {"file_path": "/p/a.py", "old_string": LONG, "new_string": LONG + "1"}, "no", failed=True), quiet=40
     )
-    remaining = [standing(talk.compact(share).messages)["T1"][0] for share in (0.9, 0.7, 0.5, 0.3, 0.0)]
+    remaining = [calls_in(talk.compact(share).messages)["T1"][0] for share in (0.9, 0.7, 0.5, 0.3, 0.0)]
     assert {bool(handle_in(given["old_string"])) == bool(handle_in(given["new_string"])) for given in remaining} == {True}
     assert handle_in(remaining[-1]["old_string"])
 
@@ -133,22 +133,22 @@ def test_of_the_newest_calls_large_ones_leave_like_all_others_but_the_last():
     large = CODE * 700
     talk = talk_of(lambda t: t.read("a.py", text=large), lambda t: t.read("b.py", text=large + "b"), reads(1), quiet=0)
     done = talk.compact(0.0)
-    assert "T1" not in {id for id, (_, text, _) in standing(done.messages).items() if not handle_in(text)}
-    assert standing(done.messages)["T3"] == standing(talk.messages)["T3"]
+    assert "T1" not in {id for id, (_, text, _) in calls_in(done.messages).items() if not handle_in(text)}
+    assert calls_in(done.messages)["T3"] == calls_in(talk.messages)["T3"]
     alone = talk_of(reads(2), lambda t: t.read("b.py", text=large), quiet=0)
-    assert standing(alone.compact(0.0).messages)["T3"] == standing(alone.messages)["T3"]
+    assert calls_in(alone.compact(0.0).messages)["T3"] == calls_in(alone.messages)["T3"]
 
 
 def test_an_error_that_was_asked_for_leaves():
     talk = talk_of(lambda t: t.bash_fails("mkdir src", LONG))
     assert kinds(talk.compact(1.0, only=("T1",))) == [(RESULT, "T1")]
-    assert standing(talk.compact(0.0).messages)["T1"] == standing(talk.messages)["T1"]
+    assert calls_in(talk.compact(0.0).messages)["T1"] == calls_in(talk.messages)["T1"]
 
 
 def test_a_target_smaller_than_what_must_stay_is_reported_as_missed():
     done = talk_of(reads(3), lambda t: t.pin("*.py")).compact(0.1)
     assert not done.met
-    assert "T1" in standing(done.messages)
+    assert "T1" in calls_in(done.messages)
     assert kinds(done) == []
 
 
@@ -194,7 +194,7 @@ def test_it_stays_whole_at_every_target(what: str, profile: str):
     reads(4)(talk)
     talk.nothing(NEWEST)
     for share in (0.5, 0.0):
-        assert standing(talk.compact(share).messages)["T1"] == standing(talk.messages)["T1"]
+        assert calls_in(talk.compact(share).messages)["T1"] == calls_in(talk.messages)["T1"]
 
 
 @pytest.mark.parametrize("profile", ["auto", "spec"])
@@ -230,7 +230,7 @@ def test_the_result_of_a_call_that_was_asked_for_leaves_and_its_input_stays():
     talk = talk_of(lambda t: t.call("Bash", {"command": LONG}, LONG), lambda t: t.call("NotebookEdit", given, "Updated"))
     done = talk.compact(0.0, only=("T1", "T2"))
     assert kinds(done) == [(RESULT, "T1")]
-    assert [each[0] for each in standing(done.messages).values()] == [each[0] for each in standing(talk.messages).values()]
+    assert [each[0] for each in calls_in(done.messages).values()] == [each[0] for each in calls_in(talk.messages).values()]
 
 
 @pytest.mark.parametrize("only", [(), ("T99",), ("",)])
@@ -253,7 +253,7 @@ def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_
     talk.rows[-1] = Message(USER, "", (), [Shown("T1", text)])
     done = talk.compact(1.0, only=only, lost={"T1"})
     assert kinds(done) == [(RESULT, "T1")]
-    assert handle_in(standing(done.messages)["T1"][1]) == done.left[0].handle
+    assert handle_in(calls_in(done.messages)["T1"][1]) == done.left[0].handle
     assert done.left[0].content == text
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
@@ -262,7 +262,7 @@ def test_what_the_tracker_does_not_know_stays_until_room_is_needed_and_then_its_
     talk = talk_of(lambda t: t.say(USER, "go"))
     unknown = paired([Message(ASSISTANT, "", [Use("X1", TOOLS.of("Bash"), {"command": "ls"})]), Message(USER, "", (), [Shown("X1", LONG)])])
     talk.rows = [*talk.rows[:1], *unknown, *talk.rows[1:]]
-    assert standing(talk.compact(1.0).messages)["X1"] == standing(talk.messages)["X1"]
+    assert calls_in(talk.compact(1.0).messages)["X1"] == calls_in(talk.messages)["X1"]
     assert kinds(talk.compact(0.5)) == [(CALLS, "")]
     assert kinds(talk.compact(1.0, only=("X1",))) == []
 

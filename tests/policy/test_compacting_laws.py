@@ -20,9 +20,9 @@ from tests.policy.compactable import (
     Talk,
     archived,
     assert_valid,
+    calls_in,
     handle_of,
     plain,
-    standing,
     talked,
     words,
 )
@@ -61,20 +61,20 @@ def archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: T
 def what_remains_is_a_conversation_that_every_provider_accepts_and_all_words_are_in_it(talk: Talk, given: list, done: Compacted):
     assert_valid(done.messages)
     assert words(done.messages, archived(done)) == words(given)
-    given_ids, ids = list(standing(given)), list(standing(done.messages))
+    given_ids, ids = list(calls_in(given)), list(calls_in(done.messages))
     assert ids == [id for id in given_ids if id in set(ids)], "in their order"
     for message in done.messages:
         for use in message.uses:
-            assert set(use.input) == set(standing(given)[use.id][0])
+            assert set(use.input) == set(calls_in(given)[use.id][0])
 
 
 def what_must_remain_remains_whole(talk: Talk, given: list, done: Compacted):
-    remaining, conversation, last = standing(done.messages), talk.conversation, planning.last_words(talk.conversation)
-    for at, (id, whole) in enumerate(standing(given).items()):
+    remaining, conversation, last = calls_in(done.messages), talk.conversation, planning.last_words(talk.conversation)
+    for at, (id, whole) in enumerate(calls_in(given).items()):
         result = talk.state.live.get(id) or talk.state.expired[id]
         must = {
-            "last": len(standing(given)) - at == 1,
-            "newest": len(standing(given)) - at <= NEWEST and newest_tokens(given) <= NEWEST_TOKENS / talk.state.calibration,
+            "last": len(calls_in(given)) - at == 1,
+            "newest": len(calls_in(given)) - at <= NEWEST and newest_tokens(given) <= NEWEST_TOKENS / talk.state.calibration,
             "pinned": result.pinned,
             "unseen": not conversation.is_seen(id),
         }
@@ -110,7 +110,7 @@ def test_the_target_is_met_or_nothing_more_could_have_gone_and_a_smaller_one_nev
 def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[str, ...]):
     given, done = talk.messages, talk.compact(0.1, only=only)
     assert {(left.kind, left.id in only) for left in done.left} <= {(RESULT, True)}
-    gone, whole, remaining = {left.id for left in done.left}, standing(given), standing(done.messages)
+    gone, whole, remaining = {left.id for left in done.left}, calls_in(given), calls_in(done.messages)
     assert list(remaining) == list(whole)
     for id in whole:
         assert (remaining[id] == whole[id]) is (id not in gone)

@@ -3,19 +3,19 @@
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
 for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left follow it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
+of what left follow it (remaining.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
 """
 
 from __future__ import annotations
 
 from math import inf
 
-from . import standing
+from . import remaining
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
 from .placeholder import findings, handle_in, placeholder_tokens
 from .planning import is_small, last_words
-from .standing import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
+from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
 from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_room
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .messages import Shown, Use
     from .placeholder import Findings
-    from .standing import Built, Content
+    from .remaining import Built, Content
     from .worth import NeedModel
 
 __all__ = (
@@ -89,7 +89,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, standing.NAMES_SHARE * before, text_tokens)
+        fitting.fit(target, remaining.NAMES_SHARE * before, text_tokens)
     built = fitting.built
     return Compacted(
         built.messages,
@@ -129,7 +129,7 @@ class _Fitting:
                 self.build(aim, aim)
         else:
             for_names = min(for_names, target - self.built.tokens)
-        self.build(inf, inf, standing.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+        self.build(inf, inf, remaining.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
         """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made

@@ -27,10 +27,10 @@ export function DayBars({ days, up, down = [], line, caption, words, ticks = fig
   const middle = (at) => EDGE.left + (at + 0.5) * room;
   const place = (pixel) => Math.max(0, Math.min(days.length - 1, Math.floor((pixel - EDGE.left) / room)));
   const parts = [...up, ...down, ...(line ? [line] : [])];
-  const description = (at) => `${dayOf(days[at].day)}: ${parts.map(({ key, name }) => `${name} ${words(days[at].values[key])}`).join(", ")}`;
+  const dayText = (at) => `${dayOf(days[at].day)}: ${parts.map(({ key, name }) => `${name} ${words(days[at].values[key])}`).join(", ")}`;
   const path = days.map(({ values }, at) => line && `${middle(at).toFixed(1)},${y(values[line.key]).toFixed(1)}`).join("L");
   return html`<figure class="chart" ref=${ref}>
-    <${Walkable} count=${days.length} label=${`${caption}.`} place=${place} words=${description}
+    <${Walkable} count=${days.length} label=${`${caption}.`} place=${place} words=${dayText}
       hint="Point at the chart, or focus it and use the arrow keys, to read a day.">
       ${(chosen) => html`<svg width=${width} height=${HEIGHT} viewBox=${`0 0 ${width} ${HEIGHT}`} aria-hidden="true">
         ${

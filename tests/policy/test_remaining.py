@@ -16,7 +16,7 @@ from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in
 from hooks.utils.policy.placeholder import NAME, handle_in, possible_names
-from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
+from hooks.utils.policy.remaining import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
 from tests.policy.compactable import (
@@ -27,10 +27,10 @@ from tests.policy.compactable import (
     Talk,
     archived,
     assert_valid,
+    calls_in,
     handle_of,
     plain,
     refer,
-    standing,
     talk_of,
     talked,
     words,
@@ -45,7 +45,7 @@ many = settings(max_examples=examples(50, 2_000))
 
 def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
     """Whether what a reference names stands no more as it stood."""
-    before, after = standing(talk.messages), standing(done.messages)
+    before, after = calls_in(talk.messages), calls_in(done.messages)
     id = named.removeprefix("call ")
     part = 0 if named.startswith("call ") else 1
     return id not in after or after[id][part] not in (before[id][part], talk.wholes.get(id))
@@ -57,7 +57,7 @@ def test_a_reference_remains_only_where_its_source_does_and_archive_and_answer_g
     talk: Talk, share: float, model
 ):
     given, done = talk.messages, talk.compact(share, model, wholes=talk.wholes)
-    before, after = standing(given), standing(done.messages)
+    before, after = calls_in(given), calls_in(done.messages)
     for id, event in talk.conversation.entered.items():
         if id in after and after[id][1] == before[id][1]:
             assert not any(has_left(talk, done, named) for named in event.leans_on if named in before)
@@ -90,22 +90,22 @@ def test_what_referred_to_it_is_whole_once_the_source_has_left():
     talk = referring()
     done = talk.compact(0.3, wholes=talk.wholes)
     assert done.made_whole == ["T14"]
-    assert standing(done.messages)["T14"][1] == WHOLE
-    assert standing(done.messages)["T1"][1] != CODE * 60
+    assert calls_in(done.messages)["T14"][1] == WHOLE
+    assert calls_in(done.messages)["T1"][1] != CODE * 60
     assert done.met, "what is whole again counts"
 
 
 def test_where_the_source_remains_so_does_the_reference():
     talk = referring()
     done = talk.compact(1.0, wholes=talk.wholes)
-    assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
+    assert calls_in(done.messages)["T14"] == calls_in(talk.messages)["T14"]
     assert done.made_whole == []
 
 
 def test_a_reference_whose_whole_nobody_has_remains_as_it_is():
     talk = referring()
     done = compacting.compact(talk.messages, talk.conversation, NEVER, 0.3, handle_of)
-    assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
+    assert calls_in(done.messages)["T14"] == calls_in(talk.messages)["T14"]
     assert done.made_whole == []
 
 
@@ -174,7 +174,7 @@ def test_each_list_has_those_of_its_own_calls():
 
 def test_a_placeholder_has_the_names_of_its_result_behind_all_that_it_says():
     run = bash("npm test", f"{SHORT * 3}\nexpectedTotal12\nTests: 3 failed, 9 passed")
-    shown = standing(compacted(run).messages)["T1"][1]
+    shown = calls_in(compacted(run).messages)["T1"][1]
     assert handle_in(shown)
     assert shown.endswith(" -- expectedTotal12")
 
@@ -183,7 +183,7 @@ def test_a_stub_has_the_names_of_its_input():
     content = "shippingCosts3 " + SHORT * 4
     talk = talk_of(lambda t: t.say(USER, WORDS * 400), lambda t: t.write("/p/a.py", content), quiet=12)
     done = talk.compact(0.985, SURE)
-    field = standing(done.messages)["T1"][0]["content"]
+    field = calls_in(done.messages)["T1"][0]["content"]
     assert handle_in(field) == done.left[0].handle
     assert field.endswith("]\nshippingCosts3")
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)

@@ -236,9 +236,9 @@ _FRAME = 12
 _KEY = "-----BEGIN "
 
 
-def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Container[str], tokens: float) -> dict[str, list[str]]:
+def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Container[str], tokens: float) -> dict[str, list[str]]:
     """Return {id of a call: names that represent what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
-    something left. Each name occurs once, with the newest of these that held it, and none that is `standing` already."""
+    something left. Each name occurs once, with the newest of these that held it, and none of the `shown_names`."""
     shown: dict[str, float] = {}  # name -> how often, a call's input counted more
     since: dict[str, int] = {}  # name -> calls since it was last shown
     home: dict[str, str] = {}
@@ -249,7 +249,7 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Conta
             since.setdefault(name, pair.age)
             if pair.use.id in homes:
                 home.setdefault(name, pair.use.id)
-    worth = {name: shown[name] / ((_HALVED + since[name]) * (_BESIDE + len(name))) for name in home if name not in standing}
+    worth = {name: shown[name] / ((_HALVED + since[name]) * (_BESIDE + len(name))) for name in home if name not in shown_names}
     chosen: dict[str, list[str]] = {}
     room = tokens * _CHARS_PER_TOKEN
     for name in sorted(worth, key=lambda name: (-worth[name], name)):
