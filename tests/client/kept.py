@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,13 +30,13 @@ class Kept:
         self._env = dict(home.extra_env)
         self._copy = home.root.with_name("kept")
         self._used = itertools.count(1)
-        self._wait_for_helpers()
+        self._wait_for_processes()
         _copy(home.root, self._copy)
 
     def as_it_was(self) -> Any:
         """Put files with their times, scripts and environment back, and return what was played; no request was made yet. What a test left
         stays beside it."""
-        self._wait_for_helpers()
+        self._wait_for_processes()
         self.home.root.rename(self.home.root.with_name(f"used-{next(self._used)}"))
         _copy(self._copy, self.home.root)
         self.home.extra_env = dict(self._env)
@@ -43,10 +44,20 @@ class Kept:
         self.api.clear()
         return self.played
 
-    def _wait_for_helpers(self) -> None:
-        """They write until they have ended, which is a little after their client."""
+    def _wait_for_processes(self) -> None:
+        """Helpers, and the jobs that a session's end begins, write until they have ended, which is a little after their client."""
         popkit_home = str(self.home.config / "popkit")
-        until(lambda: not sockets.running(popkit_home), "helpers to end")
+        until(lambda: not sockets.running(popkit_home) and not _is_home_of_any(self.home.root), "what works in this home to end")
+
+
+def _is_home_of_any(folder: Path) -> bool:
+    """Whether a process has this folder in its environment, as far as the system says so."""
+    inside = os.fsencode(folder) + b"/"
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if inside in path.read_bytes():
+                return True
+    return False
 
 
 @contextmanager

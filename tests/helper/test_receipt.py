@@ -139,6 +139,7 @@ def test_what_the_archive_has_lost_is_gone_for_good_and_while_it_cannot_be_read_
 ):
     Running(busy).compacts()
     busy.run("archive", "stats")
+    pane(busy)  # which waits for what the helper still writes: it would go on in the file that is spoilt
     spoil(busy.home / "archive.sqlite")
     assert {call["state"] for call in receipts(busy)[0]["calls"]} == {state}
     assert " ".join(pane(busy)["head"]).endswith(ending)
