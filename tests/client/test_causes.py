@@ -53,6 +53,7 @@ from .test_harness import JOB, MCP_SERVER
 OTHER, DROPS_THINKING = "claude-opus-4-6", "claude-sonnet-4-5-20250929"
 STAMP = re.compile(r'(?<="timestamp":")[^"Z]+(?=Z")')
 LONG = "".join(f"line {number} of a file that is read once\n" for number in range(1_500))
+INTERRUPTED = "[Request interrupted by user"
 ON = "go [[SCRIPT:on]]"
 MANY_PARTS = [{"type": "text", "text": f"part {number} " * 40} for number in range(25)] + [{"type": "text", "text": ON}]
 SCRIPTS = {
@@ -187,8 +188,11 @@ def test_in_the_newest_client_what_leaves_the_request_as_it_was_is_not_the_cause
     assert newest.go() == [], "that the day has changed is said at the end of the conversation"
     newest.moves_to("Pacific/Kiritimati")
     assert newest.go(newest.forget, ON, newest.forget, "/context", ON) == [(EARLY, "")] * 2
-    newest.home.run_headless("go [[SCRIPT:stop]]", resume=newest.id)
-    assert "[Request interrupted by user" in newest.transcript.read_text()
+    for _ in range(3):  # on a busy machine an interrupted client may end before it has written that down
+        newest.home.run_headless("go [[SCRIPT:stop]]", resume=newest.id)
+        if INTERRUPTED in newest.transcript.read_text():
+            break
+    assert INTERRUPTED in newest.transcript.read_text()
     assert newest.go(newest.forget, ON) == [(EARLY, "")]
 
 
