@@ -296,6 +296,12 @@ def beginning(items: Sequence, most: int) -> tuple[Sequence, int]:
     return shown, len(items) - len(shown)
 
 
+def percent(ratio: float) -> str:
+    """Return a share in whole percent; what is more than nothing is never shown as 0%."""
+    words = f"{ratio:.0%}"
+    return "<1%" if words == "0%" and ratio else words
+
+
 def chance(share: float) -> str:
     """Return a chance (0 to 1) as a person says it: 13%, less than 1%."""
     return f"{share:.0%}" if share >= 0.01 else "less than 1%"

@@ -86,14 +86,8 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
 def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) -> text.Line:
     words = indent + _words(row, now)
     usd = row["tokens"] * bill["pace"]["usd"]
-    part = share(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
+    part = text.percent(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
     return _row(f"{row['tokens']:,}" if row["tokens"] else "-", part, f"{usd:,.2f}" if bill["pace"]["usd"] and row["tokens"] else "", words)
-
-
-def share(ratio: float) -> str:
-    """Return a share in whole percent; what is more than nothing is never shown as 0%."""
-    words = f"{ratio:.0%}"
-    return "<1%" if words == "0%" and ratio else words
 
 
 def _words(row: dict[str, Any], now: float) -> str:
@@ -241,7 +235,7 @@ def whole_lines(
 
 
 def _paid(usd: float, whole: dict[str, Any], words: str) -> text.Line:
-    return _row("", share(usd / whole["usd"]), f"{usd:,.2f}", words)
+    return _row("", text.percent(usd / whole["usd"]), f"{usd:,.2f}", words)
 
 
 def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:

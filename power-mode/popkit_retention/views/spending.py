@@ -136,8 +136,7 @@ def _named(part: Part) -> str:
 
 
 def _row(tokens: int, share: float, words: str, indent: str = "") -> text.Line:
-    shown = f"{share:.0%}" if share >= 0.005 else "<1%"
-    return _beside(f"{_short(tokens):>8}{shown:>6}  ", words, indent)
+    return _beside(f"{_short(tokens):>8}{text.percent(share):>6}  ", words, indent)
 
 
 def _short(tokens: int) -> str:
@@ -167,7 +166,7 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
         return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
-    share = f", {bill.share(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
+    share = f", {text.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
     again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
     lines += ["", _cause("times", "tokens", "dollars", "why")]

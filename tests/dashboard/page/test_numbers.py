@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hooks.utils import text
-from hooks.utils.views import amounts, bill
+from hooks.utils.views import amounts
 from tests.dashboard.page.served import Visit
 
 # Around every rounding, and halves that the two languages round differently.
@@ -45,7 +45,7 @@ OF_THE_PANEL = {
     "longTokens": (text.long_tokens, NUMBERS),
     "whole": (lambda number: f"{round(number):,}", NUMBERS),
     "percent": (lambda ratio: f"{ratio:.0%}", RATIOS),
-    "share": (bill.share, RATIOS),
+    "share": (text.percent, RATIOS),
     "span": (text.span, SECONDS),
     "countdown": (text.countdown, SECONDS),
     "money": (amounts.usd, DOLLARS),
