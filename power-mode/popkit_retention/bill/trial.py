@@ -206,7 +206,8 @@ def quantile(share: float, freedom: float) -> float:
 
 def below(value: float, freedom: float) -> float:
     """Return the share of cases in which Student's t stays below a value that is not negative."""
-    return 1 - _beta_share(freedom / (freedom + value * value), freedom / 2, 0.5) / 2
+    # By the part that is small near 0: taken from 1, it would lose its digits.
+    return (1 + _beta_share(value * value / (freedom + value * value), 0.5, freedom / 2)) / 2
 
 
 def _density(value: float, freedom: float) -> float:
