@@ -1,7 +1,7 @@
 // The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
 import type { Register } from 'claude-code'
 
-import { compacted } from './mod/compaction'
+import { compacted, isLoaded } from './mod/compaction'
 import { enter, landed, late, remember, reportResults } from './mod/door'
 import { MOST_AGAIN, comeBack, end, isAmong, ready, reportBreakdown, start, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
@@ -60,10 +60,15 @@ export const register: Register = on => {
     return { value: listed.value.filter(tool => !isAmong(tool.name, hidden)) }
   })
 
-  on('tool.describe', { tool: /^mcp__/ }, async ($, e, next) => {
+  on('tool.describe', async ($, e, next) => {
     const description = await next(e)
 
-    return isAmong(e.tool, (await takenOut($)).deferred) ? { ...description, isDeferred: true } : description
+    if (isLoaded(e.tool)) {
+      return { ...description, isDeferred: false, breakPromptCache: true }
+    }
+    const isOut = e.tool.startsWith('mcp__') && isAmong(e.tool, (await takenOut($)).deferred)
+
+    return isOut ? { ...description, isDeferred: true } : description
   })
 
   on('tool.call', ($, e, next) => {

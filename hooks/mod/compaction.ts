@@ -1,7 +1,7 @@
 // Compactions: the helper answers with the messages that stay; what it does not answer is the client's own, with advice for its summariser.
 import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 
-import { ask } from './helper'
+import { ask, isExpected } from './helper'
 import { MARK } from './own'
 import { ended } from './panel'
 import { rest } from './warm'
@@ -13,20 +13,37 @@ type Summarise = Next<'session.compact'>
 // Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
 const WAIT_MS = 15_000
 const TOAST_MS = 8_000
+const NO_ANSWER = 'Claude Code compacts this time, not PopKit: its helper does not answer. popkit doctor says more.'
+
+// Tools that ToolSearch had loaded before a compaction of ours: nothing in the conversation says so any more.
+const loaded = new Set<string>()
+let isSilenceTold = false
 
 /** Answers a compaction: with what the helper says, or as the client does itself. */
 export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
   const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
 
-  if (e.trigger !== 'precompute' && e.agentId === undefined) {
+  const isNow = e.trigger !== 'precompute'
+
+  if (isNow && e.agentId === undefined) {
     rest()
   }
-  const rows = e.trigger === 'precompute' ? [] : e.messages.map(plain)
-  const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
+  const rows = isNow ? e.messages.map(plain) : []
+  const sent = isNow ? await asSent($, e.agentId) : undefined
+  const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows, sent }
   const answer = await ask($, '/compact', request, WAIT_MS)
+
+  if (answer === undefined && isNow && isExpected() && !isSilenceTold) {
+    isSilenceTold = true
+    $.ui.toast(NO_ANSWER, { timeoutMs: TOAST_MS })
+  }
   const { result, stood } = await taken($, e, next, answer ?? {}, own)
 
-  if (e.trigger !== 'precompute' && result.skip === undefined) {
+  if (stood) {
+    keepLoaded($, answer?.loaded)
+  }
+
+  if (isNow && result.skip === undefined) {
     await ask($, '/compacted', { agent_id: e.agentId ?? '', stood }, WAIT_MS)
   }
 
@@ -73,6 +90,37 @@ async function taken($: EngineInterface, e: Compacting, next: Summarise, answer:
 
     return { result: { messages: [...messages, ...behind] }, stood: true }
   }
+}
+
+/** Returns whether ToolSearch had loaded a tool before a compaction of ours, which must not take it away. */
+export function isLoaded(tool: string): boolean {
+  return loaded.has(tool)
+}
+
+/** Has the tools that ToolSearch had loaded stay in the list. The prompt begins anew behind a compaction: nothing of its cache is lost. */
+function keepLoaded($: EngineInterface, names: unknown): void {
+  if (Array.isArray(names) && names.length > 0) {
+    names.forEach(name => loaded.add(String(name)))
+    $.ui.invalidate('tool.describe')
+  }
+}
+
+/** Returns the conversation as the next request would send it; undefined where the client does not say. Of thinking only that it is there. */
+async function asSent($: EngineInterface, agentId: string | undefined) {
+  try {
+    const sent = await $.session.messages(agentId === undefined ? { as: 'api' } : { as: 'api', agentId })
+
+    return Array.isArray(sent) ? sent.map(({ role, content }) => ({ role, content: content.map(bare) })) : undefined
+  } catch (error) {
+    $.ui.log(`compaction: not as it is sent: ${String(error).slice(0, 200)}`, { to: 'debug' })
+
+    return undefined
+  }
+}
+
+/** Returns a block, of thinking only its kind. */
+function bare<Block extends { type: string }>(block: Block): Block | { type: string } {
+  return block.type === 'thinking' || block.type === 'redacted_thinking' ? { type: block.type } : block
 }
 
 /** Returns a message in the form that the helper takes. */

@@ -77,6 +77,11 @@ export async function end($: EngineInterface): Promise<void> {
   }
 }
 
+/** Returns whether a helper should be there to answer: it is not switched off. */
+export function isExpected(): boolean {
+  return !isOff
+}
+
 /** Returns the helper's answer; undefined when it is absent, later than `patienceMs`, or wrong. A row has no patience: it waits for no start. */
 export async function ask($: EngineInterface, path: string, body: Answer, patienceMs?: number): Promise<Answer | undefined> {
   if (helper === undefined) {

@@ -24,10 +24,16 @@ class Running:
         """The conversation as a mod is handed it."""
         return [_row(entry) for entry in self.entries()]
 
-    def compacts(self, trigger: str = "manual", own: bool = False, **more: Any) -> dict[str, Any]:
-        """What the helper answers; where that stands, the transcript goes on with it."""
+    def sent(self) -> list[dict[str, Any]]:
+        """The conversation as the next request would send it."""
+        return [{"role": entry["type"], "content": _blocks(entry)} for entry in self.entries()]
+
+    def compacts(self, trigger: str = "manual", own: bool = False, rows: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
+        """What the helper answers; where that stands, the transcript goes on with it. `rows`: in place of those of the transcript."""
         asked = {"trigger": trigger, "agent_id": "", "instructions": "popkit" if own else "", "own": own, **more}
-        answer = self.helper.ask("/compact", {"rows": self.rows() if trigger != "precompute" else [], **asked})
+        handed = {"rows": self.rows(), "sent": self.sent()} if rows is None else {"rows": rows, "sent": [sent_of(row) for row in rows]}
+        handed = handed if trigger != "precompute" else {"rows": []}
+        answer = self.helper.ask("/compact", {**handed, **asked})
         if "rows" in answer and not answer.get("hand_on"):
             self._writes(answer["rows"], trigger)
             self.helper.ask("/compacted", {"agent_id": "", "stood": True})
@@ -49,9 +55,18 @@ class Running:
             file.writelines(json.dumps({**entry, **common}) + "\n" for entry in added)
 
 
-def _row(entry: dict[str, Any]) -> dict[str, Any]:
+def sent_of(row: dict[str, Any]) -> dict[str, Any]:
+    """The message that a row is in the next request."""
+    return {"role": row["role"], "content": _message(row)["content"]}
+
+
+def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
     content = entry["message"]["content"]
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    blocks = _blocks(entry)
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     uses = [block for block in blocks if block["type"] == "tool_use"]
     results = [block for block in blocks if block["type"] == "tool_result"]

@@ -10,6 +10,7 @@ import threading
 from contextlib import suppress
 
 from .. import text
+from ..hosts.claude_code.attachments import Attachments
 from ..hosts.claude_code.usage import newest_usage
 from ..operations import reclaiming
 from ..policy import kinds
@@ -18,8 +19,7 @@ from ..policy.placeholder import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
-from ..reclaim.places import Marked
+from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Handed, Wanted
 from ..views import amounts
 
 TYPE_CHECKING = False
@@ -48,10 +48,11 @@ class Compactions:
 
     def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
-        self.marked = Marked(transcript_path)
+        self.attachments = Attachments(transcript_path)
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host was asked to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
+        self._told: set[str] = set()  # for which reasons, as the person has heard
         # journals the last answer once the host has applied it, and returns what is left to do
         self._answered: Callable[[], Callable[[], None]] | None = None
 
@@ -77,7 +78,7 @@ class Compactions:
     def look(self) -> None:
         """Read on in the transcript, so that no compaction has to wait for that."""
         with suppress(OSError):  # there is none yet
-            self.marked.look()
+            self.attachments.look()
 
     def begin(self) -> bool:
         """Return whether the host is to start a compaction for what is wanted; True once for each."""
@@ -106,21 +107,22 @@ class Compactions:
         if wanted.why == COLD and _is_warm(transcript_path, now):
             return {"skip": "the prompt cache is warm again"}
         rows = request.get("rows")
+        handed = Handed(rows if isinstance(rows, list) else [], request.get("sent"), trigger == MANUAL and not agent_id)
         try:
-            marked = self.marked if transcript_path == self.marked.path else None
-            done = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find, marked)
+            attachments = self.attachments if transcript_path == self.attachments.path else None
+            done = in_place.answer(site, transcript_path, agent_id, handed, wanted, now, self.find, attachments)
         except Declined as error:
             if is_own:
                 return {"skip": str(error)} if wanted.why == COLD else {"skip": str(error), "notice": f"Nothing was changed: {error}."}
-            self.declined = str(error)
-            return {}
+            return self._left_to_host(str(error))
         self.declined = ""
         self._answered = lambda: done.note(True)
+        stays = {"rows": done.rows, "loaded": done.loaded}
         if trigger == MANUAL and wanted.why == MANUAL and str(request.get("instructions") or "").strip():
-            return {"rows": done.rows, "hand_on": True}
+            return {**stays, "hand_on": True}
         if wanted.why == AUTO and not done.met and done.after > _MOST_LEFT * done.before:
             older, newer = _split(done.rows)
-            return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": done.rows, "hand_on": True}
+            return {**stays, "rows": older, "hand_on": True, "behind": newer} if older else {**stays, "hand_on": True}
 
         def note() -> Callable[[], None]:
             rest = done.note(False)
@@ -129,7 +131,15 @@ class Compactions:
 
         self._answered = note
         saved = reclaiming.share_of_shorter_prompts(site, transcript_path, done.before - done.after, now)
-        return {"rows": done.rows, "notice": notice(done, saved)}
+        return {**stays, "notice": notice(done, saved)}
+
+    def _left_to_host(self, reason: str) -> dict[str, Any]:
+        """Note why a compaction is the host's; the person hears of each reason once."""
+        self.declined = reason
+        if reason in self._told:
+            return {}
+        self._told.add(reason)
+        return {"notice": f"Claude Code compacts this time, not PopKit: {reason}."}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> Wanted | None:
         """Return what a compaction is to do; None where it is the host's."""

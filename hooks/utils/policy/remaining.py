@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RESULT, INPUT, CALLS = "result", "input", "calls"
 NEEDED_ROOM = "to make room: it was the least likely to be needed"
-_PICTURE = "it shows a picture or a document, which a compaction cannot carry"
+NOT_TEXT = "it shows a picture or a document, which a compaction cannot carry"
 
 
 class Left:
@@ -217,7 +217,7 @@ def _why(pair: Pair, alive: str) -> str:
     result = pair.result
     if result is not None and result.ended:
         return result.reasons[0] if result.reasons else "expired"
-    return _PICTURE if pair.lost else alive
+    return NOT_TEXT if pair.lost else alive
 
 
 # --- names of what left ------------------------------------------------------------------------------------------------------------------

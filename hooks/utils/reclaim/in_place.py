@@ -1,5 +1,5 @@
 """A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages, what leaves
-is archived, and the journal says what was done. No transcript is read but for contents that are more than text.
+is archived, and the journal says what was done. The conversation is what the host sends (`hosts/claude_code/as_sent.py`).
 
 The answer is whole or there is none: whatever is not understood is left to the host.
 """
@@ -10,20 +10,23 @@ import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
 
 from .. import archive
-from ..hosts.claude_code import calls, usage
+from ..hosts.claude_code import as_sent, usage
+from ..hosts.claude_code.attachments import Attachments
 from ..io import files, home
+from ..io.system import sha256
 from ..policy import compacting, events, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import USER, Message, handle_of_fold, put_back
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
+from ..policy.remaining import NOT_TEXT, Left
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, live, receipts, reconciling, shipped, store
 from ..state.archived import content_of, errors, task_id
-from . import places
 from .access import Opened, Refused
 from .outlook import context_of
+from .places import stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +34,10 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from ..policy.compacting import Compacted, Content, Left
+    from ..hosts.claude_code.as_sent import AsSent
+    from ..policy.compacting import Compacted, Content
     from ..policy.placeholder import Findings
     from ..state.live import Site
-    from .places import Marked
 
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
@@ -47,6 +50,9 @@ _CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>
 _CODES = 8  # characters of a terminal's codes that may come before what a command printed
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
+# What the person showed beside text, in the archive and where it was.
+SHOWN = "shown"
+_NOT_HERE = "[{} was here. A compaction cannot carry it; it is archived: popkit restore {}]"
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
 
 
@@ -67,16 +73,29 @@ class Wanted:
         self.back = tuple(back)
 
 
+class Handed:
+    """What the host hands over of a conversation: its `rows`, the messages as they are `sent` (None where it does not say), and whether it
+    is compacted `between_turns`."""
+
+    __slots__ = ("between_turns", "rows", "sent")
+
+    def __init__(self, rows: Sequence[object], sent: object, between_turns: bool) -> None:
+        self.rows = rows
+        self.sent = sent
+        self.between_turns = between_turns
+
+
 class Answer:
     """`rows`: the messages that stay, as the host takes them · tokens of the context `before` and `after`, system and tools too where
-    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`: to
-    call once it is done; it writes that to the journal, with whether the rest was `summarised`, and returns what is left to do, which the
-    host need not wait for. Errors of the archive where it cannot be done."""
+    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `loaded`: names
+    of the tools whose definitions the conversation had asked for, which have to stay · `note`: to call once it is done; it writes that to
+    the journal, with whether the rest was `summarised`, and returns what is left to do, which the host need not wait for. Errors of the
+    archive where it cannot be done."""
 
-    __slots__ = ("after", "back", "before", "left", "met", "note", "rows")
+    __slots__ = ("after", "back", "before", "left", "loaded", "met", "note", "rows")
 
     def __init__(
-        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool,
+        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool, loaded: list[str],
         note: Callable[[bool], Callable[[], None]],
     ) -> None:  # fmt: skip
         self.rows = rows
@@ -85,6 +104,7 @@ class Answer:
         self.left = left
         self.back = back
         self.met = met
+        self.loaded = loaded
         self.note = note
 
 
@@ -93,29 +113,34 @@ class Declined(Exception):
 
 
 def answer(
-    site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
-    found_in: Callable[[str, bool], Findings] = findings, marked: Marked | None = None,
+    site: Site, transcript_path: str, agent_id: str, handed: Handed, wanted: Wanted, now: float,
+    found_in: Callable[[str, bool], Findings] = findings, attachments: Attachments | None = None,
 ) -> Answer:  # fmt: skip
-    """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
-    is not understood, or nothing would change. Nothing is noted of it before it is done. `found_in`: as `placeholder.findings` does it;
-    `marked`: the lines of this transcript, where they are known."""
+    """Return the answer to a compaction of a conversation. Archives what leaves. Declined where something is not understood, or nothing
+    would change. Nothing is noted of it before it is done. `found_in`: as `placeholder.findings` does it; `attachments`: of this
+    transcript, where they have been read before."""
+    keeper = _Keeper(site, agent_id, transcript_path)
+    attachments = attachments or Attachments(transcript_path)
     try:
-        pictures = places.pictures(marked or places.Marked(transcript_path), rows)
-        current = messages.paired(without_commands(places.readable(rows, pictures, site.tools)))
+        attachments.look()
+        sent = as_sent.read(handed.sent, handed.rows, site.tools, attachments, keeper.show)
+        current = messages.paired(without_commands(sent.messages))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
+    keeper.contents.update(sent.contents)
     conversation = _conversation(site, agent_id, transcript_path, current, now)
-    if not pictures.lost <= {*conversation.state.live, *conversation.state.expired}:
+    if not sent.lost <= {*conversation.state.live, *conversation.state.expired}:
         raise Declined("a result that shows a picture is not known to the tracker")
+    if sent.loaded and not handed.between_turns:
+        raise Declined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
     if wanted.back:
-        return _with_back(site, agent_id, current, wanted.back, conversation, now)
-    keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
+        return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, pictures.lost, found_in, wholes,
+                current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, sent.lost, found_in, wholes,
                 COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
             )  # fmt: skip
     except Refused as error:
@@ -126,10 +151,8 @@ def answer(
         raise Declined("nothing would leave")
     if done.before - done.after < wanted.least:
         raise Declined("too little would leave")
-    try:
-        keeper.keep(done.left, conversation.state)
-    except errors() as error:
-        raise Declined(f"the archive cannot be used: {error}") from None
+    done.left += keeper.shown
+    keeper.keep(done.left, conversation.state)
     beside = max(0, conversation.last.tokens - done.before)
 
     def note(summarised: bool) -> Callable[[], None]:
@@ -139,9 +162,9 @@ def answer(
     def finish() -> None:
         paths = site.paths(agent_id)
         store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
-        archive.open_archive(home.archive_path(site.home)).close()  # takes in what lies beside it
+        keeper.take_in()
 
-    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, note)
+    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, sent.loaded, note)
 
 
 def last_handles(site: Site) -> list[str]:
@@ -187,9 +210,11 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
 
 def _with_back(
-    site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
-) -> Answer:
-    """Return the conversation with what these handles name in its place again."""
+    site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, sent: AsSent,
+    keeper: _Keeper, now: float,
+) -> Answer:  # fmt: skip
+    """Return the conversation with what these handles name in its place again. What shows more than text cannot be handed back: it keeps
+    its placeholder, or leaves one."""
     before = compacting.tokens_of(current, conversation)
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, current, handles)}
@@ -206,7 +231,12 @@ def _with_back(
     back = put_back(current, contents.get, site.tools, is_of)
     records = [record for record in records if record.id in named]
     if [message.to_json() for message in back] == [message.to_json() for message in current]:
-        raise Declined("the conversation has no placeholder for it, or its content is gone for good")
+        raise Declined("the conversation has no placeholder for it, its content is gone for good, or it shows more than text")
+    done = compacting.compact(back, conversation, shipped.need_soon_model(), _NO_TARGET, keeper.name, (), sent.lost)
+    left = done.left + keeper.shown
+    if left:
+        keeper.keep(left, conversation.state)
+    back = done.messages
     after = compacting.tokens_of(back, conversation)
     tokens = conversation.last.tokens + after - before
     window = context_of(conversation, site.session, now)
@@ -219,10 +249,15 @@ def _with_back(
     beside = max(0, conversation.last.tokens - before)
 
     def note(_summarised: bool) -> Callable[[], None]:
-        reconciling.note(site, site.paths(agent_id), entries)
-        return lambda: None
+        paths = site.paths(agent_id)
+        reconciling.note(site, paths, entries)
+        if left:
+            reasons = {one.id: one.why for one in left if one.kind == compacting.RESULT}
+            store.journal(paths, journal.compacted(ASKED, before, after, [one.handle for one in left], now, beside, False))
+            store.journal(paths, journal.cleared(list(reasons), 0, reasons, now))
+        return keeper.take_in
 
-    return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
+    return Answer(_rows(back), before + beside, after + beside, left, [record.tool_use_id for record in records], True, sent.loaded, note)
 
 
 def without_commands(messages: Sequence[Message]) -> list[Message]:
@@ -275,15 +310,17 @@ def _content(archived: str | None) -> Any:
     except ValueError:
         return None
     if isinstance(value, list) and not all(isinstance(each, dict) and "role" in each for each in value):
-        return calls.text_of_blocks(value)[0]
+        return as_sent.text_of(value)
     return value
 
 
 class _Keeper:
-    """Names what leaves, and archives it. `contents`: id of a result -> its content as JSON text, where that is more than one text."""
+    """Names what leaves, and archives it. `contents`: id of a result -> its content as JSON text, where that is more than one text.
+    `shown`: the pictures and documents of the person's, which leave with any compaction."""
 
-    def __init__(self, site: Site, agent_id: str, transcript_path: str, contents: dict[str, str]) -> None:
-        self.contents = contents
+    def __init__(self, site: Site, agent_id: str, transcript_path: str) -> None:
+        self.contents: dict[str, str] = {}
+        self.shown: list[Left] = []
         self.texts: dict[str, str] = {}  # by handle
         self.path = home.archive_path(site.home)
         self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
@@ -295,12 +332,33 @@ class _Keeper:
         self.texts[handle] = text
         return handle
 
+    def show(self, block: dict[str, Any]) -> str:
+        """Return the text that takes the place of a picture or a document that the person showed."""
+        content = _as_json([block])
+        what = "An image" if block["type"] == "image" else "A document"
+        id = f"{block['type']}-{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+        self.contents[id] = content
+        handle = self.name(id, "")
+        if all(one.handle != handle for one in self.shown):
+            self.shown.append(Left(SHOWN, id, f"{what} that you showed", NOT_TEXT, handle, ""))
+        return _NOT_HERE.format(what, handle)
+
+    def take_in(self) -> None:
+        """Have the archive take in what lies beside it."""
+        archive.open_archive(self.path).close()
+
     def _text(self, id: str, content: Content) -> str:
         known = self.contents.get(id) if isinstance(content, str) else None
         return known if known is not None else _as_json(content)
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
-        """Lay everything beside the archive, which takes it in when it is next opened. Errors of the archive where it cannot."""
+        """Lay everything beside the archive, which takes it in when it is next opened. Declined where it cannot."""
+        try:
+            self._lay_beside(left, state)
+        except errors() as error:
+            raise Declined(f"the archive cannot be used: {error}") from None
+
+    def _lay_beside(self, left: Sequence[Left], state: ContextState) -> None:
         if store.file_stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file
         else:
@@ -311,7 +369,7 @@ class _Keeper:
         for one in left:
             result = known.get(one.id) if one.kind == compacting.RESULT else None
             kind = result.kind if result else one.kind
-            stamp = places.stamp_of(result.at if result else state.at)
+            stamp = stamp_of(result.at if result else state.at)
             tokens = round(result.tokens * state.calibration) if result else 0
             subjects = result.subjects if result else []
             records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))

@@ -1,27 +1,22 @@
-"""Find in the lines of a transcript what a change of it is about: the places of results, the thinking behind them, and what is more than
-text. Reads only, and keeps no content but that of the current line.
+"""Find in the lines of a transcript what a change of it is about: the places of results, and the thinking behind them. Reads only, and
+keeps no content but that of the current line.
 
 A model that binds its thinking to all that was said before it takes none that was thought over something else: it leaves with the change,
 as one run to the end, and is archived like a result. A line that holds nothing else keeps its place in the chain with an empty content,
 which the host merges into the rest of its message. A message of thinking alone (an interrupted one) is never sent by the host, which would
 say "(no content)" for an empty one: it stays.
-
-A compaction hands back texts and calls. An image or a document that the user gave is in the transcript alone, so a note takes its place. A
-result that holds one, or anything else that is not text, is archived whole, and its placeholder says how to see it.
 """
 
 from __future__ import annotations
 
 import json  # noqa: TID253  a rewrite has parsed the transcript
-import os
 
 from .. import archive
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood, content_span, content_spans
 from ..io.system import sha256
-from ..policy import messages
 from ..policy.estimate import estimate_tokens
-from ..policy.messages import Message, message_of, thinking_tokens
+from ..policy.messages import thinking_tokens
 from ..policy.placeholder import HEAD, handle_in
 from ..state.archived import THINKING
 from .access import Refused, Running
@@ -29,11 +24,10 @@ from .rewrite import Changed, Edit, Seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
     from ..hosts.claude_code.transcript import Index
-    from ..policy.tools import Tools
 
 
 class Place:
@@ -234,98 +228,3 @@ def _thought(begin: int, line: bytes, entry: dict[str, Any], thinking: list[dict
     thought = Thought(entry["uuid"], begin + start, begin + end, digest, begin, content.decode("utf-8"), said_at)
     thought.tokens = sum(map(thinking_tokens, thinking))
     return thought
-
-
-# --- what a compaction can carry ---------------------------------------------------------------------------------------------------------
-
-_MARKS = (b'"image"', b'"document"')  # as a value: in a text their quotes are escaped
-_LIST = b'"content":[{'
-_NOT_HERE = "[{} was here. A compaction cannot carry it: ask for it again if you need to see it.]"
-
-
-class Pictures:
-    """Parts of messages that are more than text: `beside`, uuid of a user's entry -> what it showed beside its text; `contents`, id of a
-    result -> its content as JSON text; `lost`, ids of the results whose text alone would not say what they showed."""
-
-    __slots__ = ("beside", "contents", "lost")
-
-    def __init__(self) -> None:
-        self.beside: dict[str, list[str]] = {}
-        self.contents: dict[str, str] = {}
-        self.lost: set[str] = set()
-
-
-class Marked:
-    """The lines of a transcript that can hold anything but text, found as it grows: a compaction must not wait until all of it is read.
-    `places`: where each begins, and its bytes."""
-
-    def __init__(self, path: str = "") -> None:
-        self.path = path
-        self.places: list[tuple[int, int]] = []
-        self._read = self._inode = 0
-
-    def look(self) -> None:
-        """Read what has been written since the last look. OSError where it cannot be read."""
-        with open(self.path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if status.st_ino != self._inode or status.st_size < self._read:
-                self.places, self._read, self._inode = [], 0, status.st_ino
-            file.seek(self._read)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return  # it is being written
-                if any(mark in line for mark in _MARKS) or line.count(_LIST) > 1:
-                    self.places.append((self._read, len(line)))
-                self._read += len(line)
-
-    def lines(self) -> Iterator[bytes]:
-        """Yield them: those with a picture, and those with a result whose content is a list, as its entry's is."""
-        self.look()
-        with open(self.path, "rb") as file:
-            for at, length in self.places:
-                file.seek(at)
-                yield file.read(length)
-
-
-def pictures(marked: Marked, rows: Sequence[object]) -> Pictures:
-    """Return what the messages show that is more than text, from their transcript. OSError where it cannot be read; NotUnderstood where it
-    is not."""
-    result = Pictures()
-    handles = {row["handle"] for row in rows if isinstance(row, dict) and isinstance(row.get("handle"), str)}
-    for line in marked.lines():
-        entry = entries.entry_of(line)
-        if entry is None or entry.get("uuid") not in handles:
-            continue
-        shown = [block["type"] for block in entries.blocks_of(entry) if block.get("type") in ("image", "document")]
-        if shown:
-            result.beside[entry["uuid"]] = shown
-        try:
-            spans = content_spans(line)
-        except NotUnderstood as error:
-            raise messages.NotUnderstood(str(error)) from None
-        for id, (start, end) in spans.items():
-            content = line[start:end].decode("utf-8")
-            result.contents[id] = content
-            if not _is_text(json.loads(content)):
-                result.lost.add(id)
-    return result
-
-
-def _is_text(content: object) -> bool:
-    """Return whether the content of a result is nothing but text."""
-    if isinstance(content, list):
-        return all(isinstance(block, dict) and block.get("type") == "text" for block in content)
-    return isinstance(content, (str, type(None)))
-
-
-def readable(rows: Iterable[object], pictured: Pictures, tools: Tools) -> list[Message]:
-    """Return the messages of the rows of a host with these tools; where one showed more than text, it says so. NotUnderstood for anything
-    else."""
-    read = []
-    for row in rows:
-        message = message_of(row, tools)
-        handle = row.get("handle") if isinstance(row, dict) else None
-        for kind in pictured.beside.get(handle, ()) if isinstance(handle, str) else ():
-            message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))
-        read.append(message)
-    return read

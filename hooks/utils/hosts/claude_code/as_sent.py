@@ -1,0 +1,277 @@
+"""Read a conversation as the client sends it: what is said, called and answered, what stands beside that, and what shows more than text.
+Pure.
+
+The rows that a hook on compactions is given lack whatever the client adds: words typed while Claude works, files named with `@`, reports of
+background agents, the text of a skill, what hooks add, rules of a folder. The messages of the next request have all of it: reminders
+behind the text of the result at which they came, or blocks beside what the person said. So the messages are read, and the rows tell which
+of their texts were rows. What the client says again by itself is left out. What cannot be told apart is not understood.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  only the helper comes here
+
+from ...policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, message_of
+from .attachments import ADAPTIVE, SAID_AGAIN, Attachments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from ...policy.tools import Tools
+
+# The client hands over no more messages than this, the newest: how many came before is not known.
+MOST_MESSAGES = 4096
+_BEGIN, _END = "<system-reminder>", "</system-reminder>"
+_BETWEEN = "\n\n"
+_MEDIA = ("image", "document")
+# What each kind of block may hold: with anything else it says what a rebuilt one would not.
+_FIELDS = {
+    "text": {"text", "citations"},
+    "tool_use": {"id", "name", "input", "caller"},
+    "tool_result": {"tool_use_id", "content", "is_error"},
+    "tool_reference": {"tool_name"},
+    "image": {"source"},
+    "document": {"source", "title", "context", "citations"},
+}
+_EVERYWHERE = {"type", "cache_control"}
+_THINKS = ("thinking", "redacted_thinking")
+
+
+class AsSent:
+    """A conversation: its `messages` · `contents`, id of a result -> its content as JSON text, where that is more than one text · `lost`,
+    ids of the results whose text alone would not say what they showed · `loaded`, names of the tools that results made known."""
+
+    __slots__ = ("contents", "loaded", "lost", "messages")
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.contents: dict[str, str] = {}
+        self.lost: set[str] = set()
+        self.loaded: list[str] = []
+
+
+def read(
+    sent: object, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]
+) -> AsSent:  # fmt: skip
+    """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
+    picture or document of the person's. NotUnderstood where rows and messages do not match, or anything would be lost."""
+    if not isinstance(sent, list):
+        raise NotUnderstood("this version of Claude Code does not say what it sends")
+    if len(sent) >= MOST_MESSAGES:
+        raise NotUnderstood("the conversation has more messages than Claude Code hands over")
+    reader = _Reader(rows, tools, attachments, show)
+    for message in sent:
+        reader.take(message)
+    reader.check()
+    if attachments.thinking != ADAPTIVE and _thinks_in_open_turn(sent):
+        raise NotUnderstood("Claude is in the middle of a turn, and this model needs its thinking until the turn ends")
+    return reader.done
+
+
+def _thinks_in_open_turn(sent: Sequence[Any]) -> bool:
+    """Return whether the turn still waits for the answer to a result, and the model has thought in it: where thinking is not adaptive, the
+    provider refuses a request that lacks this."""
+    turn = []
+    for message in reversed(sent):
+        kinds = [block.get("type") for block in message["content"]]
+        if message["role"] == USER and "tool_result" not in kinds:
+            break
+        turn.append(kinds)
+    return any(kind in _THINKS for kinds in turn for kind in kinds) if turn and "tool_result" in turn[0] else False
+
+
+class _Reader:
+    """Takes one message after the other."""
+
+    def __init__(self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]) -> None:
+        self.done = AsSent()
+        self.attachments = attachments
+        self.tools = tools
+        self.show = show
+        known = [message_of(row, tools) for row in rows]
+        self.uses = {use.id: use for row in known for use in row.uses}
+        self.results = {shown.id: shown.text for row in known for shown in row.results}
+        self.words = [row.text.strip() for row in known if row.role == USER and row.text.strip()]
+        self.is_word = set(self.words)
+        self.taken: set[str] = set()  # ids and texts of rows that were sent
+        self.said: set[str] = {text for text in self.words if text.startswith(_BEGIN)}  # what need not be said twice
+
+    def take(self, message: object) -> None:
+        blocks = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or message.get("role") not in (USER, ASSISTANT) or not isinstance(blocks, list):
+            raise NotUnderstood("a message has no known role, or no content")
+        for block in blocks:
+            _check(block)
+        if message["role"] == ASSISTANT:
+            self._answered(blocks)
+        else:
+            self._asked(blocks)
+
+    def check(self) -> None:
+        """Raise NotUnderstood where a row was not sent."""
+        missing = {*self.uses, *self.results} - self.taken
+        if missing:
+            raise NotUnderstood(f"{min(missing)} is not in what Claude Code sends")
+        if any(text not in self.taken for text in self.words):
+            raise NotUnderstood("something that was said is not in what Claude Code sends")
+
+    def _answered(self, blocks: list[dict[str, Any]]) -> None:
+        texts, uses = [], []
+        for block in blocks:
+            if block["type"] == "text" and not block.get("citations"):
+                texts.append(_text(block, "text"))
+            elif block["type"] == "tool_use" and (block.get("caller") or {}).get("type", "direct") == "direct":
+                uses.append(self._use(block))
+            elif block["type"] not in _THINKS:
+                raise NotUnderstood(f"a {block['type']} of the assistant's cannot be carried")
+        self.done.messages.append(Message(ASSISTANT, "\n".join(texts), uses))
+
+    def _use(self, block: dict[str, Any]) -> Use:
+        """Return a call as its row has it: what is sent may be shortened for the provider."""
+        id, name, tool_input = _text(block, "id"), _text(block, "name"), block.get("input")
+        if not isinstance(tool_input, dict):
+            raise NotUnderstood("a call has no input")
+        self.taken.add(id)
+        return self.uses.get(id) or Use(id, self.tools.of(name), tool_input)
+
+    def _asked(self, blocks: list[dict[str, Any]]) -> None:
+        results: list[Shown] = []
+        said: list[Message] = []
+        for block in blocks:
+            if block["type"] == "tool_result":
+                results.append(self._result(block, said))
+            elif block["type"] == "text":
+                said += self._said(_text(block, "text"))
+            elif block["type"] in _MEDIA:
+                said.append(Message(USER, self.show(block)))
+            else:
+                raise NotUnderstood(f"a {block['type']} of the user's cannot be carried")
+        if results:
+            self.done.messages.append(Message(USER, "", (), results))
+        self.done.messages += said
+
+    # --- texts -----------------------------------------------------------------------------------------------------------------------
+
+    def _said(self, text: str) -> Iterator[Message]:
+        """Yield what stands for a text beside calls and results: a row as it is, what the person typed meanwhile as their own words,
+        anything else that the client does not say again as a reminder."""
+        bare = text.strip()
+        if not bare:
+            return
+        if self._is_of_a_row(bare):
+            yield Message(USER, bare)
+            return
+        attachment = self.attachments.of(text)
+        if attachment is not None and attachment.words:
+            yield Message(USER, attachment.words)
+        elif (attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.said:
+            self.said.add(bare)
+            yield Message(USER, bare if bare.startswith("<") else f"{_BEGIN}\n{bare}\n{_END}")
+
+    def _is_of_a_row(self, text: str) -> bool:
+        """Return whether a text is what a row says, or one of the blocks that a row says together."""
+        if text in self.is_word:
+            self.taken.add(text)
+            return True
+        whole = next((word for word in self.words if text in word and word not in self.taken and not text.startswith(_BEGIN)), "")
+        if whole and whole.endswith(text):
+            self.taken.add(whole)
+        return bool(whole)
+
+    # --- results ---------------------------------------------------------------------------------------------------------------------
+
+    def _result(self, block: dict[str, Any], said: list[Message]) -> Shown:
+        """Return a result as its row has it. What the client has put behind its text is added to what is `said`."""
+        id, content = _text(block, "tool_use_id"), block.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        if not isinstance(blocks, list):
+            raise NotUnderstood(f"the content of {id} is no list")
+        own, texts = [], []
+        rest = self.results[id].strip() if id in self.results else None
+        for each in blocks:
+            _check(each)
+            if each["type"] == "text":
+                text, rest, behind = self._apart(_text(each, "text"), rest)
+                said += [message for reminder in behind for message in self._said(reminder)]
+                if text:
+                    texts.append(text)
+                    own.append({**each, "text": text})
+            elif each["type"] == "tool_reference":
+                self.done.loaded.append(_text(each, "tool_name"))
+                texts.append(_loaded(each))
+                own.append(each)
+            elif each["type"] in _MEDIA:
+                self.done.lost.add(id)
+                own.append(each)
+            else:
+                raise NotUnderstood(f"a {each['type']} in a result cannot be carried")
+        if rest:
+            raise NotUnderstood(f"the result of {id} is not what Claude Code sends")
+        self.taken.add(id)
+        if len(own) > 1 or any(each["type"] != "text" for each in own):
+            self.done.contents[id] = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
+        named = any(each["type"] == "tool_reference" for each in own)
+        text = self.results[id] if id in self.results and not named else "\n".join(texts)
+        return Shown(id, text, block.get("is_error") is True)
+
+    def _apart(self, text: str, row: str | None) -> tuple[str, str | None, list[str]]:
+        """Return (what of a text the result itself says, what of its row is left to come, the reminders behind it). `row`: what its row
+        says from here on, None where there is no row."""
+        if row is None:
+            return text, None, []
+        bare = text.strip()
+        if row.startswith(bare):
+            return text, row[len(bare) :].lstrip(), []
+        behind = bare[len(row) :].strip()
+        if not bare.startswith(row) or not behind.startswith(_BEGIN):
+            raise NotUnderstood("a result is not what Claude Code sends")
+        return row, "", list(self._reminders(behind))
+
+    def _reminders(self, text: str) -> Iterator[str]:
+        """Yield the reminders that follow each other in a text: each ends where one begins behind it, or where the transcript says so."""
+        begin = at = 0
+        while begin < len(text):
+            at = text.find(_END, at)
+            if at < 0:
+                raise NotUnderstood("a reminder behind a result has no end")
+            at += len(_END)
+            one, behind = text[begin:at], text[at:].lstrip()
+            if not behind or self.attachments.of(one) or one in self.is_word or behind.startswith(_BEGIN):
+                yield one
+                begin = len(text) - len(behind)
+                at = begin
+
+
+def text_of(content: Sequence[Any]) -> str | None:
+    """Return the text that stands for the content of a result, blocks; None for one that shows more than text."""
+    if not all(isinstance(block, dict) and block.get("type") in ("text", "tool_reference") for block in content):
+        return None
+    return "\n".join(str(block.get("text")) if block["type"] == "text" else _loaded(block) for block in content)
+
+
+def _loaded(block: dict[str, Any]) -> str:
+    """Return the text that stands for a reference to a tool."""
+    return f"Loaded the tool {block.get('tool_name')}"
+
+
+def _check(block: object) -> None:
+    """Raise NotUnderstood for a block of an unknown kind, or with more in it than its kind is known to have."""
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        raise NotUnderstood("a block has no type")
+    if block["type"] in _THINKS:
+        return
+    known = _FIELDS.get(block["type"])
+    if known is None:
+        raise NotUnderstood(f"a {block['type']} cannot be carried")
+    more = block.keys() - known - _EVERYWHERE
+    if more:
+        raise NotUnderstood(f"a {block['type']} with {min(more)} cannot be carried")
+
+
+def _text(block: dict[str, Any], name: str) -> str:
+    value = block.get(name)
+    if not isinstance(value, str):
+        raise NotUnderstood(f"a {block['type']} has no {name}")
+    return value

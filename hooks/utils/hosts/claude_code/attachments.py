@@ -1,0 +1,97 @@
+"""What a transcript tells of a conversation beside its rows: as what the client has added a text to the prompt, and how the model thinks.
+
+The client keeps all that it adds (words typed while Claude works, files named with `@`, reminders, lists) in entries of their own, each
+with the text as it was sent. Reads only, as the transcript grows: a compaction must not wait until all of it is read.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ...io.codec import loads
+from ...io.system import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# What the client says again by itself behind a compaction (seen: each stands in the first request after one).
+SAID_AGAIN = frozenset(
+    "environment model deferred_tools_delta agent_listing_delta skill_listing instructions session_context date remote_session_change"
+    " auto_mode".split()
+)
+ADAPTIVE = "adaptive"
+_ATTACHED, _RENDERED, _REQUEST = b'"attachment":{', b'"rendered":[', b'{"type":"api-request",'
+_THINKING = b'"thinking":{"type":"'
+# Who wrote what was delivered into a running turn: the person, in this mode.
+_DELIVERED, _TYPED = "queued_command", "prompt"
+
+
+class Attachment:
+    """A text that the client has added: its `type` there, and the `words` in it that the person typed, "" for none."""
+
+    __slots__ = ("type", "words")
+
+    def __init__(self, type: str, words: str = "") -> None:
+        self.type = type
+        self.words = words
+
+
+class Attachments:
+    """The texts that the client has added to one context, by what they say. `thinking`: how the newest request had the model think, as the
+    provider calls it ("adaptive", "enabled"), "" where it is not known."""
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.thinking = ""
+        self._known: dict[bytes, Attachment] = {}
+        self._read = self._inode = 0
+
+    def of(self, text: str) -> Attachment | None:
+        """Return what a text of the prompt is, None for none of these."""
+        return self._known.get(_digest(text))
+
+    def look(self) -> None:
+        """Read what has been written since the last look. OSError where it cannot be read."""
+        with open(self.path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if status.st_ino != self._inode or status.st_size < self._read:
+                self._known, self._read, self._inode, self.thinking = {}, 0, status.st_ino, ""
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return  # it is being written
+                self._read += len(line)
+                if line.startswith(_REQUEST):
+                    _, found, value = line.partition(_THINKING)
+                    self.thinking = value.partition(b'"')[0].decode("ascii", "replace") if found else ""
+                elif _ATTACHED in line and _RENDERED in line:
+                    self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            entry: Any = loads(line.decode("utf-8", "replace"))
+            attachment, rendered = entry["attachment"], entry["rendered"]
+            texts = [text for each in rendered for text in _texts(each["content"])]
+            known = Attachment(str(attachment["type"]), _words(attachment))
+        except (ValueError, KeyError, TypeError):
+            return
+        self._known.update((_digest(text), known) for text in texts)
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.strip().encode("utf-8", "surrogatepass")).digest()
+
+
+def _texts(content: object) -> list[str]:
+    """Return the texts of a content, a string or blocks."""
+    if isinstance(content, str):
+        return [content]
+    return [block["text"] for block in content if block["type"] == "text"] if isinstance(content, list) else []
+
+
+def _words(attachment: dict[str, Any]) -> str:
+    """Return what the person typed while Claude worked; "" for what somebody else delivered."""
+    if attachment["type"] != _DELIVERED or attachment.get("commandMode") != _TYPED:
+        return ""
+    return "\n".join(_texts(attachment.get("prompt")))
