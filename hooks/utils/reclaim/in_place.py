@@ -12,10 +12,10 @@ from contextlib import nullcontext
 from .. import archive
 from ..hosts.claude_code import calls, usage
 from ..io import files, home
-from ..policy import compacting, events, messages
+from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
-from ..policy.messages import USER, Message, handle_of_fold, put_back
+from ..policy.messages import USER, Message, handle_of_list, put_back
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
@@ -112,11 +112,12 @@ def answer(
     keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
-        with Opened(site.home) if _leans(conversation) else nullcontext() as db:
-            wholes = _wholes(db, conversation)
+        listed = list(filter(None, map(handle_of_list, current)))
+        with Opened(site.home) if listed or _leans(conversation) else nullcontext() as db:
+            wholes, ours = _wholes(db, conversation), _lists_of(site, db, listed)
             done = compacting.compact(
                 current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, pictures.lost, found_in, wholes,
-                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
+                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours,
             )  # fmt: skip
     except Refused as error:
         raise Declined(str(error)) from None
@@ -249,10 +250,33 @@ def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
     return [message.to_json() for message in joined]
 
 
+def _lists_of(site: Site, db: Connection | None, handles: Sequence[str]) -> dict[str, list[str]]:
+    """Return those of the handles under which this session has archived a list of calls, each with those of the lists that it holds."""
+    found = {}
+    for handle in handles if db else ():
+        record = archive.record(db, handle)
+        chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
+        if chain is not None and chain.session_id == site.session_id:
+            found[handle] = lists.held_by(_content(content_of(db, handle)))
+    return found
+
+
 def _with_lists(db: Connection, current: Sequence[Message], handles: Collection[str]) -> list[str]:
-    """Return the handles, and those of lists of calls that have one of them."""
-    lists = [handle for handle in map(handle_of_fold, (message.text for message in current)) if handle]
-    holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
+    """Return the handles, and those of lists of calls that have one of them, in calls or in lists that they hold."""
+    held: dict[str, list[str]] = {}
+    holding: set[str] = set()
+    waiting = list(filter(None, map(handle_of_list, current)))
+    while waiting:
+        at = waiting.pop()
+        if at not in held:
+            content = content_of(db, at) or ""
+            held[at] = lists.directly_held_by(_content(content))
+            waiting += held[at]
+            if any(handle in content for handle in handles):
+                holding.add(at)
+    for outer, inner in reversed(list(held.items())):  # what a list holds comes behind it
+        if not holding.isdisjoint(inner):
+            holding.add(outer)
     return list(dict.fromkeys([*handles, *holding]))
 
 
