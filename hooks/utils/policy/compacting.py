@@ -125,7 +125,7 @@ class _Fitting:
         self.made_whole: list[str] = []
         self.built: Built
 
-    def fit(self, target: float, for_names: float, text_tokens: int) -> None:
+    def fit(self, target: float, for_names: float, text_tokens: float) -> None:
         """Make room until at most `target` tokens are left; where room has to be made, `for_names` of them are names. `text_tokens`: of all
         words and lists."""
         aim = target - for_names

@@ -1,9 +1,9 @@
 """Lists that stand for calls of which nothing else stays: where they are, what each of them names, and how earlier ones merge into them.
 Pure.
 
-All lists have a room that they share. Neighbours are one list. Where the lists alone would take too much of the room, the oldest become one,
-too, though something was said between them: each of its parts says where it stood (`messages.place_of`). What a list no longer has the
-room to name goes from the oldest call on, and so do names.
+All lists share a room. Neighbours are one list. Where the lists alone would take too much of the room, the oldest become one, too, though
+something was said between them: each part of it says where it stood (`messages.place_of`). Where there is no room to name all calls and
+names, the oldest are only counted.
 
 A list that others merge into is archived as the lists that it holds, each with its handle. So the calls of one compaction stay in a content
 of their own, and a single one of them can come back without the others.
@@ -47,21 +47,17 @@ class Calls:
 
 
 class Earlier:
-    """A list that an earlier compaction wrote, in its `message`: its `handle`, the handles of the lists that it `holds`, the `labels` of its
-    calls (as often as it counts them), how `many` calls it is of, and `names`."""
+    """A list that an earlier compaction wrote, in its `message`: its `handle`, the handles of the lists that it `holds`, the `labels` of
+    its calls with how often it counts them, of how many calls it is (`count`), and its `names`."""
 
-    __slots__ = ("handle", "holds", "labels", "many", "message", "names")
+    __slots__ = ("count", "handle", "holds", "labels", "message", "names")
 
     def __init__(self, message: Message, holds: Collection[str]) -> None:
         self.message = message
         self.handle = handle_of_list(message)
         self.holds = holds
         self.labels, unnamed, self.names = read(message.text)
-        self.many = sum(count for _, count in self.labels) + unnamed
-
-    @property
-    def count(self) -> int:
-        return self.many
+        self.count = sum(times for _, times in self.labels) + unnamed
 
 
 class Place:
@@ -90,15 +86,13 @@ class Written:
 def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[str]]) -> dict[int, Earlier]:
     """Return the lists of earlier compactions by their place. `known`: handles of lists of ours -> those of the lists that these hold. What
     only quotes one is a second message with its handle, or has the handle of a list that another one holds."""
-    if not known:
-        return {}
-    held = {handle for holds in known.values() for handle in holds}
     found: dict[str, int] = {}
-    for at, message in enumerate(messages):
+    for at, message in enumerate(messages) if known else ():
         handle = handle_of_list(message)
-        if handle in known and handle not in held:
+        if handle in known:
             found.setdefault(handle, at)
-    return {at: Earlier(messages[at], known[handle]) for handle, at in found.items()}
+    held = {inner for handle in found for inner in known[handle]}
+    return {at: Earlier(messages[at], known[handle]) for handle, at in found.items() if handle not in held}
 
 
 def directly_held_by(content: object) -> list[str]:
@@ -152,18 +146,18 @@ def _without_times(phrase: str) -> tuple[str, int]:
 
 def _begins_label(word: str) -> bool:
     """Return whether a word can be the name of a tool. A command may have a semicolon in it."""
-    return word[:1].isupper() and word.replace("_", "").isalnum() or word.startswith("mcp__")
+    return word.startswith("mcp__") or (word[:1].isupper() and word.replace("_", "").isalnum())
 
 
-# --- writing -------------------------------------------------------------------------------------------------------------------------------
+# --- writing -----------------------------------------------------------------------------------------------------------------------------
 
 
 def write(
     places: Sequence[Place], stays: Sequence[Message], room: float, named: set[str], names: Mapping[str, Sequence[str]],
     handle_of: Callable[[list[dict[str, Any]]], str] | None,
 ) -> list[Written]:  # fmt: skip
-    """Return the lists of these places, in order, in at most so many tokens (`room`), if they need not have more to name their handles. `stays`:
-    the messages that stay. `named`: files whose whole path stays; of others the newest list says it. `names`: id of a call -> names to list.
+    """Return the lists of these places, in order, in at most so many tokens (`room`), or one that names nothing but its handle. `stays`:
+    the messages that stay. `named`: files whose whole path stays; of others the newest list has it. `names`: id of a call -> names from it.
     `handle_of(content)`: under which handle something is archived; None for a draft, of which nothing is."""
     gathered = _gathered(places, room)
     left = room * _CHARS - len(gathered) * (_AROUND + _CHARS / 2)

@@ -284,7 +284,7 @@ def put_back(messages: Sequence[Message], content_of: Callable[[str], Any], tool
 
 def _opened(messages: Sequence[Message], content_of: Callable[[str], Any], tools: Tools) -> list[Message]:
     """Return the messages with what lists stand for in its place again, and so on for the lists among that. The last list is the first: a
-    call that comes back with it may be what the place of an earlier one is told by. What quotes a list that another one still holds stays."""
+    call that comes back with it may tell the place of what an earlier one stands for. A quote of a list that another one holds stays."""
     opened = list(messages)
     contents: dict[str, list[tuple[Message, list[Any]]]] = {}  # (what comes back, where it stood) by the handle of a list
     holder: dict[str, str] = {}  # of a list that another one holds, the handle of that
@@ -313,13 +313,13 @@ def _opened(messages: Sequence[Message], content_of: Callable[[str], Any], tools
             here += place is None
 
 
-# --- places --------------------------------------------------------------------------------------------------------------------------------
+# --- places ------------------------------------------------------------------------------------------------------------------------------
 
 
 def marks_of(messages: Sequence[Message], since: int, at: int) -> list[Any]:
-    """Return what tells where the message `at` is, for one that comes later: if it makes a call, the id of that; then of the first line of the
-    next words its length and checksum, how many such lines there are from `since` on, and what comes before it. Words never leave, so they
-    are found again; a host may join them."""
+    """Return what tells later where the message `at` was: if it makes a call, the id of that; then of the first line of the next words its
+    length and checksum, the how many-th such line from `since` on it is, and what comes before it. Words never leave, so they are found
+    again; a host may join them."""
     marks: list[Any] = [messages[at].uses[0].id] if at < len(messages) and messages[at].uses else []
     words = next((place for place in range(at, len(messages)) if _words(messages[place])), None)
     if words is None:
@@ -332,8 +332,8 @@ def marks_of(messages: Sequence[Message], since: int, at: int) -> list[Any]:
 
 
 def place_of(messages: list[Message], since: int, marks: Sequence[Any]) -> int | None:
-    """Return the place that one of the marks tells, the first that does, among the messages from `since` on; None for none. What the assistant
-    said before and behind it comes apart where it was joined."""
+    """Return the place that one of the marks tells, the first that does, among the messages from `since` on; None for none. What the
+    assistant said before and behind it comes apart where it was joined."""
     for mark in marks:
         at, start = _of_call(messages, since, mark) if isinstance(mark, str) else _of_line(messages, since, *mark)
         if at is not None:

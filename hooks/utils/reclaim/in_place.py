@@ -252,8 +252,10 @@ def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
 
 def _lists_of(site: Site, db: Connection | None, handles: Sequence[str]) -> dict[str, list[str]]:
     """Return those of the handles under which this session has archived a list of calls, each with those of the lists that it holds."""
-    found = {}
-    for handle in handles if db else ():
+    found: dict[str, list[str]] = {}
+    if db is None:
+        return found
+    for handle in handles:
         record = archive.record(db, handle)
         chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
         if chain is not None and chain.session_id == site.session_id:
