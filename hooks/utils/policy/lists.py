@@ -12,7 +12,7 @@ of their own, and a single one of them can come back without the others.
 from __future__ import annotations
 
 from .estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
-from .messages import HEAD, MIDDLE, TAIL, USER, folded, handle_of_fold, handle_of_list, in_list, marks_of
+from .messages import BETWEEN_LABELS, HEAD, IN_THEM, MIDDLE, TAIL, USER, folded, handle_of_fold, handle_of_list, in_list, marks_of
 from .placeholder import NO_HANDLE
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ LISTED = 12
 _AROUND_SHARE = 0.5
 _CHARS = CHARS_PER_TOKEN["dialogue"]
 _AROUND = len(HEAD + "; and 10000 more" + MIDDLE + NO_HANDLE + TAIL)
-_IN_THEM, _AND, _TIMES = "in them: ", "; ", " ({} times)"
+_TIMES = " times)"
 
 
 class Calls:
@@ -114,39 +114,34 @@ def _handle_of_row(row: object) -> str:
 
 def read(text: str) -> tuple[list[tuple[str, int]], int, list[str]]:
     """Return what the text of a list says: (label, times) of its calls, how many it only counts, and names from them."""
-    said, _, names = ("; " + text[len(HEAD) :].rpartition(MIDDLE)[0]).rpartition(_AND + _IN_THEM)
-    if not said and not names.startswith(_AND) and _AND not in names:
-        return [], 0, names.split()
-    if not said or _AND in names:
-        said, names = (said and said + _AND + _IN_THEM) + names, ""
+    phrases = text[len(HEAD) :].rpartition(MIDDLE)[0].split(BETWEEN_LABELS)
+    names = phrases.pop()[len(IN_THEM) :].split() if phrases[-1].startswith(IN_THEM) else []
     labels: list[tuple[str, int]] = []
     unnamed = 0
-    for phrase in said[len(_AND) :].split(_AND):
-        words = phrase.split(" ")
-        if (len(words) == 3 and words[0] == "and" and words[2] == "more") or (len(words) == 2 and words[1] in ("call", "calls")):
-            number = words[-2]
-            if number.isdecimal() and number.isascii():
-                unnamed += int(number)
-                continue
-        label, times = _without_times(phrase)
-        if labels and not _begins_label(words[0]):
-            labels[-1] = (labels[-1][0] + _AND + label, times)
+    for phrase in filter(None, phrases):
+        number = _counted(phrase)
+        if number:
+            unnamed += number
         else:
-            labels.append((label, times))
-    return labels, unnamed, names.split()
+            labels.append(_without_times(phrase))
+    return labels, unnamed, names
+
+
+def _counted(phrase: str) -> int:
+    """Return how many calls a phrase counts that names none, `and 3 more` or `3 calls`; 0 for any other."""
+    words = phrase.split(" ")
+    if (words[0], words[2:]) == ("and", ["more"]) or words[1:] in (["call"], ["calls"]):
+        return _number(words[-2])
+    return 0
 
 
 def _without_times(phrase: str) -> tuple[str, int]:
-    if phrase.endswith(" times)"):
-        label, _, times = phrase[: -len(" times)")].rpartition(" (")
-        if times.isdecimal() and times.isascii():
-            return label, int(times)
-    return phrase, 1
+    label, _, times = phrase.removesuffix(_TIMES).rpartition(" (") if phrase.endswith(_TIMES) else ("", "", "")
+    return (label, _number(times)) if _number(times) else (phrase, 1)
 
 
-def _begins_label(word: str) -> bool:
-    """Return whether a word can be the name of a tool. A command may have a semicolon in it."""
-    return word.startswith("mcp__") or (word[:1].isupper() and word.replace("_", "").isalnum())
+def _number(word: str) -> int:
+    return int(word) if word.isascii() and word.isdecimal() and len(word) < 10 else 0
 
 
 # --- writing -----------------------------------------------------------------------------------------------------------------------------
@@ -197,7 +192,7 @@ def _chosen(place: Place, room: float, named: set[str], names: Mapping[str, Sequ
     def label_fits(label: str, times: int = 1) -> bool:
         before = seen.get(label, 0)
         more = _digits(before + times) - _digits(before)
-        if not fits("" if before else label, more + (0 if before else len(_AND))):
+        if not fits("" if before else label, more + (0 if before else len(BETWEEN_LABELS))):
             return False
         seen[label] = before + times
         return True
@@ -205,7 +200,7 @@ def _chosen(place: Place, room: float, named: set[str], names: Mapping[str, Sequ
     newly = set(named)
     for _, part in reversed(place.parts):
         candidates = part.names if isinstance(part, Earlier) else [name for pair in part.pairs for name in names.get(pair.use.id, ())]
-        of_list += [name for name in dict.fromkeys(candidates) if fits(name, 1 if of_list else 1 + len(_AND + _IN_THEM))]
+        of_list += [name for name in dict.fromkeys(candidates) if fits(name, 1 if of_list else 1 + len(BETWEEN_LABELS + IN_THEM))]
         if isinstance(part, Earlier):
             chosen += [label for label, times in reversed(part.labels) if label_fits(label, times) for _ in range(times)]
             continue
@@ -234,7 +229,7 @@ def _weight(text: str) -> float:
 
 def _digits(times: int) -> int:
     """Return the characters that say how often something was called."""
-    return len(_TIMES.format(times)) if times > 1 else 0
+    return len(f" ({times}{_TIMES}") if times > 1 else 0
 
 
 def _written(

@@ -194,6 +194,7 @@ def texts_in(value: object) -> list[str]:
 LEAST_STUBBED = 400
 _ON_DISK, _FAILED = "its effect is on disk", "the call has failed"
 HEAD, MIDDLE, TAIL = "[PopKit left out ", ": popkit restore ", "]"
+BETWEEN_LABELS, IN_THEM = "; ", "in them: "
 _LABEL_CHARS = 90
 
 
@@ -243,13 +244,13 @@ def folded(labels: Sequence[str], handle: str, names: Sequence[str] = (), unname
     phrases = [label if count == 1 else f"{label} ({count} times)" for label, count in times.items()]
     if unnamed:
         phrases.append(f"and {unnamed} more" if phrases else "1 call" if unnamed == 1 else f"{unnamed} calls")
-    phrases += ["in them: " + " ".join(names)] if names else []
-    return Message(USER, HEAD + "; ".join(phrases) + MIDDLE + handle + TAIL)
+    phrases += [IN_THEM + " ".join(names)] if names else []
+    return Message(USER, HEAD + BETWEEN_LABELS.join(phrases) + MIDDLE + handle + TAIL)
 
 
 def in_list(label: str) -> str:
-    """Return a label as a list has it."""
-    return _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
+    """Return a label as a list has it: what is between two labels is in none of them."""
+    return _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")").replace(BETWEEN_LABELS, ";")
 
 
 def _in_a_line(label: str) -> str:
