@@ -858,7 +858,14 @@ MUTANTS = [
         "lists take no more than their room",
         "lists.py",
         "if weight > left:",
-        "if weight > room:",
+        "if weight > _AROUND:",
+        "test_lists.py",
+    ),
+    Mutant(
+        "lists that name nothing do not fill the room of all",
+        "lists.py",
+        "if len(oldest) < 2:",
+        "if oldest:",
         "test_lists.py",
     ),
     Mutant(

@@ -70,7 +70,8 @@ class Session:
             elif kind < 0.75:
                 talk.change(path, f"{talk.steps} {LONG}", f"{talk.steps} {LONG} x")
             elif kind < 0.85:
-                talk.at_once(*[lambda n=n: talk.read(f"{path}{n}", text=f"{talk.steps} {WORDS * 20}") for n in range(3)])  # type: ignore[misc]
+                paths = [f"{path}{n}" for n in range(3)]
+                talk.at_once(*[lambda each=each: talk.read(each, text=f"{talk.steps} {WORDS * 20}") for each in paths])  # type: ignore[misc]
             else:
                 talk.grep(f"x{number}", text=text)
         talk.say(USER, f"and now this: {talk.steps}")
@@ -247,6 +248,22 @@ def test_a_quote_of_a_list_within_another_brings_no_call_back_twice():
     archive = {"bbbb2345": plain([inner]), "aaaa2345": calls}
     messages = [folded(["Bash ls"], "bbbb2345"), Message(ASSISTANT, "so"), Message(USER, inner.text)]
     assert [message.text for message in put_back(messages, archive.get, TOOLS)] == ["x", "so", inner.text]
+
+
+def test_a_place_that_a_call_told_is_found_where_that_call_has_left_since():
+    talk = Talk()
+    for name in ("first", "second", "third"):
+        talk.call("Bash", {"command": name}, name)
+        if name == "first":
+            talk.say(ASSISTANT, "so")
+    talk.say(USER, "go on")
+    whole = talk.messages
+    first, so, second, third, last = whole[:2], whole[2], whole[3:5], whole[5:7], whole[7]
+    rows = [{**folded(["Bash first"], "aaaa2345").to_json()}, {**folded(["Bash second"], "bbbb2345").to_json()}]
+    rows[1]["before"] = marks_of([so, *third, last], 0, 1)
+    archive = {"cccc2345": rows, "aaaa2345": plain(first), "bbbb2345": plain(second), "dddd2345": plain(third)}
+    standing = [folded([], "cccc2345", unnamed=2), so, folded(["Bash third"], "dddd2345"), last]
+    assert plain(put_back(standing, archive.get, TOOLS)) == plain(whole)
 
 
 @pytest.mark.parametrize("known", [{}, {"cccc2345": []}])
