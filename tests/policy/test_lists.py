@@ -21,6 +21,7 @@ from hooks.utils.policy.messages import (
     folded,
     handle_of_list,
     in_list,
+    marks_of,
     message_of,
     paired,
     put_back,
