@@ -9,7 +9,7 @@ import pytest
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import LISTS_SHARE
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import Message, handle_of_list, message_of, paired
+from hooks.utils.policy.messages import Message, handle_of_fold, handle_of_list, message_of, paired
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
 
 from .asking import Helper, Transcript, lines, numbered
@@ -25,7 +25,7 @@ class Working:
         self.helper = helper
         self.transcript = Transcript(helper.transcript, helper.project)
         self.client = Running(helper)
-        self.calls = 0
+        self.paths: dict[str, str] = {}  # id of a call -> the file that it read
         self.whole = paired(self.messages())
 
     def messages(self) -> list[Message]:
@@ -39,17 +39,14 @@ class Working:
         for number in range(CALLS):
             if number % 3 == 0:
                 self.transcript.said("I look at the next one.")
-            id, path = f"toolu_{self.calls:04}", str(self.helper.project / f"part{cycle}_{number}.py")
+            id, path = f"toolu_{len(self.paths):04}", str(self.helper.project / f"part{cycle}_{number}.py")
+            self.paths[id] = path
             self.transcript.called(id, "Read", {"file_path": path}, numbered(lines(60, f"of_{cycle}_{number}")))
-            self.calls += 1
         self.transcript.answered(40_000)
         self.whole += paired(self.messages())[before:]
 
     def lists(self) -> list[str]:
         return [message.text for message in self.messages() if handle_of_list(message)]
-
-    def archive(self, handle: str) -> str:
-        return self.helper.run("restore", handle)
 
 
 @pytest.fixture
@@ -82,12 +79,13 @@ def test_lists_have_their_share_and_no_word_is_lost(working: Working):
 
 
 def test_every_call_is_found_from_the_lists_that_remain(working: Working):
-    found, waiting = {id for id, _, _ in called(working.messages())}, [handle_of_list(Message("user", line)) for line in working.lists()]
-    while waiting:
-        printed = working.archive(waiting.pop())
-        waiting += [handle_of_list(Message("user", line)) for line in printed.splitlines() if handle_of_list(Message("user", line))]
-        found |= {id for id, given, _ in called(working.whole) if str(given["file_path"]) in printed}  # type: ignore[index]
-    assert found == {id for id, _, _ in called(working.whole)}
+    found = {id for id, _, _ in called(working.messages())}
+    for line in working.lists():
+        printed = working.helper.run("restore", handle_of_fold(line))
+        handles = [handle_of_fold(each) for each in printed.splitlines() if handle_of_fold(each)]
+        printed += "".join(working.helper.run("restore", handle) for handle in handles)
+        found |= {id for id, _, _ in called(working.whole) if f'{working.paths[id]}"' in printed}
+    assert found == set(working.paths)
 
 
 def test_undone_one_after_another_they_give_the_whole_conversation_back(working: Working):

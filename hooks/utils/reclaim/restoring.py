@@ -129,9 +129,34 @@ def pruned(db: Connection, session_id: str) -> str:
 
 
 def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | None]]:
-    """Return (Record, text) of each; a text of None where the content is gone for good."""
+    """Return (Record, text) of each; a text of None where the content is gone for good. Of a list of calls that holds lists, and so on, the
+    lists that hold calls: each names its own handle."""
     contents = [(record, content_of(db, record.id)) for record in records]
-    return [(record, None if content is None else archive.text_of(content)) for record, content in contents]
+    return [
+        (record, None if content is None else "\n".join(map(archive.text_of, _parts(db, record, content)))) for record, content in contents
+    ]
+
+
+def _parts(db: Connection, record: Record, content: str) -> list[str]:
+    """Return what a content is printed as: itself, or the lists that a list of calls holds."""
+    if not content.startswith("["):
+        return [content]
+    from ..policy.compacting import CALLS
+    from ..policy.lists import directly_held_by
+
+    if record.type != CALLS or not directly_held_by(archive.value_of(content)):
+        return [content]
+    parts: list[str] = []
+    waiting: list[Any] = [archive.value_of(content)]
+    while waiting:
+        rows = waiting.pop()
+        for at, row in enumerate(rows):
+            inner = archive.value_of("".join(content_of(db, handle) or "" for handle in directly_held_by([row])))
+            if directly_held_by(inner):
+                waiting += [rows[at + 1 :], inner]
+                break
+            parts.append(codec.dumps([row]))
+    return parts
 
 
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
