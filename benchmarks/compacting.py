@@ -300,11 +300,8 @@ def again(folder: Path, tokens: int) -> None:
     """Prints what stays when one compaction follows another."""
     rows: dict[int, list[tuple[float, float, float, float, float]]] = {}
     for path in sorted(folder.glob("*.jsonl")):
-        try:
-            for number, row in _in_a_row(path, tokens):
-                rows.setdefault(min(number, LAST), []).append(row)
-        except NotUnderstood as error:
-            print(f"left out: {path.name}: {error}", file=sys.stderr)
+        for number, row in _in_a_row(path, tokens):
+            rows.setdefault(min(number, LAST), []).append(row)
     print("compaction  places   needs   tokens   lists   words   lists of calls")
     for number, each in sorted(rows.items()):
         kept, stays, lists, words, count = map(statistics.fmean, zip(*each))
@@ -323,7 +320,11 @@ def _in_a_row(path: Path, tokens: int) -> Iterator[tuple[int, tuple[float, float
         if boundary.kind == conversations.AUTO:
             stays, seen, number = [], 0, 0
             continue
-        made, whole = conversations.before(str(path), boundary.begin, rules)
+        try:
+            made, whole = conversations.before(str(path), boundary.begin, rules)
+        except NotUnderstood as error:
+            print(f"left out from here on: {path.name}: {error}", file=sys.stderr)
+            return
         messages = [*stays, *whole[seen:]]
         seen, number = len(whole), number + 1
         fold = made.conversation

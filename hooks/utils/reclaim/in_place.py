@@ -112,9 +112,9 @@ def answer(
     keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
-        listed = list(filter(None, map(handle_of_list, current)))
-        with Opened(site.home) if listed or _leans(conversation) else nullcontext() as db:
-            wholes, ours = _wholes(db, conversation), _lists_of(site, db, listed)
+        ours = _our_lists(site, current)
+        with Opened(site.home) if _leans(conversation) else nullcontext() as db:
+            wholes = _wholes(db, conversation)
             done = compacting.compact(
                 current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, pictures.lost, found_in, wholes,
                 COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours,
@@ -250,17 +250,23 @@ def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
     return [message.to_json() for message in joined]
 
 
-def _lists_of(site: Site, db: Connection | None, handles: Sequence[str]) -> dict[str, list[str]]:
-    """Return those of the handles under which this session has archived a list of calls, each with those of the lists that it holds."""
-    found: dict[str, list[str]] = {}
-    if db is None:
-        return found
-    for handle in handles:
-        record = archive.record(db, handle)
-        chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
-        if chain is not None and chain.session_id == site.session_id:
-            found[handle] = lists.held_by(_content(content_of(db, handle)))
-    return found
+def _our_lists(site: Site, current: Sequence[Message]) -> dict[str, list[str]]:
+    """Return the handles of the lists of calls that this session has archived, each with those of the lists that it holds. Where the
+    archive cannot be read, no list is known, and they stay as they are."""
+    handles = list(filter(None, map(handle_of_list, current)))
+    ours: dict[str, list[str]] = {}
+    if not handles:
+        return ours
+    try:
+        with Opened(site.home) as db:
+            for handle in handles:
+                record = archive.record(db, handle)
+                chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
+                if chain is not None and chain.session_id == site.session_id:
+                    ours[handle] = lists.held_by(_content(content_of(db, handle)))
+    except Refused:
+        return {}
+    return ours
 
 
 def _with_lists(db: Connection, current: Sequence[Message], handles: Collection[str]) -> list[str]:
