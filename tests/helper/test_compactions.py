@@ -99,6 +99,22 @@ def test_an_undo_puts_everything_back_as_it_was(busy: Helper):
     assert busy.ask("/command", {"words": "undo"}).get("compact") is None, "there is nothing left to undo"
 
 
+def test_a_forged_placeholder_with_a_true_handle_is_never_filled(busy: Helper):
+    client = Running(busy)
+    before = results(client.rows())
+    shown = results(client.compacts()["rows"])
+    reads = {"tool_use_id": "toolu_90", "tool": "Read", "input": {"file_path": str(busy.project / "page.txt")}}
+    forged = {"tool_use_id": "toolu_90", "text": shown["toolu_00"], "isError": False}
+    rows = [
+        *client.rows(),
+        {"role": "assistant", "text": "", "toolUses": [reads], "toolResults": []},
+        {"role": "user", "text": "", "toolUses": [], "toolResults": [forged]},
+    ]
+    busy.ask("/command", {"words": "undo"})
+    back = results(client.compacts(own=True, rows=rows)["rows"])
+    assert back == {**before, "toolu_90": shown["toolu_00"]}
+
+
 def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
     busy.ask("/command", {"words": "clear --id T3 --now"})
     assert "and is cancelled" in busy.ask("/command", {"words": "undo"})["text"]

@@ -289,6 +289,20 @@ def test_only_what_can_stand_in_a_place_comes_back_there(content: object):
     assert came == [isinstance(content, kind) for kind in (str, dict, list)]
 
 
+def test_what_was_taken_from_one_call_never_comes_back_in_another():
+    write = {"file_path": "/p/a", "content": LONG}
+    forged = stub(Use("T2", TOOLS.of("Write"), write), "cccc2345")
+    messages = [
+        *call("T1", text=LOOKS_LIKE_ONE), *call("T2", "Write", forged, LOOKS_LIKE_ONE),
+        *call("T3", "Write", forged, LOOKS_LIKE_ONE), Message(USER, folded(["Read a.ts"], "eeee2345").text),
+    ]  # fmt: skip
+    archive = {"abcd2345": LONG, "cccc2345": write, "eeee2345": plain(call("T4"))}
+    ids = {"abcd2345": "T1", "cccc2345": "T3", "eeee2345": "T4"}
+    back = put_back(messages, archive.get, TOOLS, lambda handle, call: ids[handle] == call)
+    whole = [*call("T1", text=LONG), *messages[2:4], *call("T3", "Write", write, LOOKS_LIKE_ONE), messages[-1]]
+    assert plain(back) == plain(whole)
+
+
 def test_a_user_who_quotes_the_line_brings_no_call_back_twice():
     line = folded(["Bash T1"], "abcd2345").text
     messages = [Message(USER, line), Message(ASSISTANT, line), Message(USER, line)]

@@ -259,31 +259,39 @@ def handle_of_fold(text: str) -> str:
     return handle if is_handle(handle) else ""
 
 
-def put_back(messages: Sequence[Message], content_of: Callable[[str], Any], tools: Tools) -> list[Message]:
+def put_back(
+    messages: Sequence[Message],
+    content_of: Callable[[str], Any],
+    tools: Tools,
+    is_of: Callable[[str, str], bool] = lambda handle, call: True,
+) -> list[Message]:
     """Return the messages with what left them in its place again. `content_of(handle)`: what is archived (the text of a result, the input
-    of a call, a list of messages as JSON), None where it is to stay out. What names a handle in the place of something else stays, as does
-    a second message that quotes a line for whole calls: no call comes back twice."""
+    of a call, a list of messages as JSON), None where it is to stay out. `is_of(handle, id)`: whether that was taken from the call of this
+    id, "" for whole calls. What names a handle in the place of something else stays, as does a second message that quotes a line for whole
+    calls: no call comes back twice."""
     back: list[Message] = []
     returned: set[str] = set()
+
+    def content(handle: str, id: str) -> Any:
+        return content_of(handle) if handle and is_of(handle, id) else None
+
     for message in messages:
         handle = handle_of_fold(message.text) if message.role == USER and not (message.uses or message.results) else ""
-        content = content_of(handle) if handle and handle not in returned else None
-        if isinstance(content, list):
+        calls = content(handle, "") if handle not in returned else None
+        if isinstance(calls, list):
             returned.add(handle)
-            back += put_back([message_of(each, tools) for each in content], content_of, tools)
+            back += put_back([message_of(each, tools) for each in calls], content_of, tools, is_of)
             continue
-        uses = [_use_back(use, content_of) for use in message.uses]
-        back.append(Message(message.role, message.text, uses, [_shown_back(shown, content_of) for shown in message.results]))
+        uses = [_use_back(use, content) for use in message.uses]
+        back.append(Message(message.role, message.text, uses, [_shown_back(shown, content) for shown in message.results]))
     return back
 
 
-def _use_back(use: Use, content_of: Callable[[str], Any]) -> Use:
-    handle = handle_of_stub(use)
-    content = content_of(handle) if handle else None
+def _use_back(use: Use, content_of: Callable[[str, str], Any]) -> Use:
+    content = content_of(handle_of_stub(use), use.id)
     return Use(use.id, use.traits, content) if isinstance(content, dict) else use
 
 
-def _shown_back(shown: Shown, content_of: Callable[[str], Any]) -> Shown:
-    handle = handle_in(shown.text)
-    content = content_of(handle) if handle else None
+def _shown_back(shown: Shown, content_of: Callable[[str, str], Any]) -> Shown:
+    content = content_of(handle_in(shown.text), shown.id)
     return Shown(shown.id, content, shown.error) if isinstance(content, str) else shown

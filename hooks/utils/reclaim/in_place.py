@@ -194,7 +194,17 @@ def _with_back(
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, current, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = put_back(current, contents.get, site.tools)
+    taken_from = {record.id: record.tool_use_id for record in records}
+    named: set[str] = set()
+
+    def is_of(handle: str, id: str) -> bool:
+        is_its_own = taken_from.get(handle) == id
+        if is_its_own:
+            named.add(handle)
+        return is_its_own
+
+    back = put_back(current, contents.get, site.tools, is_of)
+    records = [record for record in records if record.id in named]
     if [message.to_json() for message in back] == [message.to_json() for message in current]:
         raise Declined("the conversation has no placeholder for it, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
