@@ -24,6 +24,14 @@ popkit_usable() {
 
 # UTF-8 whatever the locale says: the host writes paths so. No `exec`: an interpreter whose libraries are gone fails after its start.
 popkit_start() {
+  case $POPKIT_HOOK in
+    # hooks.json has read the payload, and starts nothing for one that has no word of ours.
+    pre-tool-use) printf '%s\n' "$popkit_payload" | popkit_run ;;
+    *) popkit_run ;;
+  esac
+}
+
+popkit_run() {
   "$popkit_python" -X utf8 -S -E "$CLAUDE_PLUGIN_ROOT/hooks/$POPKIT_HOOK.py"
 }
 

@@ -37,6 +37,14 @@ def test_a_result_that_was_shortened_enters_whole_when_it_is_asked_for_again(hel
     assert helper.read("app.py", file)[1] == numbered(file)
 
 
+def test_what_was_left_out_enters_whole_when_it_is_restored(helper: Helper):
+    file = lines(40)
+    helper.read("app.py", file)
+    helper.read("app.py", [*file, "tail"])
+    handle = helper.journal()[-1]["handle"]
+    assert helper.result("Bash", {"command": f"popkit restore {handle}"}, numbered([*file, "tail"]))[1] == {}
+
+
 def test_with_reads_another_file_with_the_same_lines_is_no_reason_to_refer(tmp_path: Path):
     helper = Helper(tmp_path, config={"say_once": "reads"})
     helper.read("app.py", lines(40))

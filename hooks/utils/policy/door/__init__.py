@@ -81,12 +81,14 @@ MARKED = "marked"
 _RUNNERS = frozenset((*SHELLS, OUTPUT))
 # What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
 _PRINTS = _RUNNERS | LOOKUPS
+# The command that references, notices and placeholders name.
+_RESTORE = "popkit restore "
 # A run of a test or a build of so few characters is read at a glance, and its lines belong together.
 _SHORT_RUN = 1_000
 
 
 def _may_be_forged(arrival: Arrival, value: str) -> bool:
-    return own_lines.may_hold(arrival.text)
+    return own_lines.may_look_like_one(arrival.text)
 
 
 def _marked(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
@@ -204,8 +206,9 @@ class Arrival:
 
 
 def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
-    """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole."""
-    if arrival.again:
+    """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole, and so is what was
+    left out and is asked for."""
+    if arrival.again or _is_restored(arrival):
         rules = [rule for rule in rules if rule.law == MARKED]
     text = arrival.text
     leans_on: tuple[str, ...] = ()
@@ -219,6 +222,11 @@ def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: 
                 leans_on += shortened.leans_on
                 reasons.append(rule.words.format(shortened.amount))
     return Entry(text, leans_on, tuple(reasons))
+
+
+def _is_restored(arrival: Arrival) -> bool:
+    command = arrival.tool_input.get(arrival.traits.line) if arrival.operation in SHELLS else None
+    return isinstance(command, str) and command.startswith(_RESTORE)
 
 
 def enter_whole(arrival: Arrival, settings: Settings) -> Entry:
