@@ -27,14 +27,14 @@ class NotFound(Exception):
     """No archived content has that name, or several have; the message says what to do."""
 
 
-def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
-    """Return whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no
-    parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
+def record_of(site: Site, handle: str, transcript_path: str) -> Record | None:
+    """Return the Record with exactly this handle if it is of this session, or of one that it continues. A fork has a new id and names no
+    parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt None."""
     path = home.archive_path(site.home)
     try:
         os.stat(path)
     except OSError:
-        return False
+        return None
     try:
         db = archive.open_archive(path, create=False, busy_s=WAIT_S)
         try:
@@ -43,10 +43,10 @@ def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
         finally:
             db.close()
         if not record or not chain:
-            return False
-        return chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id)
+            return None
+        return record if chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id) else None
     except errors():
-        return False
+        return None
 
 
 def _holds_result(transcript_path: str, tool_use_id: str) -> bool:
