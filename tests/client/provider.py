@@ -88,11 +88,22 @@ def thoughts(messages: Messages) -> Iterator[tuple[int, dict[str, Any]]]:
 def faults(messages: Messages, mode: Mode = ADAPTIVE, answers: Mapping[str, Answer] | None = None) -> list[str]:
     """What the provider would refuse in the messages of a request; nothing for a good one. `answers`: what it knows of each message that
     it gave, by its `name_of`. An empty row of the host's own, which stands behind its compactions, is no part of the conversation."""
-    messages = [message for message in messages if message["role"] != "system" or blocks_of(message)]
+    messages = _combined([message for message in messages if message["role"] != "system" or blocks_of(message)])
     return [
         *_misshapen(messages), *_unpaired(messages), *_unbound(messages), *_unthought(messages, mode, answers or {}),
         *_half_served(messages),
     ]  # fmt: skip
+
+
+def _combined(messages: Messages) -> Messages:
+    """The messages, of which the provider takes several of the user's in a row for one."""
+    combined: Messages = []
+    for message in messages:
+        if combined and message["role"] == combined[-1]["role"] == "user":
+            combined[-1] = {"role": "user", "content": [*blocks_of(combined[-1]), *blocks_of(message)]}
+        else:
+            combined.append(message)
+    return combined
 
 
 def open_loop(messages: Messages) -> Messages:
