@@ -77,10 +77,15 @@ OF_THE_SERVER = {"call of the server's": "how high is it?", "what it found": "SE
 BEHIND = [call(("Bash", {"command": "echo behind"})), say("filled")]
 
 
-def filling(*before: Any) -> list[Any]:
+def filling(*before: Any, **more: Any) -> list[Any]:
     """A script whose last step but two fills the window in the middle of the turn, with something to leave before."""
     runs = [call(("Bash", {"command": f"seq -f 'line %g of number {number}' 300"})) for number in range(3)]
-    return [*runs, *before, call(("Bash", {"command": "echo full"}), text="Nearly there.", cache_read_input_tokens=190_000), *BEHIND]
+    return [
+        *runs,
+        *before,
+        call(("Bash", {"command": "echo full"}), text="Nearly there.", cache_read_input_tokens=190_000, **more),
+        *BEHIND,
+    ]
 
 
 SCRIPTS = {
@@ -107,7 +112,7 @@ SCRIPTS = {
     "search": [say("So it is.", raw=(SEARCH, FOUND, CITED))],
     "think-full": [
         call(("Bash", {"command": "seq -f 'line %g that was thought of' 300"}), thinking=(thought("what is to be done?"),)),
-        *filling(call(("Bash", {"command": "echo on"}))),
+        *filling(call(("Bash", {"command": "echo on"})), thinking=(thought("nearly there"),)),
     ],
 }  # fmt: skip
 

@@ -6,8 +6,9 @@ before a block is still what it was thought over. Left out may be thinking as on
 middle: that shows beside a request that has all of it (`left_out`).
 
 In an open tool loop (the last word of the user's carries results) more is asked, by how the request has the model think (`Mode`): where
-thinking is manual, the loop begins with thinking if the model has thought in it; where it is interleaved as well, so does each of its
-messages that began so. Adaptive thinking may be left out, but in no mode from the middle of a loop.
+thinking is manual, the loop begins with thinking if the model has thought in that turn; where it is interleaved as well, each of its
+messages does that began so. Adaptive thinking may be left out, but in no mode from the middle of a loop. Models that think by hand do not
+bind their thinking.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def faults(messages: Messages, mode: Mode = ADAPTIVE, answers: Mapping[str, Answ
     it gave, by its `name_of`. An empty row of the host's own, which stands behind its compactions, is no part of the conversation."""
     messages = _combined([message for message in messages if message["role"] != "system" or blocks_of(message)])
     return [
-        *_misshapen(messages), *_unpaired(messages), *_unbound(messages), *_unthought(messages, mode, answers or {}),
+        *_misshapen(messages), *_unpaired(messages), *_unbound(messages, mode), *_unthought(messages, mode, answers or {}),
         *_half_served(messages),
     ]  # fmt: skip
 
@@ -123,7 +124,7 @@ def _unthought(messages: Messages, mode: Mode, answers: Mapping[str, Answer]) ->
     begins = [blocks_of(message)[0]["type"] in SEALS for message in loop]
     if mode.thinking == MANUAL:
         for at, (answer, has) in enumerate(zip(given, begins)):
-            has_to = answer.thought if at == 0 else answer.began and mode.is_interleaved
+            has_to = answer.began if mode.is_interleaved else answer.thought and at == 0
             if has_to and not has:
                 found = blocks_of(loop[at])[0]["type"]
                 yield f"message {messages.index(loop[at])}: expected thinking, but found {found}: a tool loop begins with thinking"
@@ -142,11 +143,11 @@ def _half_served(messages: Messages) -> Iterator[str]:
             yield f"message {number}: server results of {served}, calls of {called}"
 
 
-def _unbound(messages: Messages) -> Iterator[str]:
+def _unbound(messages: Messages, mode: Mode) -> Iterator[str]:
     for number, block in thoughts(messages):
         if messages[number]["role"] != "assistant":
             yield f"message {number}: thinking of the user"
-        elif block[SEALS[block["type"]]] != sealed(messages[:number]):
+        elif mode.thinking != MANUAL and block[SEALS[block["type"]]] != sealed(messages[:number]):
             yield f"message {number}: thinking that is bound to a different conversation"
 
 

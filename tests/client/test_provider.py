@@ -54,7 +54,14 @@ def test_a_loop_whose_beginning_has_left_begins_with_thinking_too():
     rest = [GO, *looped(True, False)[3:]]
     lacks = "expected thinking, but found tool_use: a tool loop begins with thinking"
     assert faults(rest, MANUALLY, given(True, False)) == [f"message 1: {lacks}"]
-    assert faults(rest, ADAPTIVE, given(True, False)) == []
+    assert faults(rest, BETWEEN, given(True, False)) == faults(rest, ADAPTIVE, given(True, False)) == []
+    assert faults(rest, BETWEEN, given(True, True)) == [f"message 1: {lacks}"]
+
+
+def test_only_thinking_of_newer_models_is_bound_to_what_was_said_before():
+    edited = [{"role": "user", "content": "go elsewhere"}, *looped(True)[1:]]
+    assert faults(edited, ADAPTIVE) == ["message 1: thinking that is bound to a different conversation"]
+    assert faults(edited, MANUALLY) == []
 
 
 def test_a_loop_is_all_that_was_called_since_the_user_had_the_word():
