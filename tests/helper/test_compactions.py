@@ -123,7 +123,7 @@ def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
 
 def test_nothing_is_noted_of_an_answer_that_does_not_stand(busy: Helper):
     client = Running(busy)
-    assert "rows" in busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": client.rows()})
+    assert "rows" in busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": client.rows(), "sent": client.sent()})
     busy.ask("/compacted", {"agent_id": "", "stood": False})
     busy.ask("/compacted", {"agent_id": "", "stood": True})
     assert [entry["event"] for entry in busy.journal() if entry["event"] in ("compact", "clear")] == []
@@ -159,12 +159,17 @@ def test_what_is_switched_off_is_the_clients(helper_with, config: dict, trigger:
 
 @pytest.mark.parametrize("rows", [7, "rows", [7], [{"role": "system", "text": "x"}], [{"role": "user"}], [{"role": "user", "text": 7}]])
 def test_messages_that_are_not_understood_are_left_to_the_client(busy: Helper, rows: object):
-    assert busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": rows}) == {}
+    sent = Running(busy).sent()
+    for asked in ({"rows": rows, "sent": sent}, {"rows": Running(busy).rows(), "sent": rows}, {"rows": Running(busy).rows()}):
+        assert "rows" not in busy.ask("/compact", {"trigger": "manual", "agent_id": "", **asked})
     assert busy.failures() == ""
 
 
-def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client(busy: Helper):
+def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client_and_the_person_hears_why_once(busy: Helper):
     (busy.home / "archive.sqlite").mkdir()
+    answer = Running(busy).compacts()
+    assert answer["notice"].startswith("Claude Code compacts this time, not PopKit: the archive cannot be used: ")
+    assert answer.keys() == {"notice"}
     assert Running(busy).compacts() == {}
 
 
@@ -224,7 +229,7 @@ def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(
 def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
     compactions = Compactions(str(busy.transcript))
     site = Site(busy.env, busy.session, str(busy.project))
-    asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows()}
+    asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows(), "sent": Running(busy).sent()}
     for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
         compactions.when_cold(0.4, least)
         own_answer = compactions.answer(site, str(busy.transcript), asked, time.time())

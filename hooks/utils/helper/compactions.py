@@ -106,8 +106,7 @@ class Compactions:
             return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
         if wanted.why == COLD and _is_warm(transcript_path, now):
             return {"skip": "the prompt cache is warm again"}
-        rows = request.get("rows")
-        handed = Handed(rows if isinstance(rows, list) else [], request.get("sent"), trigger == MANUAL and not agent_id)
+        handed = Handed(request.get("rows"), request.get("sent"), trigger == MANUAL and not agent_id)
         try:
             attachments = self.attachments if transcript_path == self.attachments.path else None
             done = in_place.answer(site, transcript_path, agent_id, handed, wanted, now, self.find, attachments)

@@ -79,7 +79,7 @@ class Handed:
 
     __slots__ = ("between_turns", "rows", "sent")
 
-    def __init__(self, rows: Sequence[object], sent: object, between_turns: bool) -> None:
+    def __init__(self, rows: object, sent: object, between_turns: bool) -> None:
         self.rows = rows
         self.sent = sent
         self.between_turns = between_turns
@@ -394,6 +394,6 @@ def _note(
 
 
 def note_for_next_start(site: Site, agent_id: str, now: float) -> None:
-    """Leave a note for the session-start hook: give no index, but repeat what memory holds, which left with the conversation."""
+    """Leave a note for the session-start hook: give no index. What memory holds is carried like all that hooks have said."""
     if not agent_id:
-        site.remember(in_place=now, memory=None)
+        site.remember(in_place=now)

@@ -53,12 +53,14 @@ class AsSent:
 
 
 def read(
-    sent: object, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]
+    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]
 ) -> AsSent:  # fmt: skip
     """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
     picture or document of the person's. NotUnderstood where rows and messages do not match, or anything would be lost."""
     if not isinstance(sent, list):
         raise NotUnderstood("this version of Claude Code does not say what it sends")
+    if not isinstance(rows, list) or not rows:
+        raise NotUnderstood("there are no messages to compact")
     if len(sent) >= MOST_MESSAGES:
         raise NotUnderstood("the conversation has more messages than Claude Code hands over")
     reader = _Reader(rows, tools, attachments, show)
@@ -95,8 +97,11 @@ class _Reader:
         self.results = {shown.id: shown.text for row in known for shown in row.results}
         self.words = [row.text.strip() for row in known if row.role == USER and row.text.strip()]
         self.is_word = set(self.words)
-        self.taken: set[str] = set()  # ids and texts of rows that were sent
-        self.said: set[str] = {text for text in self.words if text.startswith(_BEGIN)}  # what need not be said twice
+        # What of the rows was sent: texts, ids of calls and of results.
+        self.taken: set[str] = set()
+        self.called: set[str] = set()
+        self.answered: set[str] = set()
+        self.reminded: set[str] = set()  # what need not be said twice
 
     def take(self, message: object) -> None:
         blocks = message.get("content") if isinstance(message, dict) else None
@@ -111,7 +116,7 @@ class _Reader:
 
     def check(self) -> None:
         """Raise NotUnderstood where a row was not sent."""
-        missing = {*self.uses, *self.results} - self.taken
+        missing = (self.uses.keys() - self.called) | (self.results.keys() - self.answered)
         if missing:
             raise NotUnderstood(f"{min(missing)} is not in what Claude Code sends")
         if any(text not in self.taken for text in self.words):
@@ -133,7 +138,7 @@ class _Reader:
         id, name, tool_input = _text(block, "id"), _text(block, "name"), block.get("input")
         if not isinstance(tool_input, dict):
             raise NotUnderstood("a call has no input")
-        self.taken.add(id)
+        self.called.add(id)
         return self.uses.get(id) or Use(id, self.tools.of(name), tool_input)
 
     def _asked(self, blocks: list[dict[str, Any]]) -> None:
@@ -160,14 +165,14 @@ class _Reader:
         bare = text.strip()
         if not bare:
             return
-        if self._is_of_a_row(bare):
+        if self._is_of_a_row(bare) and not bare.startswith(_BEGIN):
             yield Message(USER, bare)
             return
         attachment = self.attachments.of(text)
         if attachment is not None and attachment.words:
             yield Message(USER, attachment.words)
-        elif (attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.said:
-            self.said.add(bare)
+        elif (attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.reminded:
+            self.reminded.add(bare)
             yield Message(USER, bare if bare.startswith("<") else f"{_BEGIN}\n{bare}\n{_END}")
 
     def _is_of_a_row(self, text: str) -> bool:
@@ -209,7 +214,7 @@ class _Reader:
                 raise NotUnderstood(f"a {each['type']} in a result cannot be carried")
         if rest:
             raise NotUnderstood(f"the result of {id} is not what Claude Code sends")
-        self.taken.add(id)
+        self.answered.add(id)
         if len(own) > 1 or any(each["type"] != "text" for each in own):
             self.done.contents[id] = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
         named = any(each["type"] == "tool_reference" for each in own)

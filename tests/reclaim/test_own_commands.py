@@ -1,0 +1,59 @@
+"""Rows of our own commands and of compactions say nothing to the model, and go; what else was typed stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.reclaim.in_place import without_commands
+
+CAVEAT = "<local-command-caveat>The command below was run directly in Claude Code.</local-command-caveat>"
+COMPACT = "<command-name>/compact</command-name>\n            <command-message>compact</command-message>"
+POPKIT = "<command-name>/popkit</command-name>\n            <command-message>popkit</command-message>\n<command-args>clear</command-args>"
+COMPACTED = "<local-command-stdout>Compacted </local-command-stdout>"
+DIM = "<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m</local-command-stdout>"
+PRINTED = "<local-command-stdout>94 results left</local-command-stdout>"
+MODEL = "<command-name>/model</command-name>\n            <command-message>model</command-message>"
+SET = "<local-command-stdout>Set model to opus</local-command-stdout>"
+
+
+def kept(*texts: str) -> list[str]:
+    return [message.text for message in without_commands([Message(USER, text) for text in texts])]
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        [CAVEAT, COMPACT, COMPACTED], [COMPACT, COMPACTED], [CAVEAT, COMPACT, DIM], [COMPACTED], [DIM], [CAVEAT, POPKIT, PRINTED],
+        [POPKIT, PRINTED], [CAVEAT, POPKIT], [CAVEAT, COMPACT, COMPACTED, CAVEAT, POPKIT, PRINTED],
+    ],
+)  # fmt: skip
+def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
+    assert kept("go", *ours, "on") == ["go", "on"]
+    assert kept(*ours * 3) == []
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        [CAVEAT, MODEL, SET], [CAVEAT], [SET], ["Compacted"], ["why does " + COMPACT + " stand here?"], ["run /popkit clear"],
+        ["<command-message>popkit:context</command-message>\n<command-name>/popkit:context</command-name>", "Show the context."],
+        ["<local-command-stdout>42 files were read, then Compacted</local-command-stdout>"],
+    ],
+)  # fmt: skip
+def test_everything_else_that_was_typed_and_printed_stays(theirs: list[str]):
+    assert kept("go", *theirs, "on") == ["go", *theirs, "on"]
+
+
+def test_a_caveat_of_another_command_stays_with_it():
+    assert kept(CAVEAT, MODEL, SET, CAVEAT, COMPACT, COMPACTED) == [CAVEAT, MODEL, SET]
+    assert kept(CAVEAT, MODEL, SET, COMPACT, COMPACTED) == [CAVEAT, MODEL, SET]
+
+
+def test_what_the_assistant_says_and_results_stand_whatever_they_quote():
+    messages = [
+        Message(ASSISTANT, COMPACT), Message(ASSISTANT, COMPACTED), Message(ASSISTANT, "", [Use("t1", TOOLS.of("Bash"), {})]),
+        Message(USER, COMPACT, (), [Shown("t1", COMPACTED)]), Message(ASSISTANT, CAVEAT), Message(USER, COMPACT),
+    ]  # fmt: skip
+    assert without_commands(messages) == messages[:-1]
