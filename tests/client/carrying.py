@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,8 @@ from .compacted import PNG, Compacted, words
 from .probe import Probe, probe_hook
 from .reclaimed import EDIT, LIST
 from .scripted_api import Recorded, ScriptedApi, call, say, thought
+from .terminal import ClientTerminal
+from .test_plugin import ROOT
 
 # As small as one may be: the client looks at its beginning, and counts its pages.
 PDF = """%PDF-1.4
@@ -80,12 +82,8 @@ BEHIND = [call(("Bash", {"command": "echo behind"})), say("filled")]
 def filling(*before: Any, **more: Any) -> list[Any]:
     """A script whose last step but two fills the window in the middle of the turn, with something to leave before."""
     runs = [call(("Bash", {"command": f"seq -f 'line %g of number {number}' 300"})) for number in range(3)]
-    return [
-        *runs,
-        *before,
-        call(("Bash", {"command": "echo full"}), text="Nearly there.", cache_read_input_tokens=190_000, **more),
-        *BEHIND,
-    ]
+    full = call(("Bash", {"command": "echo full"}), text="Nearly there.", cache_read_input_tokens=190_000, **more)
+    return [*runs, *before, full, *BEHIND]
 
 
 SCRIPTS = {
@@ -178,10 +176,19 @@ class Story:
         behind = [turn for turn in found if f"toolu_{script}_{step}_" in turn.text]
         self.requests |= {stage: behind[0]} if behind else {}
 
-    def goes_on(self, *extra: str) -> None:
-        """Another process resumes it."""
-        self.runs.append(self.world.plays(list(self.talk("resumed")), self.runs[0].session_id, *extra))
-        self.requests["resumed"] = self.world.api.turns()[-1]
+    def played(self, prompts: Iterable[Any], *extra: str) -> None:
+        """A process that begins the session, or resumes it."""
+        self.runs.append(self.world.plays(prompts, self.runs[0].session_id if self.runs else None, *extra))
+
+    def shown(self) -> None:
+        """A window that resumes it, with what stands there."""
+        other = ["--plugin-dir", str(self.world.other.plugin_dir)]
+        terminal = ClientTerminal(self.world.home, plugin_dir=ROOT, resume=self.runs[0].session_id, extra=other, rows=300)
+        with terminal:
+            terminal.wait("just talking")
+            self.screen = "\n".join(terminal.wait_idle())
+            for prompt in self.talk("resumed"):
+                terminal.turn(prompt, "just talking")
 
 
 def holds(request: Recorded, kinds: dict[str, str]) -> dict[str, int]:
@@ -216,13 +223,14 @@ def carried(home: ClientHome, api: ScriptedApi) -> Story:
         world.does("undo", "undo")
         yield from story.talk("full undone")
 
-    story.runs.append(world.plays(prompts()))
-    story.goes_on()
+    story.played(prompts())
+    story.shown()
     return story
 
 
 def loaded(home: ClientHome, api: ScriptedApi) -> Story:
-    """A session with a tool that ToolSearch had loaded, compacted between turns, and in mid-turn with another."""
+    """A session with a tool that ToolSearch had loaded, compacted between turns; it is resumed, and compacted in mid-turn with another,
+    and with blocks of a tool of the server's, and citations."""
     world = Carrying(home, api)
     story = Story(world)
     api.summary = "It went well. [[SCRIPT:rest]]"
@@ -234,28 +242,18 @@ def loaded(home: ClientHome, api: ScriptedApi) -> Story:
         yield from story.talk("compacted")
         world.does("undo", "undo")
         yield from story.talk("compaction undone")
+
+    def others() -> Iterator[Any]:
+        yield from story.talk("resumed")
         yield "more [[SCRIPT:load-full]]"
         story.mid_turn("full", "load-full")
-        yield from story.talk("full")
-
-    story.runs.append(world.plays(prompts()))
-    story.goes_on()
-    return story
-
-
-def searched(home: ClientHome, api: ScriptedApi) -> Story:
-    """A session with blocks of a tool of the server's, and citations."""
-    world = Carrying(home, api)
-    story = Story(world)
-
-    def prompts() -> Iterator[Any]:
-        yield "load [[SCRIPT:load]]"
         yield "search [[SCRIPT:search]]"
-        yield from story.talk("before")
+        yield from story.talk("searched")
         yield "/compact"
-        yield from story.talk("compacted")
+        yield from story.talk("search compacted")
 
-    story.runs.append(world.plays(prompts()))
+    story.played(prompts())
+    story.played(others())
     return story
 
 
@@ -263,15 +261,17 @@ def mused(home: ClientHome, api: ScriptedApi) -> Story:
     """A session of a model that thinks by hand, whose window is full in the middle of a turn."""
     world = Carrying(home, api)
     story = Story(world)
+    by_hand = ["--model", "claude-sonnet-4-5"]
     api.summary = "It went well. [[SCRIPT:rest]]"
 
     def prompts() -> Iterator[Any]:
         yield "think [[SCRIPT:think-full]]"
         story.mid_turn("full", "think-full")
-        yield from story.talk("behind")
+        yield "load [[SCRIPT:load]]"
+        yield from story.talk("before")
         yield "/compact"
         yield from story.talk("compacted")
 
-    story.runs.append(world.plays(prompts(), None, "--model", "claude-sonnet-4-5"))
-    story.goes_on("--model", "claude-sonnet-4-5")
+    story.played(prompts(), *by_hand)
+    story.played(story.talk("resumed"), *by_hand)
     return story
