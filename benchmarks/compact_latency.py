@@ -64,10 +64,10 @@ def _lines(number: int) -> list[str]:
     return [f"    value_{number}_{line} = compute_{number % 53}({line * 7}, {number})" for line in range(_RESULT_LINES)]
 
 
-def answered_ms(helper: Helper, rows: list[dict[str, Any]]) -> float:
-    """Milliseconds from the question to the whole answer."""
+def answered_ms(helper: Helper, handed: dict[str, Any]) -> float:
+    """Milliseconds from the question to the whole answer. `handed`: the rows, and the messages as they are sent."""
     began = time.perf_counter()
-    answer = helper.ask("/compact", {"trigger": "auto", "agent_id": "", "instructions": "", "own": False, "rows": rows})
+    answer = helper.ask("/compact", {"trigger": "auto", "agent_id": "", "instructions": "", "own": False, **handed})
     assert "rows" in answer
     return 1000 * (time.perf_counter() - began)
 
@@ -170,15 +170,15 @@ def main() -> int:
             try:
                 many = conversation(helper, tokens)
                 helper.run("context", "--transcript", str(helper.transcript))  # as the hooks would have left the state
-                rows = Running(helper).rows()
+                handed = {"rows": Running(helper).rows(), "sent": Running(helper).sent()}
                 helper.stop()
                 helper.start()
-                at_once = answered_ms(helper, rows)
+                at_once = answered_ms(helper, handed)
                 time.sleep(_PAUSE_S)
                 took = []
                 for _ in range(options.times or 40):
                     helper.ask("/view")  # waits until what was put off is done
-                    took.append(answered_ms(helper, rows))
+                    took.append(answered_ms(helper, handed))
                 memory = helper.ask("/health")["rss_mb"]
                 print(
                     f"{tokens:,} tokens, {many:,} results, {helper.transcript.stat().st_size / 1e6:.1f} MB: "

@@ -9,6 +9,7 @@ import { rest } from './warm'
 type Compacting = EngineEventOf['session.compact']
 type Row = Compacting['messages'][number]
 type Summarise = Next<'session.compact'>
+type Block = { type: string } & Record<string, unknown>
 
 // Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
 const WAIT_MS = 15_000
@@ -29,7 +30,7 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
     rest()
   }
   const rows = isNow ? e.messages.map(plain) : []
-  const sent = isNow ? await asSent($, e.agentId) : undefined
+  const sent = isNow ? await asSent($, e) : undefined
   const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows, sent }
   const answer = await ask($, '/compact', request, WAIT_MS)
 
@@ -105,12 +106,16 @@ function keepLoaded($: EngineInterface, names: unknown): void {
   }
 }
 
-/** Returns the conversation as the next request would send it; undefined where the client does not say. Of thinking only that it is there. */
-async function asSent($: EngineInterface, agentId: string | undefined) {
-  try {
-    const sent = await $.session.messages(agentId === undefined ? { as: 'api' } : { as: 'api', agentId })
+/** Returns the conversation as the next request would send it; undefined where the client does not say. What stands in the rows as it is
+ * sent is not handed over twice, and of thinking only that it is there. */
+async function asSent($: EngineInterface, e: Compacting) {
+  const texts = new Map(e.messages.flatMap(row => (row.toolResults ?? []).map(result => [result.tool_use_id, result.text] as const)))
+  const calls = new Set(e.messages.flatMap(row => row.toolUses.map(use => use.tool_use_id)))
 
-    return Array.isArray(sent) ? sent.map(({ role, content }) => ({ role, content: content.map(bare) })) : undefined
+  try {
+    const sent = await $.session.messages(e.agentId === undefined ? { as: 'api' } : { as: 'api', agentId: e.agentId })
+
+    return Array.isArray(sent) ? sent.map(({ role, content }) => ({ role, content: content.map(block => bare(block, texts, calls)) })) : undefined
   } catch (error) {
     $.ui.log(`compaction: not as it is sent: ${String(error).slice(0, 200)}`, { to: 'debug' })
 
@@ -118,9 +123,17 @@ async function asSent($: EngineInterface, agentId: string | undefined) {
   }
 }
 
-/** Returns a block, of thinking only its kind. */
-function bare<Block extends { type: string }>(block: Block): Block | { type: string } {
-  return block.type === 'thinking' || block.type === 'redacted_thinking' ? { type: block.type } : block
+/** Returns a block without what its row has, too. */
+function bare({ type, ...fields }: Block, texts: Map<string, string>, calls: Set<string>) {
+  if (type === 'thinking' || type === 'redacted_thinking') {
+    return { type }
+  }
+
+  if (type === 'tool_result' && fields.content !== undefined && texts.get(String(fields.tool_use_id)) === fields.content) {
+    return { type, ...fields, content: undefined, as_row: true }
+  }
+
+  return type === 'tool_use' && calls.has(String(fields.id)) ? { type, ...fields, input: undefined, as_row: true } : { type, ...fields }
 }
 
 /** Returns a message in the form that the helper takes. */

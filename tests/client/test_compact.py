@@ -93,9 +93,8 @@ def test_no_model_is_asked_and_the_person_is_told_in_a_line(story: Story):
 def test_what_was_said_is_word_for_word_in_every_request_after_one(story: Story):
     for stage, before in AFTER.items():
         tell(f"{before} -> {stage}", story.requests[before], story.requests[stage])
-        prompts = [
-            text for text in words(story.requests[stage], "user") if not text.startswith(("[PopKit left out ", "[An image was here."))
-        ]
+        said = words(story.requests[stage], "user")
+        prompts = [text for text in said if not text.startswith(("[PopKit left out ", "[An image was here."))]
         known = PROMPTS[: len(prompts)]
         assert prompts[: len(known)] == known, stage
         answered = words(story.requests[stage], "assistant")

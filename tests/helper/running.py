@@ -25,8 +25,8 @@ class Running:
         return [_row(entry) for entry in self.entries()]
 
     def sent(self) -> list[dict[str, Any]]:
-        """The conversation as the next request would send it."""
-        return [{"role": entry["type"], "content": _blocks(entry)} for entry in self.entries()]
+        """The conversation as the next request would send it, without what the rows have, too."""
+        return [{"role": entry["type"], "content": [_bare(block) for block in _blocks(entry)]} for entry in self.entries()]
 
     def compacts(self, trigger: str = "manual", own: bool = False, rows: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
         """What the helper answers; where that stands, the transcript goes on with it. `rows`: in place of those of the transcript."""
@@ -53,6 +53,12 @@ class Running:
             last = uuid
         with self.helper.transcript.open("a") as file:
             file.writelines(json.dumps({**entry, **common}) + "\n" for entry in added)
+
+
+def _bare(block: dict[str, Any]) -> dict[str, Any]:
+    if block["type"] in ("tool_use", "tool_result"):
+        return {name: value for name, value in block.items() if name not in ("input", "content")} | {"as_row": True}
+    return block
 
 
 def sent_of(row: dict[str, Any]) -> dict[str, Any]:

@@ -104,6 +104,19 @@ def test_a_conversation_of_words_calls_and_results_alone_is_its_rows():
     assert (conversation.contents, conversation.lost, conversation.loaded) == ({}, set(), [])
 
 
+def test_what_its_row_has_too_need_not_be_handed_over_twice():
+    bare = [{"type": "tool_use", "id": "t1", "name": "Bash", "as_row": True}, {"type": "tool_result", "tool_use_id": "t1", "as_row": True}]
+    conversation = reading([sent_with()[0], assistant(bare[0]), user(bare[1]), sent_with()[3]])
+    assert [use.input for message in conversation.messages for use in message.uses] == [{"command": "ls"}]
+    assert [(shown.id, shown.text) for message in conversation.messages for shown in message.results] == [("t1", "two\t")]
+    for missing in ("tool_use", "tool_result"):
+        unknown = [
+            {**block, ("id" if missing == "tool_use" else "tool_use_id"): "t9"} if block["type"] == missing else block for block in bare
+        ]
+        with pytest.raises(NotUnderstood):
+            reading([sent_with()[0], assistant(unknown[0]), user(unknown[1]), sent_with()[3]])
+
+
 # --- what the client has added ------------------------------------------------------------------------------------------------------
 
 

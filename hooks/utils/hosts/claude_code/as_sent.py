@@ -35,7 +35,8 @@ _FIELDS = {
     "image": {"source"},
     "document": {"source", "title", "context", "citations"},
 }
-_EVERYWHERE = {"type", "cache_control"}
+# `as_row`: the mod has left out what the row of this call or result has, too, word for word.
+_EVERYWHERE = {"type", "cache_control", "as_row"}
 _THINKS = ("thinking", "redacted_thinking")
 
 
@@ -136,9 +137,11 @@ class _Reader:
     def _use(self, block: dict[str, Any]) -> Use:
         """Return a call as its row has it: what is sent may be shortened for the provider."""
         id, name, tool_input = _text(block, "id"), _text(block, "name"), block.get("input")
+        self.called.add(id)
+        if block.get("as_row") and id in self.uses:
+            return self.uses[id]
         if not isinstance(tool_input, dict):
             raise NotUnderstood("a call has no input")
-        self.called.add(id)
         return self.uses.get(id) or Use(id, self.tools.of(name), tool_input)
 
     def _asked(self, blocks: list[dict[str, Any]]) -> None:
@@ -190,6 +193,9 @@ class _Reader:
     def _result(self, block: dict[str, Any], said: list[Message]) -> Shown:
         """Return a result as its row has it. What the client has put behind its text is added to what is `said`."""
         id, content = _text(block, "tool_use_id"), block.get("content")
+        if block.get("as_row") and id in self.results:
+            self.answered.add(id)
+            return Shown(id, self.results[id], block.get("is_error") is True)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         if not isinstance(blocks, list):
             raise NotUnderstood(f"the content of {id} is no list")
