@@ -6,10 +6,12 @@ session that goes on, it stands there still, or the archive has it under a handl
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -49,9 +51,10 @@ def musing(clients: dict[str, Installed]) -> Iterator[Story]:
 
 
 def archived(story: Story) -> dict[str, str]:
-    """handle -> what the archive has under it, as the client sent it."""
-    with sqlite3.connect(f"file:{story.world.popkit_home / 'archive.sqlite'}?mode=ro", uri=True) as archive:
-        return dict(archive.execute("SELECT handle, content FROM records"))
+    """handle -> what the archive has under it, as its file says."""
+    with closing(sqlite3.connect(f"file:{story.world.popkit_home / 'archive.sqlite'}?mode=ro", uri=True)) as archive:
+        rows = archive.execute("SELECT id, coalesce(content, content_compressed) FROM thought_records").fetchall()
+    return {handle: str(gzip.decompress(kept) if kept[:2] == b"\x1f\x8b" else kept) for handle, kept in rows}
 
 
 def where(story: Story, request: Recorded, text: str) -> str:
