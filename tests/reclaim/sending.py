@@ -85,12 +85,18 @@ class Said:
 
 @dataclass
 class Added:
-    """An attachment with the `texts` that it is sent as; `merged` into the text of the result before it, where that is one text."""
+    """An attachment with the `texts` that it is sent as, and `pictures` behind them; `merged` into the text of the result before it, where
+    that is one text."""
 
     type: str
     texts: list[str]
     merged: bool = False
     fields: Block = field(default_factory=dict)
+    pictures: list[Block] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [*({"type": "text", "text": text} for text in self.texts), *self.pictures]
 
 
 class Client:
@@ -127,7 +133,7 @@ class Client:
         """The messages of the next request."""
         messages: Api = []
         for entry in self.entries:
-            role, blocks = ("user", _texts(entry.texts)) if isinstance(entry, Added) else (entry.role, entry.blocks)
+            role = "user" if isinstance(entry, Added) else entry.role
             if not messages or messages[-1]["role"] != role:
                 messages.append({"role": role, "content": []})
             content = messages[-1]["content"]
@@ -135,7 +141,7 @@ class Client:
             if isinstance(entry, Added) and entry.merged and last.get("type") == "tool_result" and isinstance(last["content"], str):
                 content[-1] = {**last, "content": "\n\n".join([last["content"], *entry.texts])}
             else:
-                content += blocks
+                content += entry.blocks
         return messages
 
     def handed(self) -> Api:
@@ -180,7 +186,8 @@ class Client:
     def _write(self, entry: Said | Added) -> None:
         if isinstance(entry, Added):
             attachment = {"type": entry.type, **entry.fields}
-            self._append({"attachment": attachment, "type": "attachment", "rendered": [{"content": text} for text in entry.texts]})
+            rendered = [{"content": entry.blocks}] if entry.pictures else [{"content": text} for text in entry.texts]
+            self._append({"attachment": attachment, "type": "attachment", "rendered": rendered})
             return
         parts = [[block] for block in entry.blocks] if self.split and entry.role == "assistant" else [entry.blocks]
         for blocks in parts:
@@ -219,10 +226,6 @@ def strings(value: object) -> Iterator[str]:
 
 def _result(id: str, content: object, error: bool) -> Block:
     return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": error}
-
-
-def _texts(texts: Iterable[str]) -> list[Block]:
-    return [{"type": "text", "text": text} for text in texts]
 
 
 def _line(entry: Block) -> str:

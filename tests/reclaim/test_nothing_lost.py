@@ -12,7 +12,7 @@ import json
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.reclaim import in_place
-from hooks.utils.state.live import Site
+from hooks.utils.state import live
 from tests.examples import examples
 from tests.reclaim.sending import ATTACHMENTS, QUEUED, SERVER, SESSION, UNKNOWN, Added, Api, Block, Client, Said, reminder, strings
 
@@ -41,9 +41,9 @@ SAYS = st.one_of(
     ]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
 )  # fmt: skip
-from hypothesis import Phase
-
-PHASES = (Phase.generate,)
+# Beside attachments: words with a picture that were typed in mid-turn, a row that nobody is handed, and what is added again and again.
+WITH_PICTURE, META, SAME = "words with a picture", "row that is meta", "the same reminder"
+YES = "yes"  # what a person says more than once
 WAYS = ("/compact", "auto", "clear")
 
 
@@ -93,14 +93,21 @@ class Scene:
         return {"type": kind, "source": {"type": "base64", "media_type": media_type, "data": data.strip()}}
 
     def attach(self, type: str, says: str, merged: bool) -> None:
+        if type == SAME:
+            self.client.add(Added("task_reminder", [reminder("The list of tasks is empty.")], merged))
+            return
         text = self.piece(says)
         self.told.add(self.number(text))
-        fields: Block = {}
-        if type == QUEUED:
+        if type == META:
+            self.client.add(Said("user", [{"type": "text", "text": text}], meta=True))
+        elif type in (QUEUED, WITH_PICTURE):
             self.typed.add(self.number(text))
-            fields = {"commandMode": "prompt", "prompt": [{"type": "text", "text": text}]}
-            text = f"The user sent a new message while you were working:\n{text}\n\nThis is how they are surfaced."
-        self.client.add(Added(type, [reminder(text)], merged, fields))
+            around = f"The user sent a new message while you were working:\n{text}\n\nThis is how they are surfaced."
+            pictures = [self.shown("image")] if type == WITH_PICTURE else []
+            fields = {"commandMode": "prompt", "prompt": [{"type": "text", "text": text}, *pictures]}
+            self.client.add(Added(QUEUED, [reminder(around)], merged and not pictures, fields, pictures))
+        else:
+            self.client.add(Added(type, [reminder(text)], merged))
 
     def asks(self, *uses: tuple[str, Block], says: str = "", before: tuple[Block, ...] = ()) -> list[str]:
         """The assistant's message with these calls; the ids of them."""
@@ -135,12 +142,14 @@ class Scene:
 # --- what is drawn ---------------------------------------------------------------------------------------------------------------------
 
 PLACES = st.sampled_from(["in front", "behind", "merged"])
-TYPES = st.sampled_from(ATTACHMENTS) | st.sampled_from([QUEUED, "file", "nested_memory", "hook_additional_context"])
+TYPES = st.sampled_from(ATTACHMENTS) | st.sampled_from(
+    [QUEUED, WITH_PICTURE, META, SAME, "file", "nested_memory", "hook_additional_context"]
+)
 ADDED = st.tuples(TYPES, PLACES, SAYS)
 RESULTS = st.sampled_from(["text", "text", "blocks", "empty", "image", "text and document", "reference", "long"])
 TOOLS = st.sampled_from(["Read", "Bash", "mcp__demo__ask", "Write", "Grep"])
 EXCHANGES = st.tuples(st.lists(st.tuples(TOOLS, RESULTS, SAYS), min_size=1, max_size=3), SAYS, st.booleans(), st.lists(ADDED, max_size=3))
-PROMPTS = st.lists(st.tuples(st.sampled_from(["text", "text", "image", "document"]), SAYS), min_size=1, max_size=3)
+PROMPTS = st.lists(st.tuples(st.sampled_from(["text", "text", "image", "document", YES]), SAYS), min_size=1, max_size=3)
 TURNS = st.lists(st.tuples(st.lists(ADDED, max_size=2), PROMPTS, st.lists(EXCHANGES, max_size=3)), min_size=1, max_size=3)
 
 
@@ -151,7 +160,7 @@ def play(scene: Scene, turns: list[Any], is_open: bool) -> None:
     for at, (added, prompt, exchanges) in enumerate(turns):
         for type, place, says in added:
             scene.attach(type, says, place == "merged")
-        blocks = [scene.text(says) if kind == "text" else scene.shown(kind) for kind, says in prompt]
+        blocks = [prompted(scene, kind, says) for kind, says in prompt]
         scene.prompt(*blocks, scene.text("go on"))
         for exchange in exchanges:
             exchanged(scene, *exchange)
@@ -160,6 +169,12 @@ def play(scene: Scene, turns: list[Any], is_open: bool) -> None:
         if not (is_open and at == len(turns) - 1):
             scene.answers()
     scene.is_open = is_open
+
+
+def prompted(scene: Scene, kind: str, says: str) -> Block:
+    if kind == YES:
+        return {"type": "text", "text": YES}
+    return scene.text(says) if kind == "text" else scene.shown(kind)
 
 
 def exchanged(scene: Scene, calls: list[tuple[str, str, str]], says: str, thinks: bool, added: list[tuple[str, str, str]]) -> None:
@@ -204,15 +219,18 @@ def content_of(scene: Scene, kind: str, says: str) -> str | list[Block]:
 class Place:
     """A home, and the compactions of the one session there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, target: float | None) -> None:
         self.home = folder / "popkit"
         self.home.mkdir()
+        if target is not None:
+            (self.home / "retention-config.json").write_text(json.dumps({"retention": {"compact_target": target}}))
         self.transcript = folder / f"{SESSION}.jsonl"
         self.compactions: Compactions | None = None
 
     def answer(self, client: Client, way: str, **wanted: Any) -> dict[str, Any]:
         """What is answered to a compaction; done, where it stands."""
-        site = Site({"POPKIT_HOME": str(self.home)}, SESSION, "/shop")
+        site = live.Site({"POPKIT_HOME": str(self.home)}, SESSION, "/shop")
+        live.rebuild_if_small(site, site.paths(), str(self.transcript))  # as the hooks have it, which have followed the conversation
         compactions = self.compactions = self.compactions or Compactions(str(self.transcript))
         is_own = bool(wanted)
         if "clear" in wanted:
@@ -242,9 +260,9 @@ class Place:
 
 
 @contextmanager
-def placed(**how: Any) -> Iterator[tuple[Place, Scene]]:
+def placed(target: float | None = None, **how: Any) -> Iterator[tuple[Place, Scene]]:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:  # noqa: S108  in memory
-        place = Place(Path(folder))
+        place = Place(Path(folder), target)
         yield place, Scene(Client(place.transcript, **how))
 
 
@@ -270,9 +288,15 @@ def assert_nothing_lost(scene: Scene, place: Place, before: Api, after: Api) -> 
             assert holds(now, piece) or piece in behind, f"lost: {piece[:200]}"
 
 
-def assert_words_are_the_persons(scene: Scene, after: Api) -> None:
-    blocks = [block for message in after if message["role"] == "user" for block in message["content"]]
-    words = [block["text"].strip() for block in blocks if block["type"] == "text"]
+def own_words(request: Api) -> list[str]:
+    """The user's blocks of text in a request."""
+    blocks = [block for message in request if message["role"] == "user" for block in message["content"]]
+    return [block["text"].strip() for block in blocks if block["type"] == "text"]
+
+
+def assert_words_are_the_persons(scene: Scene, before: Api, after: Api) -> None:
+    words = own_words(after)
+    assert words.count(YES) == own_words(before).count(YES)
     for number in scene.typed:
         assert scene.pieces[number] in words, f"not as the person's words: {scene.pieces[number][:200]}"
 
@@ -296,33 +320,43 @@ def compact(scene: Scene, place: Place, way: str) -> bool:
     else:
         scene.client.compacted(answer["rows"])
     assert_nothing_lost(scene, place, before, scene.client.api())
-    assert_words_are_the_persons(scene, scene.client.api())
+    assert_words_are_the_persons(scene, before, scene.client.api())
     return not answer.get("hand_on")
 
 
 # --- the law -----------------------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(40, 1_500), phases=PHASES)
-@given(TURNS, st.sampled_from(WAYS), st.booleans(), st.booleans())
-def test_whatever_stands_in_a_request_stands_in_the_next_or_in_the_archive(turns: list, way: str, is_open: bool, split: bool):
-    with placed(split=split) as (place, scene):
-        play(scene, turns, is_open and way == "auto")
-        original = scene.client.api()
-        if not compact(scene, place, way) or scene.is_open:
-            return
-        goes_on(scene)
-        before = scene.client.api()
-        answer = place.answer(scene.client, "undo", undo=True)
-        if "rows" not in answer:
-            return
-        scene.client.compacted(answer["rows"])
-        after = scene.client.api()
-        assert_nothing_lost(scene, place, before, after)
-        assert_words_are_the_persons(scene, after)
-        texts, was = said(after), said(original)
-        for number in scene.pieces.keys() - scene.media - scene.with_media:
-            assert not holds(was, number) or holds(texts, scene.pieces[number]), f"not put back: {scene.pieces[number][:200]}"
+@settings(max_examples=examples(40, 1_500))
+@given(st.lists(TURNS, min_size=1, max_size=3), st.sampled_from(WAYS), st.booleans(), st.booleans(), st.sampled_from([None, 0.05]))
+def test_whatever_stands_in_a_request_stands_in_the_next_or_in_the_archive(
+    cycles: list[Any], way: str, is_open: bool, split: bool, target: float | None
+):
+    with placed(target, split=split) as (place, scene):
+        for at, turns in enumerate(cycles):
+            is_last = at == len(cycles) - 1
+            play(scene, turns, is_open and is_last and way == "auto")
+            original = scene.client.api()
+            is_ours = compact(scene, place, way)
+        if is_ours and not scene.is_open:
+            goes_on(scene)
+            undo(scene, place, original)
+
+
+def undo(scene: Scene, place: Place, original: Api) -> None:
+    """Undoes the last compaction and asserts that nothing is lost, and all texts are back that stood in a request before it."""
+    before = scene.client.api()
+    answer = place.answer(scene.client, "undo", undo=True)
+    if "rows" not in answer:
+        return
+    scene.client.compacted(answer["rows"])
+    after = scene.client.api()
+    assert_nothing_lost(scene, place, before, after)
+    assert_words_are_the_persons(scene, before, after)
+    texts, was = said(after), said(original)
+    for number in scene.pieces.keys() - scene.media - scene.with_media:
+        is_back = not holds(was, scene.pieces[number]) or holds(texts, scene.pieces[number])
+        assert is_back, f"not put back: {scene.pieces[number][:200]}"
 
 
 @pytest.mark.parametrize("place_of", ["in front", "behind", "merged"])
@@ -407,5 +441,33 @@ def test_messages_that_are_more_than_the_client_hands_over_are_left_to_it():
         for _ in range(2_100):
             goes_on(scene)
         sent = scene.client.api()[-4096:]
-        scene.client.api = lambda: sent  # type: ignore[method-assign]
+        scene.client.handed = lambda: sent  # type: ignore[method-assign]
+        assert not compact(scene, place, "/compact")
+
+
+def cut(sent: Api) -> Api:
+    return sent[2:]
+
+
+def reworded(sent: Api) -> Api:
+    return json.loads(json.dumps(sent).replace("echoed", "said"))
+
+
+def without_words(sent: Api) -> Api:
+    return [message for message in sent if "go on with it" not in json.dumps(message)]
+
+
+def turned(sent: Api) -> Api:
+    return [{**message, "role": "system"} for message in sent]
+
+
+@pytest.mark.parametrize("sent_as", [cut, reworded, without_words, turned, lambda _: [], lambda _: None, lambda _: "so"])
+def test_what_is_sent_and_what_is_handed_over_cannot_be_matched_and_are_left_to_the_client(sent_as: Callable[[Api], Any]):
+    with placed() as (place, scene):
+        scene.prompt(scene.text("go on with it"))
+        scene.works()
+        scene.rests()
+        scene.answers()
+        sent = sent_as(scene.client.api())
+        scene.client.handed = lambda: sent  # type: ignore[method-assign]
         assert not compact(scene, place, "/compact")
