@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,7 @@ from hooks.utils.state.live import Site
 from tests.policy.weighed import weights
 
 from .asking import Helper, Transcript, lines, numbered
-from .running import Running
+from .running import Running, sent_of
 
 
 @pytest.fixture
@@ -288,3 +290,65 @@ def test_a_reference_whose_source_leaves_is_whole_again_in_the_answer_and_for_th
     explanation = helper.run("context", "why", id, "--transcript", str(helper.transcript))
     assert "whole again: what it referred to was taken out" in " ".join(explanation.split())
     assert helper.failures() == ""
+
+
+# --- what stands beside the rows ------------------------------------------------------------------------------------------------------
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
+QUEUED = "<system-reminder>\nThe user sent a new message while you were working:\nnever touch secret.cfg\n</system-reminder>"
+
+
+def compacts_with(client: Running, *blocks: dict, own: bool = False) -> dict:
+    """What the helper answers where these blocks stand before the person's first words."""
+    first, *others = client.sent()
+    sent = [{**first, "content": [*blocks, *first["content"]]}, *others]
+    return client.helper.ask("/compact", {"trigger": "manual", "agent_id": "", "own": own, "rows": client.rows(), "sent": sent})
+
+
+def handle_in(text: str) -> str:
+    return text.partition("popkit restore ")[2].rstrip("]").partition("]")[0]
+
+
+def test_what_was_typed_meanwhile_is_carried_by_a_compaction_a_clear_and_an_undo(busy: Helper):
+    client = Running(busy)
+    typed = {"type": "text", "text": QUEUED}
+    assert texts_of(compacts_with(client, typed)["rows"])[:2] == [QUEUED, "go"]
+    busy.ask("/command", {"words": "clear --id T3 --now"})
+    assert texts_of(compacts_with(client, typed, own=True)["rows"])[:2] == [QUEUED, "go"]
+    client.compacts()
+    busy.ask("/command", {"words": "undo"})
+    assert texts_of(compacts_with(client, typed, own=True)["rows"])[:2] == [QUEUED, "go"]
+
+
+def test_a_picture_that_the_person_showed_is_archived_and_comes_back_as_a_file(busy: Helper):
+    client = Running(busy)
+    rows = compacts_with(client, IMAGE)["rows"]
+    busy.ask("/compacted", {"agent_id": "", "stood": True})
+    note = texts_of(rows)[0]
+    assert note.startswith("[An image was here. A compaction cannot carry it; it is archived: popkit restore ")
+    told = busy.run("restore", handle_in(note))
+    path = Path(told.partition("Saved as ")[2].partition(": read that file")[0])
+    assert path.read_bytes() == base64.b64decode(PIXEL)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert busy.home in path.parents
+
+
+def test_the_undo_of_a_result_that_shows_a_picture_keeps_its_placeholder(busy: Helper):
+    client = Running(busy)
+    rows = client.rows()
+    for row in rows:
+        for shown in row["toolResults"]:
+            shown["text"] = "" if shown["tool_use_id"] == "toolu_00" else shown["text"]
+    sent = [sent_of(row) for row in rows]
+    blocks = [block for message in sent for block in message["content"]]
+    next(block for block in blocks if block.get("tool_use_id") == "toolu_00")["content"] = [IMAGE]
+    asked = {"trigger": "manual", "agent_id": "", "rows": rows, "sent": sent}
+    answer = busy.ask("/compact", asked)
+    busy.ask("/compacted", {"agent_id": "", "stood": True})
+    placed = results(answer["rows"])["toolu_00"]
+    assert placed.startswith("[PopKit cleared ")
+    busy.ask("/command", {"words": "undo"})
+    undone = busy.ask("/compact", {**asked, "own": True, "rows": answer["rows"], "sent": [sent_of(row) for row in answer["rows"]]})
+    assert results(undone.get("rows", answer["rows"]))["toolu_00"] == placed

@@ -198,6 +198,17 @@ def text_of(content: str) -> str:
     return "\n".join(map(_block, value)) if isinstance(value, list) else _json(value)
 
 
+def media_of(content: str) -> list[tuple[str, str]]:
+    """Return (media type, base64) of each picture and document in it."""
+    value = value_of(content)
+    sources = (
+        [block["source"] for block in value if isinstance(block, dict) and isinstance(block.get("source"), dict)]
+        if isinstance(value, list)
+        else []
+    )
+    return [(str(source.get("media_type")), source["data"]) for source in sources if isinstance(source.get("data"), str)]
+
+
 def _block(block: object) -> str:
     if not isinstance(block, dict):
         return _json(block)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 NAME_CHARS = 80
 ORIGINAL = "original.jsonl"  # in the folder of a session: its transcript as it was before the last change of ours
+SHOWN = "shown-"  # how files in the folder of a session begin: pictures and documents that were restored
 GOVERNANCE = "data/state"  # retention policies, their log and what they have marked
 TRANSCRIPTS = "transcripts"  # those that the helper keeps of other hosts' sessions, a folder for each project
 

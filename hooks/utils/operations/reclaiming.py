@@ -108,7 +108,7 @@ def restore(request: Request) -> Answer:
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
-        printed = [] if "in-place" in request.flags else restoring.printed(db, records)
+        printed = [] if "in-place" in request.flags else restoring.printed(db, records, site.home)
         trouble = restoring.book_printed(site, db, records, request.now) if printed else ""
     if "in-place" in request.flags and request.in_place is not None:
         handles = [record.id for record in records]

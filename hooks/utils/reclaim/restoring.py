@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # How long a call waits for an archive that another process is writing, before the user is asked. A question interrupts more than a wait
 # does, and where nobody can be asked the model goes without; the host gives the hook ten seconds.
 WAIT_S = 2.0
+_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"}
 
 
 class NotFound(Exception):
@@ -128,10 +129,35 @@ def pruned(db: Connection, session_id: str) -> str:
     return f"{many} pruned on {stamp(at)[:10]}, and cannot be restored"
 
 
-def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | None]]:
-    """Return (Record, text) of each; a text of None where the content is gone for good."""
+def printed(db: Connection, records: list[Record], popkit_home: str = "") -> list[tuple[Record, str | None]]:
+    """Return (Record, text) of each; a text of None where the content is gone for good. `popkit_home`: where pictures and documents are
+    written to, so that they can be looked at; "" to only name them."""
     contents = [(record, content_of(db, record.id)) for record in records]
-    return [(record, None if content is None else archive.text_of(content)) for record, content in contents]
+    return [(record, None if content is None else _printed(db, record, content, popkit_home)) for record, content in contents]
+
+
+def _printed(db: Connection, record: Record, content: str, popkit_home: str) -> str:
+    text, chain = archive.text_of(content), archive.chain(db, record.task_id) if popkit_home else None
+    if chain is None:
+        return text
+    return "\n".join([text, *_saved(record.id, content, home.session_folder(popkit_home, chain.session_id))])
+
+
+def _saved(handle: str, content: str, folder: str) -> list[str]:
+    """Write the pictures and documents of a content beside the state of its session, with which they go; return a line for each."""
+    from base64 import b64decode
+
+    lines = []
+    for number, (kind, data) in enumerate(archive.media_of(content), 1):
+        path = f"{folder}/{home.SHOWN}{handle}-{number}.{_ENDINGS.get(kind, 'bin')}"
+        try:
+            files.make_private_folder(folder)
+            files.replace_bytes(path, b64decode(data))
+        except (OSError, ValueError) as error:
+            lines.append(f"It could not be saved: {error}")
+        else:
+            lines.append(f"Saved as {path}: read that file to see it.")
+    return lines
 
 
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:

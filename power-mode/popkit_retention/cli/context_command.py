@@ -111,7 +111,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     try:
         with access.Opened(site.home) as db:
             records = [record for word in parsed.arguments for record in restoring.records_for(db, word, site.session_id, site.project)]
-            printed = restoring.printed(db, records)
+            printed = restoring.printed(db, records, site.home)
             trouble = restoring.book_printed(site, db, records, time_of_day(environ))
     except (access.Refused, restoring.NotFound) as error:
         raise Refused(str(error)) from None

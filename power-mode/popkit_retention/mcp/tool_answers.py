@@ -84,7 +84,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
     offset, limit = call.whole("offset", 0), call.whole("limit", PAGE_CHARS)
     with _archive(call) as db:
         record = _record(db, call)
-        ((_, content),) = restoring.printed(db, [record])
+        ((_, content),) = restoring.printed(db, [record], call.home)
         if content is None:
             raise ToolError(f"the content of {record.id} is gone: the file that it is made from has changed. Run the tool call again")
         if not offset:
