@@ -49,12 +49,11 @@ WAYS = ("/compact", "auto", "clear")
 
 @dataclass
 class Scene:
-    """A conversation in the making: each piece of it has a number of its own, by which it is found again. `typed`: pieces that are the
-    person's words · `open`: whether the turn goes on · `media`: pieces that are no text · `ids`: of its results."""
+    """A conversation in the making: each piece of it has a number of its own, by which it is found again."""
 
     client: Client
     pieces: dict[str, str] = field(default_factory=dict)  # its number -> whole
-    typed: set[str] = field(default_factory=set)
+    typed: set[str] = field(default_factory=set)  # the person's own words
     told: set[str] = field(default_factory=set)  # words, and what the client has added
     with_media: set[str] = field(default_factory=set)  # pieces of results that show more than text
     media: set[str] = field(default_factory=set)
@@ -62,9 +61,11 @@ class Scene:
     calls: int = 0
 
     def piece(self, says: str = "") -> str:
+        """A text with a number: in front, or behind what something is told by that begins so."""
         number = f"⟨{len(self.pieces) + 1}⟩"
-        self.pieces[number] = f"{number} {says}".strip()
-        return f"{number} {says}"
+        text = f"{says} {number}" if says.startswith(("<system-reminder>", "[PopKit", "The user sent")) else f"{number} {says}"
+        self.pieces[number] = text.strip()
+        return text
 
     def path(self) -> str:
         """A file of its own."""
@@ -73,7 +74,7 @@ class Scene:
         return self.pieces[number]
 
     def number(self, text: str) -> str:
-        return text[: text.index("⟩") + 1]
+        return text[text.index("⟨") : text.index("⟩") + 1]
 
     def prompt(self, *blocks: Block) -> None:
         self.client.add(Said("user", list(blocks)))
@@ -327,7 +328,7 @@ def compact(scene: Scene, place: Place, way: str) -> bool:
 # --- the law -----------------------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=examples(40, 1_500))
+@settings(max_examples=examples(25, 1_000))
 @given(st.lists(TURNS, min_size=1, max_size=3), st.sampled_from(WAYS), st.booleans(), st.booleans(), st.sampled_from([None, 0.05]))
 def test_whatever_stands_in_a_request_stands_in_the_next_or_in_the_archive(
     cycles: list[Any], way: str, is_open: bool, split: bool, target: float | None
@@ -437,10 +438,13 @@ def test_an_open_loop_that_needs_its_thinking_is_left_to_the_client_or_ends_in_w
 
 def test_messages_that_are_more_than_the_client_hands_over_are_left_to_it():
     with placed() as (place, scene):
+        scene.prompt(scene.text("go"))
         scene.works()
-        for _ in range(2_100):
-            goes_on(scene)
-        sent = scene.client.api()[-4096:]
+        scene.rests()
+        scene.answers()
+        sent = [*({"role": "user", "content": [{"type": "text", "text": "earlier"}]} for _ in range(4_096)), *scene.client.handed()][
+            -4_096:
+        ]
         scene.client.handed = lambda: sent  # type: ignore[method-assign]
         assert not compact(scene, place, "/compact")
 
