@@ -96,8 +96,8 @@ def results(request: Recorded) -> dict[str, str]:
 @pytest.mark.parametrize(("stage", "before"), UNDONE.items())
 def test_an_undo_puts_every_text_back_and_what_shows_more_says_how_it_is_seen(story: Story, stage: str, before: str):
     was, now = (results(story.requests[name]) for name in (before, stage))
-    differing = {id: text for id, text in now.items() if text != was.get(id)}
     assert set(was) <= set(now)
+    differing = {id: now[id] for id, text in was.items() if text != now[id]}
     shown = {block["tool_use_id"] for message in story.requests["before"].body["messages"] for block in blocks_of(message)
              if block["type"] == "tool_result" and json.dumps(block["content"]).count('"base64"')}  # fmt: skip
     assert set(differing) <= shown
