@@ -55,6 +55,8 @@ TOLD = {
     "rule with paths": "Python files are written upside down.",
     "CLAUDE.md of the project": "Always sing while working.",
 }
+# What its other hook says whenever a session starts, which a compaction and a resume are, too.
+AT_START = "The other plugin greets whoever starts."
 SHOWN = {
     "picture that was pasted": PASTED_PNG, "document that was pasted": PASTED_PDF, "picture that was read": PNG,
     "document that was read": READ_PDF,
@@ -116,7 +118,7 @@ SCRIPTS = {
 
 
 class Carrying(Compacted):
-    """A project with all that, and another plugin, whose hook on prompts adds something to the first."""
+    """A project with all that, and another plugin, whose hooks add something to the first prompt, and at each start."""
 
     def __init__(self, home: ClientHome, api: ScriptedApi) -> None:
         super().__init__(home, api)
@@ -127,9 +129,10 @@ class Carrying(Compacted):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         (home.work / "paper.pdf").write_bytes(base64.b64decode(READ_PDF))
-        self.other = Probe.with_hooks(home.root / "other", {"UserPromptSubmit": probe_hook()})
+        self.other = Probe.with_hooks(home.root / "other", {"UserPromptSubmit": probe_hook(), "SessionStart": probe_hook()})
         said = {"hookEventName": "UserPromptSubmit", "additionalContext": TOLD["context of another plugin's hook"]}
-        self.other.answer(**{f"UserPromptSubmit:{GO}": {"hookSpecificOutput": said}})
+        begins = {"hookEventName": "SessionStart", "additionalContext": AT_START}
+        self.other.answer(**{f"UserPromptSubmit:{GO}": {"hookSpecificOutput": said}, "SessionStart": {"hookSpecificOutput": begins}})
         home.extra_env |= {"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000", **self.other.env}
 
     def plays(self, prompts: Any, resume: str | None = None, *extra: str) -> Run:

@@ -15,7 +15,7 @@ from contextlib import closing
 
 import pytest
 
-from .carrying import OF_THE_SERVER, SHOWN, TOLD, TYPED, TYPED_LATER, Story, carried, holds, loaded, mused
+from .carrying import AT_START, OF_THE_SERVER, SHOWN, TOLD, TYPED, TYPED_LATER, Story, carried, holds, loaded, mused
 from .compacted import boundaries, thinks, toasts, words
 from .installs import Installed
 from .kept import kept
@@ -79,6 +79,12 @@ def test_every_kind_is_in_the_request_before_and_none_is_lost_or_stands_twice(st
         assert table[kind] == dict.fromkeys(story.requests, "there"), kind
     for kind in SHOWN:
         assert set(table[kind].values()) <= {"there", "behind its handle"}, kind
+
+
+def test_what_a_hook_says_again_at_the_start_behind_a_compaction_is_said_once(story: Story):
+    times = {stage: request.text.count(AT_START) for stage, request in story.requests.items()}
+    assert times.pop("resumed") <= 2, "the client has the hook say it there once more"
+    assert times == dict.fromkeys(times, 1)
 
 
 @pytest.mark.parametrize("stage", STAGES)
