@@ -64,6 +64,13 @@ class ClientTimeoutError(AssertionError):
     """The client did not do in time what the test waits for; the message carries what it showed last."""
 
 
+@dataclass(frozen=True)
+class Begin:
+    """A prompt whose answer is not waited for: what comes next is typed while Claude works."""
+
+    prompt: str | list[dict[str, Any]]
+
+
 @dataclass
 class Run:
     """One headless process: its stream-json events (none for plain text output) and raw output."""
@@ -175,7 +182,7 @@ class ClientHome:
 
     def run_headless(
         self,
-        prompts: str | Iterable[str | list[dict[str, Any]]],
+        prompts: str | Iterable[str | list[dict[str, Any]] | Begin],
         *,
         plugin_dir: Path | None = None,
         resume: str | None = None,
@@ -186,8 +193,8 @@ class ClientHome:
     ) -> Run:
         """Run the client in -p mode until it exits.
 
-        One prompt goes on the command line, several go as stream-json, each after the answer to the one before; there a prompt may be the
-        blocks of a message.
+        One prompt goes on the command line, several go as stream-json, each after the answer to the one before (or, behind one that is to
+        `Begin`, at once); there a prompt may be the blocks of a message.
         plain gives the text output that a user of `-p` sees, without events.
         """
         base = self.command(plugin_dir, resume, mcp_server, extra)
@@ -216,7 +223,7 @@ class ClientHome:
             raise ClientTimeoutError(message) from None
         return Run(done.returncode, done.stdout, done.stderr, list(_events(done.stdout)))
 
-    def _run_turns(self, command: list[str], prompts: Iterable[str | list[dict[str, Any]]], timeout: float) -> Run:
+    def _run_turns(self, command: list[str], prompts: Iterable[str | list[dict[str, Any]] | Begin], timeout: float) -> Run:
         errors = (self.root / "stderr").open("w+")
         process = subprocess.Popen(
             command,
@@ -233,12 +240,14 @@ class ClientHome:
         printed: list[str] = []
         deadline = time.monotonic() + timeout
         try:
-            for prompt in prompts:
+            for given in prompts:
+                prompt = given.prompt if isinstance(given, Begin) else given
                 content = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
                 message = {"type": "user", "message": {"role": "user", "content": content}}
                 process.stdin.write(json.dumps(message) + "\n")
                 process.stdin.flush()
-                self._read_until_result(lines, printed, deadline)
+                if not isinstance(given, Begin):
+                    self._read_until_result(lines, printed, deadline)
             process.stdin.close()
             while (line := lines.get(timeout=max(0.1, deadline - time.monotonic()))) is not None:
                 printed.append(line)
@@ -263,7 +272,7 @@ class ClientHome:
                 lines.put(None)
                 return
             printed.append(line)
-            if any(event.get("type") == "result" for event in _events(line)):
+            if any(event.get("type") == "result" and not _is_of_a_plugin(event) for event in _events(line)):
                 return
 
     def transcript_path(self, session_id: str) -> Path:
@@ -286,6 +295,11 @@ class ClientHome:
         folder = self.transcript_path(session_id).with_suffix("") / "subagents"
         files = sorted(folder.glob("agent-*.jsonl"))
         return {path.stem.removeprefix("agent-"): list(_events(path.read_text())) for path in files}
+
+
+def _is_of_a_plugin(result: dict[str, Any]) -> bool:
+    """Whether nobody typed what this is the result of: a compaction that a plugin has started."""
+    return (result.get("origin") or {}).get("kind") == "plugin"
 
 
 def _events(text: str) -> Iterator[dict[str, Any]]:

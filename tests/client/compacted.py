@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .client import ClientHome, Run
-from .provider import blocks_of, faults, thoughts
+from .provider import blocks_of, thoughts
 from .reclaimed import EDIT, EXCERPT, LIST, Reclaimed
 from .scripted_api import Recorded, ScriptedApi, Step, call, redacted, say, text_of, thought
 from .test_plugin import ROOT
@@ -63,6 +63,7 @@ class Compacted(Reclaimed):
 
     def __init__(self, home: ClientHome, api: ScriptedApi):
         super().__init__(home, api, profile="")
+        api.strict = True
         api.scripts.update(SCRIPTS)
         (home.work / "CLAUDE.md").write_text("Always sing while working.\n")
         (home.work / "picture.png").write_bytes(base64.b64decode(PNG))
@@ -104,10 +105,8 @@ def work(home: ClientHome, api: ScriptedApi) -> Worked:
 
 
 def good(request: Recorded) -> list[str]:
-    """What the provider would refuse in a request. The empty row of the host's behind the first message stands after its own compaction,
-    too, and is none of the conversation."""
-    messages = [message for message in request.body["messages"] if message["role"] != "system" or blocks_of(message)]
-    return faults(messages)
+    """What the provider would refuse in a request."""
+    return [*request.faults]
 
 
 def words(request: Recorded, role: str) -> list[str]:

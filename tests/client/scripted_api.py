@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.listening import Listening
 
-from .provider import SEALS, blocks_of, sealed
+from .provider import SEALS, Answer, blocks_of, faults, mode_of, name_of, sealed
 
 STEP = re.compile(r"toolu_(.+)_(\d+)_\d+_\d+")  # the id of a call: its script, its step there
 MARKER = re.compile(r"\[\[SCRIPT:([A-Za-z0-9_-]+)\]\]")
@@ -28,24 +28,28 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class Step:
-    """One assistant message: thinking, text, then tool calls (several run in parallel); usage keys override the computed ones.
-    `cleared`: (tool uses, tokens) that the provider says it has left out of this request."""
+    """One assistant message: thinking, `raw` blocks as they are given, text, then tool calls (several run in parallel); usage keys override
+    the computed ones. `cleared`: (tool uses, tokens) that the provider says it has left out of this request."""
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     usage: dict[str, int] = field(default_factory=dict)
     thinking: tuple[dict[str, Any], ...] = ()
     cleared: tuple[int, int] = (0, 0)
+    raw: tuple[dict[str, Any], ...] = ()
 
 
-def say(text: str, *, thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
+Blocks = tuple[dict[str, Any], ...]
+
+
+def say(text: str, *, thinking: Blocks = (), raw: Blocks = (), **usage: int) -> Step:
     """A step of text only, which ends the turn."""
-    return Step(text=text, usage=usage, thinking=thinking)
+    return Step(text=text, usage=usage, thinking=thinking, raw=raw)
 
 
-def call(*calls: tuple[str, dict[str, Any]], text: str = "", thinking: tuple[dict[str, Any], ...] = (), **usage: int) -> Step:
+def call(*calls: tuple[str, dict[str, Any]], text: str = "", thinking: Blocks = (), raw: Blocks = (), **usage: int) -> Step:
     """A step with one or more tool calls; `{work}` and other places in the inputs are filled in when it is played."""
-    return Step(text=text, calls=calls, usage=usage, thinking=thinking)
+    return Step(text=text, calls=calls, usage=usage, thinking=thinking, raw=raw)
 
 
 def thought(text: str) -> dict[str, Any]:
@@ -60,12 +64,13 @@ def redacted() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """One POST as it arrived. kind is 'turn', 'title', 'summary' or 'count_tokens'."""
+    """One POST as it arrived. kind is 'turn', 'title', 'summary' or 'count_tokens'; `faults` is what the provider would refuse in it."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
     kind: str
+    faults: tuple[str, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -135,7 +140,8 @@ def fill(value: Any, places: dict[str, str]) -> Any:
 
 
 class ScriptedApi(Listening):
-    """The server; use it as a context manager. `scripts` and `places` may be changed while it runs."""
+    """The server; use it as a context manager. `scripts` and `places` may be changed while it runs. A `strict` one refuses what the
+    provider would refuse, and what was refused fails the test that closes it."""
 
     def __init__(self, scripts: dict[str, list[Step]] | None = None) -> None:
         self.scripts = dict(scripts or {})
@@ -144,10 +150,25 @@ class ScriptedApi(Listening):
         # A marker in here names the script to go on with after a compaction in mid-turn.
         self.summary = SUMMARY
         self.requests: list[Recorded] = []
+        self.strict = False
+        self.refused: list[str] = []
+        self._answers: dict[str, Answer] = {}
         # Statuses with which the next requests of a conversation fail, before anything is answered.
         self.failing: list[int] = []
         self._ids = itertools.count(1)
         super().__init__(_handler_for(self))
+
+    def __exit__(self, *_exc: object) -> None:
+        super().__exit__(*_exc)
+        assert not self.refused, self.refused
+
+    def checked(self, path: str, headers: dict[str, str], body: dict[str, Any], kind: str) -> Recorded:
+        """Record a request with what is wrong with it."""
+        wrong = faults(body.get("messages", []), mode_of(body, headers), self._answers) if kind in ("turn", "summary") else []
+        self.requests.append(Recorded(path, headers, body, kind, tuple(wrong)))
+        if self.strict:
+            self.refused += wrong
+        return self.requests[-1]
 
     def turns(self) -> list[Recorded]:
         """The recorded requests that belong to a conversation, in order of arrival."""
@@ -174,13 +195,17 @@ class ScriptedApi(Listening):
         number = next(self._ids)
         seal = sealed(body.get("messages", [])) if step.thinking else ""
         thinking = [{**block, SEALS[block["type"]]: seal} for block in step.thinking]
-        content: list[dict[str, Any]] = [*thinking, *([{"type": "text", "text": step.text}] if step.text else [])]
+        text = [{"type": "text", "text": step.text}] if step.text else []
+        content: list[dict[str, Any]] = [*thinking, *fill(step.raw, self.places), *text]
         for index, (tool, tool_input) in enumerate(step.calls):
             # The number keeps ids unique when a script is played twice in one session.
             use_id = f"toolu_{name}_{played}_{index}_{number:04d}"
             content.append(
                 {"type": "tool_use", "id": use_id, "name": tool, "input": fill(tool_input, self.places)},
             )
+        given = {"role": "assistant", "content": content}
+        thought = any(earlier.thinking for earlier in self.scripts.get(name, [])[: played + 1])
+        self._answers[name_of(given)] = Answer(bool(thinking), thought)
         return {
             "id": f"msg_{name}_{played}_{number:04d}",
             "type": "message",
@@ -237,14 +262,16 @@ def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
 def streamed(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """How a block begins, and the deltas that fill it."""
     kind = block["type"]
-    if kind == "tool_use":
-        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
     if kind == "thinking":
         deltas = [{"type": f"{name}_delta", name: block[name]} for name in ("thinking", "signature")]
         return {**block, "thinking": "", "signature": ""}, deltas
-    if kind == "redacted_thinking":
+    if kind in ("tool_use", "server_tool_use"):
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+    if kind != "text":
         return block, []
-    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": block["text"]}]
+    cited = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or []]
+    empty = {"citations": []} if cited else {}
+    return {"type": "text", "text": "", **empty}, [*cited, {"type": "text_delta", "text": block["text"]}]
 
 
 def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:
@@ -268,13 +295,17 @@ def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:
                 self._send(b"{}", "application/json", status=404)
                 return
             kind = "count_tokens" if path.endswith("count_tokens") else kind_of(body)
-            api.requests.append(Recorded(self.path, dict(self.headers.items()), body, kind))
+            recorded = api.checked(self.path, dict(self.headers.items()), body, kind)
             if kind == "count_tokens":
                 self._send(json.dumps({"input_tokens": len(raw) // CHARS_PER_TOKEN}).encode(), "application/json")
                 return
             if kind == "turn" and api.failing:
                 error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
                 self._send(json.dumps(error).encode(), "application/json", status=api.failing.pop(0))
+                return
+            if api.strict and recorded.faults:
+                error = {"type": "error", "error": {"type": "invalid_request_error", "message": "; ".join(recorded.faults)}}
+                self._send(json.dumps(error).encode(), "application/json", status=400)
                 return
             message = api.answer(body, kind)
             if body.get("stream"):
