@@ -23,12 +23,12 @@ popkit_remembered() {
 # Whether a repository could have chosen a folder in the user's place, as io/foreign.py tells: it lies below /proc and the like, from where
 # a path leads into any project, or in the project at hand.
 popkit_foreign() {
-  case $1/ in /proc/* | /dev/* | /sys/*) return 0 ;; esac
+  case $1/ in /proc/* | /dev/fd/* | /sys/*) return 0 ;; esac
   popkit_back=$PWD popkit_path=$1
   until [ -d "$popkit_path/" ]; do popkit_path=${popkit_path%/*}; done
   CDPATH= cd -P "$popkit_path/" 2>/dev/null || return 0
   popkit_real=$PWD popkit_found=1
-  case $popkit_real/ in /proc/* | /dev/* | /sys/*) popkit_found=0 ;; esac
+  case $popkit_real/ in /proc/* | /dev/fd/* | /sys/*) popkit_found=0 ;; esac
   for popkit_place in "$CLAUDE_PROJECT_DIR" "$popkit_back"; do
     [ -n "$popkit_place" ] && CDPATH= cd -P "$popkit_place" 2>/dev/null || continue
     popkit_top=$PWD

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 # From there a path leads into whatever project is at hand.
-_SYSTEM = ("/proc", "/dev", "/sys")
+_SYSTEM = ("/proc", "/dev/fd", "/sys")
 # What tells that a folder is a project.
 _SIGNS = ("/.git", "/.claude/settings.json", "/.claude/settings.local.json")
 _DEEPEST = 128
@@ -23,7 +23,7 @@ _DEEPEST = 128
 def fault_of(folder: str, environ: Mapping[str, str]) -> str:
     """Return why a folder (an absolute path) cannot be trusted to be the user's, in words behind it; "" where it can."""
     if is_of_system(folder):
-        return "lies below /proc, /dev or /sys, from where a path can lead into any project"
+        return "lies below /proc, /dev/fd or /sys, from where a path can lead into any project"
     try:
         owner = os.stat(folder).st_uid
     except OSError:  # it is not there yet
