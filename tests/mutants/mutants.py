@@ -18,6 +18,8 @@ class Mutant(NamedTuple):
     """Names of test files (from tests/policy), separated by blanks. Files of examples, not of laws: these need luck to notice."""
 
 
+# Examples in it: its law would look for the shortest conversation.
+_NOTHING_LOST = "../reclaim/test_nothing_lost.py"
 MUTANTS = [
     # Lifetimes.
     Mutant(
@@ -913,8 +915,8 @@ MUTANTS = [
     Mutant(
         "what was asked for did not leave to make room",
         "remaining.py",
-        "return _PICTURE if pair.lost else alive",
-        "return _PICTURE if pair.lost else NEEDED_ROOM",
+        "return NOT_TEXT if pair.lost else alive",
+        "return NOT_TEXT if pair.lost else NEEDED_ROOM",
         "../state/test_receipts.py",
     ),
     Mutant(
@@ -994,5 +996,41 @@ MUTANTS = [
         "if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:",
         "if not whole:",
         "test_ledger_laws.py",
+    ),
+    # What a client sends beside its rows.
+    Mutant(
+        "what the client has added is carried",
+        "../hosts/claude_code/as_sent.py",
+        "(attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.reminded",
+        "attachment is None and bare not in self.reminded",
+        f"{_NOTHING_LOST}::test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_again",
+    ),
+    Mutant(
+        "what the client says again is not carried as well",
+        "../hosts/claude_code/as_sent.py",
+        "attachment.type not in SAID_AGAIN)",
+        "True)",
+        f"{_NOTHING_LOST}::test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_again",
+    ),
+    Mutant(
+        "a block with more in it than is known is declined",
+        "../hosts/claude_code/as_sent.py",
+        "    if more:",
+        "    if more and False:",
+        f"{_NOTHING_LOST}::test_blocks_of_the_servers_tools_are_carried_or_declined_and_unknown_ones_always_declined",
+    ),
+    Mutant(
+        "what the person showed is archived",
+        "../reclaim/in_place.py",
+        "self.shown.append(Left(",
+        "(Left(",
+        f"{_NOTHING_LOST}::test_pictures_and_documents_leave_under_a_handle_and_an_undo_never_puts_them_back_as_text",
+    ),
+    Mutant(
+        "a loop that needs its thinking is declined",
+        "../hosts/claude_code/as_sent.py",
+        "if attachments.thinking != ADAPTIVE and _thinks_in_open_turn(sent):",
+        "if attachments.thinking != ADAPTIVE and not sent:",
+        f"{_NOTHING_LOST}::test_an_open_loop_that_needs_its_thinking_is_left_to_the_client_or_ends_in_words",
     ),
 ]

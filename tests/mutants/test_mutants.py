@@ -20,7 +20,7 @@ COPIED = (
     "hooks", "benchmarks/remaining_requests.py", "retention-config.json", "tests/policy", "tests/state", "tests/kit",
     "tests/hooks/conftest.py", "tests/hooks/payloads.py", "tests/hooks/processes.py", "tests/hooks/remembering.py",
     "tests/hosts/lines.py", "tests/hosts/test_rewritten.py", "tests/__init__.py", "tests/examples.py",
-    "tests/paths.py", "tests/patience.py", "tests/work.py",
+    "tests/reclaim/sending.py", "tests/reclaim/test_nothing_lost.py", "tests/paths.py", "tests/patience.py", "tests/work.py",
 )  # fmt: skip
 FEW_EXAMPLES = """
 from hypothesis import HealthCheck, settings
