@@ -147,7 +147,9 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
     key, scope = parts.content_search(pattern, roots, call.tool_input.get("-i") is True, flags)
     scope = parts.marked(scope, _shown_of_search(call))
     label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "matches", action=key)
+    return Classification(
+        kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "matches", action=parts.action_of((key, scope))
+    )
 
 
 def _shown_of_search(call: Call) -> list[str]:
@@ -183,7 +185,8 @@ def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    label, action = call.tool + " " + pattern, parts.action_of((key, scope))
+    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "log", action=action)
 
 
 def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -198,13 +201,16 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     shown: list[Part] = []
     ran, keys, moves, commits = [], [], [], False
     for action in actions:
-        keys.append(parts.action_key(action.part))
+        keys.append(parts.action_of(action.part))
         commits = commits or action.commits
         if action.move:
             moves.append((len(shown), action.move, action.ran))
         if action.kind != kinds.ACK:
             shown.append(action.part)
             ran.append(action.ran)
+    lines = call.outcome.lines
+    if lines is not None and "|" in command:
+        shown = [parts.uncut(part, lines) if part[0][:5] != "read:" else part for part in shown]
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     if not shown:
         shown, ran = [action.part for action in actions], [action.ran for action in actions]

@@ -197,6 +197,17 @@ def with_marks(part: Part, marks: Collection[str]) -> Part:
     return key, marked(_unmarked(scope), [*marks, *[item for item in scope if item.startswith(MARKS)]])
 
 
+def uncut(part: Part, lines: int) -> Part:
+    """Return a part without the limit to so many first or last lines at the end of its pipeline, where the output has fewer lines: nothing was
+    left out by it."""
+    filters = [item for item in part[1] if item.startswith(LESS + " | ")]
+    last = max(filters, key=len, default="")
+    name, _, number = last.rpartition(AT_MOST)
+    if not name.endswith((" | tail", " | head")) or not number.isdigit() or int(number) <= lines:
+        return part
+    return part[0], [item for item in part[1] if item != last]
+
+
 def _unmarked(scope: list[str]) -> list[str]:
     return [item for item in scope if not item.startswith(MARKS)]
 
@@ -236,6 +247,14 @@ def _reaches(item: str, others: list[str], sign: str) -> bool:
 def action_key(part: Part) -> str:
     """Return the key of the action behind a part; of what git shows of a tree, the command."""
     return part[1][0] if part[0] == TREE else part[0]
+
+
+def action_of(part: Part) -> str:
+    """Return the name of the action behind a part: its key, and of a look the places, so that an error is answered by the same look alone."""
+    key, scope = part
+    if key == TREE:
+        return " ".join([scope[0], *_unmarked(scope[2:])])
+    return " ".join([key, *_unmarked(scope)]) if key.startswith("search:") else key
 
 
 def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:

@@ -151,7 +151,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
 class Outcome:
     """What the engine needs to know of a tool's result; of its text only the end, while the call is read."""
 
-    __slots__ = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "tail", "unchanged", "wide")
+    __slots__ = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "tail", "unchanged", "wide")
 
     def __init__(
         self,
@@ -165,6 +165,7 @@ class Outcome:
         image_tokens: int = 0,
         tail: str = "",
         fate: str = "",
+        lines: int | None = None,
     ):
         self.chars = chars
         self.wide = wide  # of them CJK
@@ -175,6 +176,7 @@ class Outcome:
         self.unchanged = unchanged  # the host answered "file unchanged" instead of a content
         self.image_tokens = image_tokens
         self.tail = tail  # the end of the text, for a verdict; never kept
+        self.lines = lines  # of the text; None where they were not counted
         self.fate = fate  # why it does not show how the call went; "" where it does
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PATHS = ("file_path", "notebook_path", "path")
 _TEXTS = ("pattern", "glob", "type", "output_mode", "pages", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
 _NUMBERS = ("offset", "limit", "head_limit", "-i", "-n", "-o", "-A", "-B", "-C", "context", "multiline")
-_KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "unchanged", "wide")
+_KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "unchanged", "wide")
 
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:

@@ -263,8 +263,10 @@ def is_hosts_own(text: str) -> bool:
 def _outcome(text: str, images: int) -> Outcome:
     text = text.strip("\n")
     if not text:
-        return Outcome(image_tokens=images)
-    return Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
+        return Outcome(image_tokens=images, lines=0)
+    outcome = Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
+    outcome.lines = text.count("\n") + 1
+    return outcome
 
 
 def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:

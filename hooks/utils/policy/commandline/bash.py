@@ -157,8 +157,12 @@ def _judge(found: list[Action], stages: list, following: Command | None, place: 
         from . import environments
 
         environments.change(place, first.words)
-    if word in _ASIDE_MAY_FAIL or (len(stages) == 1 and any(action.kind != kinds.ACK and not action.move for action in found)):
+    if word in _ASIDE_MAY_FAIL or (len(stages) == 1 and any(not action.move and _may_fail(action, word) for action in found)):
         place.may_have_failed = True
+
+
+def _may_fail(action: Action, word: str) -> bool:
+    return action.kind != kinds.ACK or word == "git"
 
 
 def _is_hidden(stages: list) -> bool:

@@ -6,12 +6,13 @@ from ..parts import AT_MOST, KEY_CHARS, LESS, MORE
 from ..tools import bounded
 
 # Everything passes through these, and through the second kind what a search has found, in another order.
-_PASSES = frozenset("cat tee less more nl bat".split())
+_PASSES = frozenset("cat tee less more nl bat Out-String Out-Host".split())
 _PASSES_MATCHES = frozenset(("sort", "uniq"))
 # These let pass some lines as they are, unless an option says otherwise.
 _PICKS = frozenset("grep egrep fgrep rg ggrep".split())
 _NO_LINES = frozenset("cqlL")
 _ENDS = {"head": "head", "ghead": "head", "tail": "tail", "gtail": "tail"}
+_ENDS_IN_WINDOWS = {"-first": "head", "-last": "tail"}
 
 
 def marks(stages: list, is_search: bool) -> list[str]:
@@ -38,6 +39,10 @@ def _limit(words: list[str]) -> str:
     if program in _ENDS:
         number = _number(words)
         return f"{_ENDS[program]}{AT_MOST}{number}" if number else ""
+    if program == "Select-Object" and len(words) == 3 and words[1].lower() in _ENDS_IN_WINDOWS and words[2].isdigit():
+        return f"{_ENDS_IN_WINDOWS[words[1].lower()]}{AT_MOST}{words[2]}"
+    if program == "Select-String":
+        return " ".join(words)
     if program in _PICKS:
         letters = "".join([word[1:] for word in words[1:] if word[:1] == "-" and word[1:2] != "-"])
         long = any(word in ("--count", "--quiet", "--files-with-matches", "--files-without-match") for word in words)

@@ -88,8 +88,8 @@ _OPTIONS = {
     ),
     "ruff": (
         "V:--config,--target-version,--line-length,--extend-select K:--select L:--ignore,--exclude,--extend-exclude,--extend-ignore"
-        " v:--output-format,-o,--output-file,--cache-dir,-j n:--no-cache,-n,--no-fix,--diff,--check,-v"
-        " n:--show-fixes,--check-only n:-q,--quiet l:-s,--silent,-e,--exit-zero,--statistics m:--no-respect-gitignore"
+        " v:--output-format,-o,--output-file,--cache-dir,-j n:--no-cache,-n,--no-fix,-v"
+        " n:--show-fixes n:-q,--quiet l:-s,--silent,-e,--exit-zero,--statistics m:--check,--diff,--no-respect-gitignore"
     ),
     "flake8": (
         "V:--config K:--select L:--ignore,--extend-ignore,--exclude,--extend-exclude,--per-file-ignores v:-j,--jobs,--format"
@@ -109,9 +109,9 @@ _OPTIONS = {
         " V:--features,-F,--target,--manifest-path,--profile,--config,-Z,--cargo-profile B:--release,-r,--all-features"
         " B:--no-default-features,--ignored"
         " v:-j,--jobs,--color,--message-format,--target-dir,--test-threads,-E d:-C"
-        " n:-v,-vv,--locked,--frozen,--offline,--keep-going,-q,--quiet,--check,--allow-dirty,--allow-staged,--"
+        " n:-v,-vv,--locked,--frozen,--offline,--keep-going,-q,--quiet,--allow-dirty,--allow-staged,--"
         " l:--no-run,--list,--no-deps,--exact,--fail-fast L:--retries,-A"
-        " m:--nocapture,--no-capture,--show-output,--all-targets,--no-fail-fast,--include-ignored,--workspace,--all M:-D,-W"
+        " m:--check,--nocapture,--no-capture,--show-output,--all-targets,--no-fail-fast,--include-ignored,--workspace,--all M:-D,-W"
     ),
     "go": (
         "k:-run,--run K:-skip V:-bench,-tags,-fuzz,-mod,-ldflags,-gcflags,-asmflags,-exec,-cpu,-vet,-covermode,-coverpkg"
@@ -163,8 +163,8 @@ _OPTIONS = {
     "dotnet": (
         "k:--filter K:-f,--framework V:-c,--configuration,-r,--runtime,-s,--settings v:-v,--verbosity,-l,--logger,-o,--output"
         " v:--results-directory,--collect,--blame-hang-timeout n:--nologo,--no-incremental,--blame,-v:n,-v:m,-v:q,-v:minimal"
-        " n:-v:normal,-v:quiet,--verify-no-changes,--no-restore l:--no-build,-t,--list-tests,-p:TreatWarningsAsErrors=false"
-        " m:-warnaserror,--warnaserror,/warnaserror"
+        " n:-v:normal,-v:quiet,--no-restore l:--no-build,-t,--list-tests,-p:TreatWarningsAsErrors=false"
+        " m:--verify-no-changes,-warnaserror,--warnaserror,/warnaserror"
     ),
     "swift": (
         "k:--filter K:--skip,--target,--product V:-c,--configuration,-Xswiftc,--sanitize v:-j,--jobs,--scratch-path,--num-workers"
@@ -189,7 +189,7 @@ _OPTIONS = {
     ),
     "mix": (
         "K:--only,--exclude,--include,--partitions b:--stale,--failed v:--seed,--timeout,--formatter,--max-cases n:--trace,--force"
-        " n:--check-formatted L:--max-failures m:--warnings-as-errors,--cover,--strict"
+        " n:--check-formatted L:--max-failures m:--check-formatted,--warnings-as-errors,--cover,--strict"
     ),
     "unittest": "k:-k V:-p,--pattern,-s,--start-directory,-t n:-v,-b,--buffer,--locals,-c l:-f,--failfast,-q,--quiet v:--durations",
     "tox": "k:-e V:-c,-x v:--workdir,-p n:-q,-v,-vv,-r,--recreate,-p=all l:--notest,-l,--listenvs,-a",
@@ -200,7 +200,7 @@ _OPTIONS = {
     ),
     "deno": (
         "k:--filter V:-c,--config,--import-map v:--reporter,--junit-path,--coverage n:-A,--allow-all,--allow-read,--allow-env,--allow-net"
-        " n:--allow-run,--allow-write,--parallel,--reload,--check l:--no-check,--no-run,--fail-fast,-q,--quiet,--permit-no-files m:--doc"
+        " n:--allow-run,--allow-write,--parallel,--reload l:--no-check,--no-run,--fail-fast,-q,--quiet,--permit-no-files m:--check,--doc"
     ),
     "django": (
         "k:-k K:--tag,--exclude-tag V:--settings v:--parallel,-v,--verbosity n:--keepdb,--noinput,--no-input,--debug-mode,--buffer,-b"

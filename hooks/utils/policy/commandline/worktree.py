@@ -33,8 +33,8 @@ def changes(words: list[str], cwd: str) -> Changes | None:
 
 def move(words: list[str], cwd: str) -> Move | None:
     """Return (folder, how, name) of a git command that puts other files into the working tree than those of its branch and the edits
-    since, or puts them back: `stash`, `unstash`, `to` a branch or commit, `back` to the one before, `named`: a new branch for the same tree.
-    None for any other."""
+    since, or puts them back: `stash`, `unstash`, `to` a branch or commit, `back` to the one before, `named`: a new branch for the same
+    tree. None for any other."""
     command, *rest = words or [""]
     named = [word for word in rest if word[:1] != "-"]
     if command == "stash":
@@ -89,10 +89,14 @@ def without_paths(words: list[str], targets: list[str]) -> list[str]:
     """Return those of the targets of a git command that are no paths, where the paths are what it is limited to."""
     if words[0] == "status":
         return []
-    if words[0] != "diff":
-        return targets
     before = targets[: targets.index("--")] if "--" in targets else targets
-    return [target for target in before if "--" in targets or _is_revision(target)]
+    revisions = [target for target in before if "--" in targets or _is_revision(target)]
+    return revisions if words[0] == "diff" and not _is_of_commits(revisions) else targets
+
+
+def _is_of_commits(revisions: list[str]) -> bool:
+    """Return whether a difference is one between commits, and of no working tree."""
+    return len(revisions) > 1 or any(map(_is_range, revisions))
 
 
 def _shown(words: list[str], cwd: str) -> list[str] | None:
@@ -104,7 +108,7 @@ def _shown(words: list[str], cwd: str) -> list[str] | None:
         return [FILES, *_roots(named + paths, cwd)]
     if command == "diff" and "--no-index" not in words:
         revisions = [word for word in named if at < len(words) or _is_revision(word)]
-        if len(revisions) > 1 or any(map(_is_range, revisions)):
+        if _is_of_commits(revisions):
             return None if all(map(_is_certain, revisions)) else [HEAD, cwd]
         on = INDEX if "--cached" in words or "--staged" in words else FILES
         return [on, *_roots([word for word in named if word not in revisions] + paths, cwd)]
