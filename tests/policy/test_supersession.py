@@ -68,6 +68,55 @@ def test_the_reason_names_the_newer_one(session: Scenario):
     assert session.reasons("T1") == 'a newer run of the same thing: Grep "login"'
 
 
+# What never ran, or does not show how it went.
+
+STARTED = "Command running in background with ID: b1. Output is being written to: /tmp/b1.output"
+REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+SAID = REFUSED + " To tell you how to proceed, the user said:\nback up first"
+
+
+def test_what_works_on_in_the_background_answers_no_error(session: Scenario):
+    session.bash_fails("git push", "rejected")
+    assert session.bash("git push", STARTED) == {}
+    assert "T1" in session.bash("git push")
+
+
+def test_what_was_refused_replaces_no_error(session: Scenario):
+    session.read_fails("a.py")
+    assert session.call("Read", {"file_path": "a.py"}, REFUSED, failed=True) == {}
+
+
+def test_the_words_of_a_refusal_are_a_decision_that_nothing_ends(session: Scenario):
+    session.call("Bash", {"command": "alembic upgrade head"}, SAID, failed=True)
+    assert session.tier("T1") == "preserved"
+    assert session.bash("alembic upgrade head") == {}
+
+
+@pytest.mark.parametrize("text", [STARTED, REFUSED])
+def test_an_id_or_a_refusal_is_no_verdict(session: Scenario, text: str):
+    session.call("Bash", {"command": "npm test"}, text, failed=text == REFUSED)
+    assert session.result("T1").verdict == ""
+
+
+def test_a_filter_that_left_nothing_out_is_none(session: Scenario):
+    session.bash("npm test", "\n".join(f"line {n}" for n in range(50)))
+    assert session.bash("npm test | tail -50", "\n".join(f"test {n}" for n in range(50))) == {}
+    assert session.bash("npm test | tail -50", "no test\n") == {"T1": "superseded", "T2": "superseded"}
+
+
+def test_what_stands_behind_a_failed_command_has_not_run(session: Scenario):
+    session.bash("npm run build")
+    session.bash("npm test")
+    assert session.bash_fails("npm run build && npm test") == {"T1": "superseded"}
+    assert "T2" in session.bash("npm run build && npm test")
+
+
+def test_a_command_that_was_perhaps_not_reached_ends_nothing(session: Scenario):
+    session.bash("npm test")
+    for line in ("npm run build || npm test", "if test -f x; then npm test; fi", "npm run build && npm test; echo done", "npm test &"):
+        assert "T1" not in session.bash(line)
+
+
 # The same content.
 
 

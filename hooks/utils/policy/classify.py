@@ -315,8 +315,8 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     if override is not None and not outcome.unchanged:
         classified.tier, classified.basis = override
     if outcome.fate == tools.TOLD:
-        _keep_words(classified, rules)
-    elif classified.error:
+        _keep_words(classified)
+    if classified.error:
         _keep_error(classified, call.operation, rules)
     elif classified.kind == kinds.DECISION:
         if rules.preserve_decisions:
@@ -340,13 +340,11 @@ def _is_empty_search(classified: Classification, outcome: Outcome) -> bool:
     return classified.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
 
 
-def _keep_words(classified: Classification, rules: Ruleset) -> None:
-    """Keep what the user said in place of a result."""
+def _keep_words(classified: Classification) -> None:
+    """Make what the user said in place of a result a decision, which nothing replaces."""
     classified.kind, classified.error = kinds.DECISION, False
     classified.parts, classified.ran = [("call:refused", [])], [parts.UNSURE]
     classified.edits, classified.commits, classified.changes = (), False, []
-    if rules.preserve_decisions:
-        classified.tier, classified.basis = "preserved", "a decision of the user"
 
 
 def _keep_error(classified: Classification, operation: str, rules: Ruleset) -> None:

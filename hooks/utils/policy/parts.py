@@ -198,8 +198,8 @@ def with_marks(part: Part, marks: Collection[str]) -> Part:
 
 
 def uncut(part: Part, lines: int) -> Part:
-    """Return a part without the limit to so many first or last lines at the end of its pipeline, where the output has fewer lines: nothing was
-    left out by it."""
+    """Return a part without the limit to so many first or last lines at the end of its pipeline, where the output has fewer lines: it has
+    left nothing out."""
     filters = [item for item in part[1] if item.startswith(LESS + " | ")]
     last = max(filters, key=len, default="")
     name, _, number = last.rpartition(AT_MOST)
@@ -250,7 +250,7 @@ def action_key(part: Part) -> str:
 
 
 def action_of(part: Part) -> str:
-    """Return the name of the action behind a part: its key, and of a look the places, so that an error is answered by the same look alone."""
+    """Return the name of the action behind a part: its key, and of a look the places, so that only the same look answers an error."""
     key, scope = part
     if key == TREE:
         return " ".join([scope[0], *_unmarked(scope[2:])])
