@@ -294,6 +294,53 @@ def test_a_whole_read_and_a_partial_one_have_their_intervals():
     assert calls.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
 
 
+BASH, GREP, GLOB = "Bash", "Grep", "Glob"
+FATES = [
+    (BASH, {"stdout": "x", "stderr": ""}, ""),
+    (BASH, {"stdout": "x", "stderr": "", "interrupted": True}, tools.STOPPED),
+    (BASH, {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, tools.BACKGROUND),
+    (BASH, {"stdout": "x", "stderr": "", "persistedOutputPath": "/x", "persistedOutputSize": 99_999}, tools.CUT),
+    (BASH, {"stdout": "bash: pytest: command not found", "stderr": ""}, tools.NEVER_RAN),
+    (GREP, {"mode": "content", "content": "x" * 30_000}, tools.CUT),
+    (GREP, {"mode": "content", "content": "x", "appliedLimit": 250}, tools.CUT),
+    (GLOB, {"filenames": ["a"], "truncated": True}, tools.CUT),
+    (GLOB, {"filenames": ["a"], "truncated": False}, ""),
+    ("Agent", {"isAsync": True, "outputFile": "/x"}, tools.BACKGROUND),
+    (BASH, "Command running in background with ID: b1. Output is being written to: /x", tools.BACKGROUND),
+    (BASH, "Command did not complete within its 120s timeout and was moved to the background with ID: b1", tools.BACKGROUND),
+    (BASH, "<persisted-output>\nOutput too large (50KB).", tools.CUT),
+    (GREP, "a.py:1:x\n\n[Showing results with pagination = limit: 250]", tools.CUT),
+    (GLOB, "a.py\n(Results are truncated. Consider using a more specific path or pattern.)", tools.CUT),
+]
+
+
+@pytest.mark.parametrize(("name", "response", "fate"), FATES)
+def test_a_response_tells_whether_it_shows_how_the_call_went(name: str, response, fate: str):
+    assert calls.outcome_of(TOOLS.of(name), {}, response).fate == fate
+
+
+@pytest.mark.parametrize(
+    ("error", "fate"),
+    [
+        ("Exit code 1\n1 failed", ""),
+        ("Exit code 143\nCommand timed out after 2m 0.0s\nPASS a.test.ts", tools.STOPPED),
+        ("Exit code 1\nno tests ran in 0.01s", tools.NEVER_RAN),
+        ("<tool_use_error>Sibling tool call errored</tool_use_error>", tools.NEVER_RAN),
+        ("This command requires approval", tools.NEVER_RAN),
+        ("PreToolUse:Bash hook error: no", tools.NEVER_RAN),
+        ("The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nno", tools.TOLD),
+        ("File does not exist.", ""),
+    ],
+)
+def test_so_does_an_error(error: str, fate: str):
+    assert calls.outcome_of_error(error).fate == fate
+
+
+@pytest.mark.parametrize(("code", "is_whole"), [(0, True), (1, True), (101, True), (124, False), (127, False), (130, False), (137, False)])
+def test_an_exit_code_tells_that_a_program_was_ended_or_not_found(code: int, is_whole: bool):
+    assert tools.Outcome(exit_code=code).is_whole is is_whole
+
+
 def test_an_error_has_its_exit_code_and_what_it_said():
     outcome = calls.outcome_of_error("Exit code 2\n\nboom\n")
     assert (outcome.error, outcome.exit_code, outcome.tail) == (True, 2, "boom")

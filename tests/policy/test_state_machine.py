@@ -43,9 +43,9 @@ class EngineAndModel(RuleBasedStateMachine):
     @rule(pattern=st.sampled_from(["login", "logout"]), on_the_command_line=st.booleans())
     def searches(self, pattern, on_the_command_line):
         if on_the_command_line:
-            self.engine.bash("rg " + pattern)
+            self.engine.bash("rg -n " + pattern)
         else:
-            self.engine.grep(pattern)
+            self.engine.call("Grep", {"pattern": pattern, "output_mode": "content"})
         self.called("search", pattern=pattern)
 
     @rule(limited_to=st.sampled_from(["", "tests/a.py", "tests/b.py"]), fails=st.booleans())

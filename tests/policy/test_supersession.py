@@ -6,18 +6,29 @@ import pytest
 
 from tests.policy.scenario import Scenario
 
+LINES = {"output_mode": "content"}
 GREPS = [
     ({"pattern": "login"}, {"pattern": "login"}, True),
     ({"pattern": "login"}, {"pattern": "Login"}, False),
-    ({"pattern": "login"}, {"pattern": "login", "output_mode": "content", "-n": True}, True),
+    ({"pattern": "login"}, {"pattern": "login", **LINES, "-n": True}, True),
     ({"pattern": "login"}, {"pattern": "login", "-i": True}, False),
+    ({"pattern": "login"}, {"pattern": "login", "multiline": True}, False),
     ({"pattern": "login", "path": "src"}, {"pattern": "login"}, True),
     ({"pattern": "login"}, {"pattern": "login", "path": "src"}, False),
     ({"pattern": "login", "path": "src"}, {"pattern": "login", "path": "/p/src"}, True),
     ({"pattern": "login", "path": "srclib"}, {"pattern": "login", "path": "src"}, False),
     ({"pattern": "login", "glob": "*.ts"}, {"pattern": "login", "glob": "*.ts"}, True),
+    ({"pattern": "login", "glob": "*.ts"}, {"pattern": "login"}, True),
     ({"pattern": "login", "glob": "*.ts"}, {"pattern": "login", "glob": "*.js"}, False),
     ({"pattern": "login"}, {"pattern": "login", "type": "py"}, False),
+    ({"pattern": "login", **LINES}, {"pattern": "login"}, False),
+    ({"pattern": "login", **LINES}, {"pattern": "login", "output_mode": "count"}, False),
+    ({"pattern": "login"}, {"pattern": "login", "output_mode": "count"}, True),
+    ({"pattern": "login", **LINES, "head_limit": 9}, {"pattern": "login", **LINES}, True),
+    ({"pattern": "login", **LINES}, {"pattern": "login", **LINES, "head_limit": 9}, False),
+    ({"pattern": "login", **LINES}, {"pattern": "login", **LINES, "offset": 9}, False),
+    ({"pattern": "login", **LINES, "-C": 3}, {"pattern": "login", **LINES, "-A": 9, "-B": 3}, True),
+    ({"pattern": "login", **LINES, "-A": 3}, {"pattern": "login", **LINES}, False),
 ]
 
 
@@ -29,8 +40,9 @@ def test_the_grep_tool_follows_the_same_rule(session: Scenario, earlier, later, 
 
 def test_the_grep_tool_and_a_search_on_the_command_line_are_the_same_search(session: Scenario):
     session.grep("login")
-    assert session.bash("rg login") == {"T1": "superseded"}
-    assert session.grep("login") == {"T2": "superseded"}
+    assert session.bash("rg -n login") == {"T1": "superseded"}
+    assert session.grep("login") == {}, "it lists the files only"
+    assert "T2" in session.call("Grep", {"pattern": "login", "output_mode": "content"})
 
 
 def test_the_glob_tool_is_superseded_by_the_same_glob(session: Scenario):
@@ -54,6 +66,55 @@ def test_the_reason_names_the_newer_one(session: Scenario):
     session.grep("login")
     session.grep("login")
     assert session.reasons("T1") == 'a newer run of the same thing: Grep "login"'
+
+
+# What never ran, or does not show how it went.
+
+STARTED = "Command running in background with ID: b1. Output is being written to: /tmp/b1.output"
+REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+SAID = REFUSED + " To tell you how to proceed, the user said:\nback up first"
+
+
+def test_what_works_on_in_the_background_answers_no_error(session: Scenario):
+    session.bash_fails("git push", "rejected")
+    assert session.bash("git push", STARTED) == {}
+    assert "T1" in session.bash("git push")
+
+
+def test_what_was_refused_replaces_no_error(session: Scenario):
+    session.read_fails("a.py")
+    assert session.call("Read", {"file_path": "a.py"}, REFUSED, failed=True) == {}
+
+
+def test_the_words_of_a_refusal_are_a_decision_that_nothing_ends(session: Scenario):
+    session.call("Bash", {"command": "alembic upgrade head"}, SAID, failed=True)
+    assert session.tier("T1") == "preserved"
+    assert session.bash("alembic upgrade head") == {}
+
+
+@pytest.mark.parametrize("text", [STARTED, REFUSED])
+def test_an_id_or_a_refusal_is_no_verdict(session: Scenario, text: str):
+    session.call("Bash", {"command": "npm test"}, text, failed=text == REFUSED)
+    assert session.result("T1").verdict == ""
+
+
+def test_a_filter_that_left_nothing_out_is_none(session: Scenario):
+    session.bash("npm test", "\n".join(f"line {n}" for n in range(50)))
+    assert session.bash("npm test | tail -50", "\n".join(f"test {n}" for n in range(50))) == {}
+    assert session.bash("npm test | tail -50", "no test\n") == {"T1": "superseded", "T2": "superseded"}
+
+
+def test_what_stands_behind_a_failed_command_has_not_run(session: Scenario):
+    session.bash("npm run build")
+    session.bash("npm test")
+    assert session.bash_fails("npm run build && npm test") == {"T1": "superseded"}
+    assert "T2" in session.bash("npm run build && npm test")
+
+
+def test_a_command_that_was_perhaps_not_reached_ends_nothing(session: Scenario):
+    session.bash("npm test")
+    for line in ("npm run build || npm test", "if test -f x; then npm test; fi", "npm run build && npm test; echo done", "npm test &"):
+        assert "T1" not in session.bash(line)
 
 
 # The same content.
@@ -98,10 +159,29 @@ def test_a_preserved_result_is_not_ended_by_the_same_content(session: Scenario):
 # The same call of any other tool.
 
 
-def test_a_tool_that_no_table_names_is_ended_by_the_same_call_of_it(session: Scenario):
-    session.call("mcp__db__query", {"sql": "select 1", "limit": 5})
-    assert session.call("mcp__db__query", {"sql": "select 2", "limit": 5}) == {}
-    assert session.call("mcp__db__query", {"limit": 5, "sql": "select 1"}) == {"T1": "superseded"}
+QUERY = {"sql": "select 1", "limit": 5}
+
+
+def test_the_same_call_of_a_tool_that_no_table_names_may_return_something_else(session: Scenario):
+    session.call("mcp__db__query", QUERY)
+    assert session.call("mcp__db__query", QUERY) == {}
+
+
+def test_the_same_call_of_any_tool_that_returns_the_same_ends_the_earlier(session: Scenario):
+    session.call("mcp__db__query", QUERY, "1 row")
+    assert session.call("mcp__db__query", QUERY, "1 row") == {"T1": "same_content"}
+
+
+def test_the_same_call_of_a_getter_ends_the_earlier(session: Scenario):
+    session.call("WebFetch", {"url": "https://a.dev", "prompt": "list"})
+    assert session.call("WebFetch", {"url": "https://a.dev", "prompt": "count"}) == {}
+    assert session.call("WebFetch", {"prompt": "list", "url": "https://a.dev"}) == {"T1": "superseded"}
+
+
+@pytest.mark.parametrize("tool", ["BashOutput", "TaskOutput"])
+def test_the_output_of_a_background_task_shows_only_what_is_new(session: Scenario, tool: str):
+    session.call(tool, {"bash_id": "b1"})
+    assert session.call(tool, {"bash_id": "b1"}) == {}
 
 
 def test_the_same_command_in_another_folder_is_not_the_same_command(session: Scenario):
@@ -110,6 +190,18 @@ def test_the_same_command_in_another_folder_is_not_the_same_command(session: Sce
     assert session.bash("git status", cwd="/other") == {}
     session.bash("cd /p", cwd="/p")
     assert "T1" in session.bash("git status")
+
+
+# Pages of a document.
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "ends"), [("1-5", "1-9", True), ("1-5", "6-10", False), ("3", "1-5", True), ("1-5", "", True)]
+)
+def test_pages_are_covered_as_lines_are(session: Scenario, earlier: str, later: str, ends: bool):
+    session.call("Read", {"file_path": "a.pdf", "pages": earlier}, "PDF pages extracted: 1 page(s)")
+    whole = {"pages": later} if later else {}
+    assert session.call("Read", {"file_path": "a.pdf", **whole}, "PDF file read: /p/a.pdf") == ({"T1": "superseded"} if ends else {})
 
 
 # Task lists.

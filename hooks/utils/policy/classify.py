@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import ModuleType
 
-    from .parts import Action, Changes, Part
+    from .parts import Action, Changes, Move, Part
     from .ruleset import Ruleset
     from .tools import Call, Outcome
 
@@ -34,7 +34,9 @@ _DIALOGUE = (tools.DELEGATE, tools.REPORT, tools.FETCH, tools.SKILL, *_DECISIONS
 
 
 class Classification:
-    """The class of a result. `action` is the key of what the call did, so that a later success can answer an earlier error."""
+    """The class of a result. `action` is the key of what the call did, so that a later success can answer an earlier error. `ran`: of each
+    part, when what it shows was really done, so that it can end what an earlier result shows · `moves`: (the number of parts before it, the
+    move, when it was done) of each move to another tree."""
 
     __slots__ = (
         "action",
@@ -47,7 +49,9 @@ class Classification:
         "family",
         "kind",
         "label",
+        "moves",
         "parts",
+        "ran",
         "subjects",
         "tier",
     )
@@ -70,6 +74,8 @@ class Classification:
         self.basis = ""
         self.label = label
         self.parts = list(shown)
+        self.ran = [parts.ALWAYS] * len(self.parts)
+        self.moves: list[tuple[int, Move, int]] = []
         self.subjects = list(subjects)
         self.content = content
         self.edits = edits  # the paths that a success has changed
@@ -108,6 +114,9 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
         first = max(1, _number(call.tool_input.get("offset"), 1))
         limit = _number(call.tool_input.get("limit"), 0)
         lines = [first, first + limit - 1] if limit else [first, 0]
+    pages = text_in(call.tool_input, "pages")
+    if pages:
+        lines = parts.pages_of(pages)
     label = call.tool + " " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
     return Classification(
@@ -121,9 +130,12 @@ def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
     paths = [mask(parts.normal_path(path, cwd), tell_apart=True) for path in named]
     label = call.tool + " " + shown_path(paths[0], cwd) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     shown: list[Part] = [("edit:" + path, []) for path in paths]
-    return Classification(
+    classified = Classification(
         kinds.ACK, rules.tier_of_tool(call.tool), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
     )
+    if call.operation == tools.EDIT_NOTEBOOK:
+        classified.ran = [parts.UNSURE]  # another cell, or another one before it
+    return classified
 
 
 def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -131,9 +143,41 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
-    key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
+    flags = "U" if call.tool_input.get("multiline") is True else ""
+    key, scope = parts.content_search(pattern, roots, call.tool_input.get("-i") is True, flags)
+    scope = parts.marked(scope, _shown_of_search(call))
     label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "matches", action=key)
+    return Classification(
+        kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "matches", action=parts.action_of((key, scope))
+    )
+
+
+def _shown_of_search(call: Call) -> list[str]:
+    """Return the marks of a search with a tool of the host: what it leaves out and adds."""
+    asked = call.tool_input
+    marks = [parts.LESS + "ignored"]
+    kinds_of_files = [prefix + mask(value) for name, prefix in (("glob", ""), ("type", "type ")) if (value := text_in(asked, name))]
+    if kinds_of_files:
+        marks.append(parts.LESS + "in " + ", ".join(sorted(kinds_of_files)))
+    mode = text_in(asked, "output_mode") or ("files_with_matches" if call.traits.lists_names else "content")
+    if mode == "content":
+        if asked.get("-n") is not False and call.traits.lists_names:
+            marks.append(parts.MORE + "numbers")
+        for name, sides in (("-A", ("after",)), ("-B", ("before",)), ("-C", ("after", "before")), ("context", ("after", "before"))):
+            number = _number(asked.get(name), 0)
+            marks += [f"{parts.MORE}{side}{parts.AT_LEAST}{number}" for side in sides] if number else []
+        if asked.get("-o") is True:
+            marks.append(parts.LESS + "matches")
+    else:
+        marks.append(parts.LESS + "names")
+        if mode != "files_with_matches":
+            marks.append(parts.MORE + mode)
+    limit = _number(asked.get("head_limit"), 0)
+    if limit:
+        marks.append(f"{parts.LESS}first of {mode}{parts.AT_MOST}{limit}")
+    if _number(asked.get("offset"), 0):
+        marks.append(f"{parts.OTHERWISE}from {asked['offset']}")
+    return marks
 
 
 def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -141,7 +185,8 @@ def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    label, action = call.tool + " " + pattern, parts.action_of((key, scope))
+    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "log", action=action)
 
 
 def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -153,19 +198,31 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     command = mask(call.command[:COMMAND_CHARS], tell_apart=True)
     actions = bash.actions(command, cwd)
     leading, tier = bash.longest_lived(actions, rules)
-    shown, keys, commits = [], [], False
+    shown: list[Part] = []
+    ran, keys, moves, commits = [], [], [], False
     for action in actions:
-        keys.append(parts.action_key(action.part))
+        keys.append(parts.action_of(action.part))
         commits = commits or action.commits
+        if action.move:
+            moves.append((len(shown), action.move, action.ran))
         if action.kind != kinds.ACK:
             shown.append(action.part)
+            ran.append(action.ran)
+    lines = call.outcome.lines
+    if lines is not None and "|" in command:
+        shown = [parts.uncut(part, lines) if part[0][:5] != "read:" else part for part in shown]
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
-    shown = shown or [action.part for action in actions]
+    if not shown:
+        shown, ran = [action.part for action in actions], [action.ran for action in actions]
+    if call.outcome.fate == tools.BACKGROUND:
+        shown, ran = [("do:in the background@" + parts.UNKNOWN, [])], [parts.UNSURE]  # its id is needed, and no other run has it
     classified = Classification(
         leading.kind, tier, call.tool + " " + _main_line(command[:1_000]), shown, _subjects(command, actions),
         _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
     )  # fmt: skip
     classified.changes = [action.changes for action in actions if action.changes]
+    classified.ran = ran
+    classified.moves = moves
     return classified
 
 
@@ -215,7 +272,10 @@ def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
             kind = kinds.ACK
     text = text_in(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
     label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(text) if text else "")
-    return Classification(kind, tier, label, [(key, [])], [mask(text)] if text else [], content, action=key)
+    classified = Classification(kind, tier, label, [(key, [])], [mask(text)] if text else [], content, action=key)
+    if kind == kinds.OTHER and not call.traits.is_getter:
+        classified.ran = [parts.UNSURE]  # for the same input it may return something else: what is new, another answer
+    return classified
 
 
 def _identity(value: object) -> str:
@@ -248,9 +308,14 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     classified.basis = classified.family or classified.kind if call.operation in tools.SHELLS else "tool " + call.tool
     outcome = call.outcome
     classified.error = outcome.error and not _is_empty_search(classified, outcome)
+    if not is_answer(call):
+        classified.ran = [parts.UNSURE] * len(classified.parts)
+        classified.moves = [] if outcome.fate != tools.STOPPED else classified.moves
     override = rules.override(call.tool, classified.subjects)
     if override is not None and not outcome.unchanged:
         classified.tier, classified.basis = override
+    if outcome.fate == tools.TOLD:
+        _keep_words(classified)
     if classified.error:
         _keep_error(classified, call.operation, rules)
     elif classified.kind == kinds.DECISION:
@@ -264,9 +329,22 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     return classified
 
 
+def is_answer(call: Call) -> bool:
+    """Return whether a result shows how its call went. A shell's error has an exit code: without one the command never ran."""
+    outcome = call.outcome
+    return outcome.is_whole and not (outcome.error and outcome.exit_code is None and call.operation in tools.SHELLS)
+
+
 def _is_empty_search(classified: Classification, outcome: Outcome) -> bool:
     """Return whether a search exited 1 with no output: it found nothing, which is an answer and no error."""
     return classified.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
+
+
+def _keep_words(classified: Classification) -> None:
+    """Make what the user said in place of a result a decision, which nothing replaces."""
+    classified.kind, classified.error = kinds.DECISION, False
+    classified.parts, classified.ran = [("call:refused", [])], [parts.UNSURE]
+    classified.edits, classified.commits, classified.changes = (), False, []
 
 
 def _keep_error(classified: Classification, operation: str, rules: Ruleset) -> None:
@@ -277,6 +355,6 @@ def _keep_error(classified: Classification, operation: str, rules: Ruleset) -> N
     if operation in tools.SHELLS and "supersede" in rules.tier_rule(classified.tier).events:
         return
     classified.kind = kinds.ERROR
-    classified.parts = [("error:" + classified.action, [])]
+    classified.parts, classified.ran = [("error:" + classified.action, [])], [parts.ALWAYS]
     if rules.preserve_errors:
         classified.tier, classified.basis = "preserved", "an error"

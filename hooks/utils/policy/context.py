@@ -136,7 +136,7 @@ class ContextState:
 
     __slots__ = (
         "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "edits", "epoch", "expired", "holds", "index", "live",
-        "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "turn",
+        "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "trees", "turn",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -153,6 +153,7 @@ class ContextState:
         self.pins: list[str] = []  # targets: ids and path patterns
         self.edits: dict[str, int] = {}  # turn, as text -> index of the last edit in it, which touches what was read in the turn before it
         self.holds: dict[str, int] = {}  # id -> index up to which a restored result is held like a pinned one
+        self.trees: dict[str, dict[str, str]] = {}  # folder of a repository -> the tree that is in it, and others by name (trees.py)
         self.calibration = 1.0  # measured tokens / estimated tokens
         self.live: dict[str, Result] = {}  # id -> Result, in order of completion
         self.expired: dict[str, Result] = {}  # id -> Result with `ended`; after a load only what expired since
@@ -193,6 +194,7 @@ class ContextState:
             "pins": self.pins,
             "edits": self.edits,
             "holds": self.holds,
+            "trees": self.trees,
             "calibration": self.calibration,
             "recent": self.recent,
             "counts": self.counts.to_json(),
@@ -221,6 +223,8 @@ def state_of(value: object) -> ContextState:
     for name in ("holds", "edits"):
         if isinstance(value.get(name), dict):
             setattr(state, name, {key: index for key, index in value[name].items() if isinstance(index, int)})
+    if isinstance(value.get("trees"), dict):
+        state.trees = {folder: tree for folder, tree in value["trees"].items() if _is_tree(tree)}
     if isinstance(value.get("recent"), dict):
         state.recent = value["recent"]
     state.counts = counts_of(value.get("counts"))
@@ -228,6 +232,10 @@ def state_of(value: object) -> ContextState:
         result = result_of(row)
         state.live[result.id] = result
     return state
+
+
+def _is_tree(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values()) and "at" in value and "before" in value
 
 
 def shared_facts(state: ContextState) -> dict[str, Any]:

@@ -7,7 +7,7 @@ changed in place; every decision carries its reasons.
 from __future__ import annotations
 
 from . import kinds, lifecycle, parts
-from .classify import classify
+from .classify import classify, is_answer
 from .context import ContextState, Result, add
 from .estimate import tokens_of
 from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, reindex
@@ -59,8 +59,12 @@ def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[De
         lifecycle.expire_tree(state, rules, folder, changed, trigger, classified.label, call.id, decisions)
     if call.outcome.unchanged:
         _touch_key(state, "read:" + classified.subjects[0])
+    if classified.moves or state.trees:
+        from . import trees  # seldom
+
+        trees.follow(state, classified, call)
     result = _result_of(state, call, classified, rules)
-    _supersede(state, rules, result, classified, decisions)
+    _supersede(state, rules, call, result, classified, decisions)
     _count_false_expiration(state, result)
     lifecycle.expire_due(state, rules, decisions, call.id)
     add(state.counts.results, result.tier, 1)
@@ -107,7 +111,7 @@ def _result_of(state: ContextState, call: Call, classified: Classification, rule
         call.id, state.index, call.at, state.turn, call.tool, classified.kind + (":" + classified.family if classified.family else ""),
         classified.tier, classified.basis, classified.label, [list(part) for part in classified.parts], classified.subjects, tokens,
         outcome.content_hash, classified.error,
-        verdict_of(outcome.tail, outcome.exit_code) if classified.error or classified.kind == kinds.RUN else "",
+        verdict_of(outcome.tail, outcome.exit_code) if _has_verdict(call, classified) else "",
     )  # fmt: skip
     if classified.kind == kinds.RESTORED and not classified.error:
         state.holds[call.id] = state.index + rules.restore_hold_calls
@@ -115,15 +119,26 @@ def _result_of(state: ContextState, call: Call, classified: Classification, rule
     return result
 
 
-def _supersede(state: ContextState, rules: Ruleset, new: Result, classified: Classification, decisions: list[Decision]) -> None:
-    """End the earlier results that a newer one of the same thing covers."""
+def _has_verdict(call: Call, classified: Classification) -> bool:
+    if classified.kind == kinds.RUN:
+        return is_answer(call) or call.outcome.exit_code is not None
+    return classified.error
+
+
+def _supersede(
+    state: ContextState, rules: Ruleset, call: Call, new: Result, classified: Classification, decisions: list[Decision]
+) -> None:  # fmt: skip
+    """End the earlier results that a newer one of the same thing covers. What never ran, or does not show how it went, covers nothing."""
+    if not is_answer(call):
+        return
     if not new.error:
         for old in list(state.by_key.get("error:" + classified.action, {}).values()):
             if not old.pinned and (old.tier != "preserved" or "success" in rules.tier_rule(old.tier).events):
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
     answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events
     if answers:
-        for part in new.parts:
+        least = parts.ALWAYS if call.outcome.error else parts.ON_SUCCESS
+        for part in [part for part, ran in zip(new.parts, classified.ran) if ran <= least]:
             for old in list(state.by_key.get(part[0], {}).values()):
                 _cover(state, old, part, new, decisions)
     if new.hash and not new.error:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Part = Sequence[Any]
     # (folder, what changes there, the words of the command): commandline/worktree.py.
     Changes = tuple[str, tuple[str, ...], list[str]]
+    # (folder, how, the name of a branch or commit): commandline/worktree.py.
+    Move = tuple[str, str, str]
 
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
@@ -31,6 +33,20 @@ _VARIABLE_STARTS = frozenset("_{(@*?!#-$")
 # Marks of a target that narrows a run in another dimension than its path: tests selected by name, packages.
 SELECTION = "k="
 PACKAGE = "p="
+# Marks of what else a run or a look has been told: to show less (only a look with the same limit, or none, is covered by it), to show more
+# (only one that shows it, too, covers it), and what makes it like none without: an environment, an unknown option, another working tree.
+LESS = "l="
+MORE = "m="
+OTHERWISE = "v="
+TREE_OF = "t="
+MARKS = (LESS, MORE, OTHERWISE, TREE_OF)
+# Behind the name of a limit that is a number: at most, or at least, so many.
+AT_MOST = " \u2264"
+AT_LEAST = " \u2265"
+EVERY = "*"  # package
+# In these a package is run only when it is named, or when all are.
+_NAMED_PACKAGES = ("run:npm:", "run:cargo:")
+_ALL_PACKAGES = (MORE + "--workspace", MORE + "--all")
 
 
 def normal_path(path: str, cwd: str) -> str:
@@ -86,6 +102,15 @@ def has_variable(text: str) -> bool:
     if "$" not in text:
         return False
     return any(piece[:1].isalnum() or piece[:1] in _VARIABLE_STARTS for piece in text.split("$")[1:] if piece)
+
+
+def pages_of(text: str) -> list[int]:
+    """Return the interval of pages such as `1-5` or `7`, as one of lines; an unknown one for anything else."""
+    first, _, last = text.partition("-")
+    numbers = [number.strip() for number in (first, last or first)]
+    if not all(number.isascii() and number.isdigit() and len(number) < 7 for number in numbers):
+        return EXCERPT
+    return [int(number) for number in numbers]
 
 
 def has_glob(path: str) -> bool:
@@ -146,16 +171,90 @@ def covers(new: Part, old: Part) -> bool:
         return False
     if key.startswith("read:"):
         return _lines_cover(scope, old[1])
+    if key == TREE:
+        new_shows, old_shows = scope[2:], old[1][2:]
+        same = scope[0] == old[1][0] and scope[1] == old[1][1]
+        return same and _marks_cover(new_shows, old_shows) and _inside(_unmarked(old_shows), _unmarked(new_shows))
+    if not _marks_cover(scope, old[1]):
+        return False
     if key.startswith("search:"):
-        return _inside(old[1], scope)
+        return _inside(_unmarked(old[1]), _unmarked(scope))
     if key.startswith("run:"):
-        return _run_covers(scope, old[1])
-    return key != TREE or scope[0] == old[1][0]
+        return _run_covers(key, scope, old[1])
+    return True
+
+
+def marked(scope: list[str], marks: Collection[str]) -> list[str]:
+    """Return a scope with marks, in an order of its own."""
+    return [*scope, *sorted({*marks})] if marks else scope
+
+
+def with_marks(part: Part, marks: Collection[str]) -> Part:
+    """Return a part with more marks."""
+    if not marks:
+        return part
+    key, scope = part
+    return key, marked(_unmarked(scope), [*marks, *[item for item in scope if item.startswith(MARKS)]])
+
+
+def uncut(part: Part, lines: int) -> Part:
+    """Return a part without the limit to so many first or last lines at the end of its pipeline, where the output has fewer lines: it has
+    left nothing out."""
+    filters = [item for item in part[1] if item.startswith(LESS + " | ")]
+    last = max(filters, key=len, default="")
+    name, _, number = last.rpartition(AT_MOST)
+    if not name.endswith((" | tail", " | head")) or not number.isdigit() or int(number) <= lines:
+        return part
+    return part[0], [item for item in part[1] if item != last]
+
+
+def _unmarked(scope: list[str]) -> list[str]:
+    return [item for item in scope if not item.startswith(MARKS)]
+
+
+def _marks_cover(new: list[str], old: list[str]) -> bool:
+    """Return whether a look with the marks of `new` shows at least what one with those of `old` has shown."""
+    for item in new:
+        if item.startswith(MARKS) and item[:2] != MORE and item not in old and not (item[:2] == LESS and _reaches(item, old, AT_MOST)):
+            return False
+        if item[:2] == OTHERWISE and (item[2:3] == UNKNOWN or has_variable(_without_known(item))):
+            return False
+    return all(
+        item in new or (item[:2] == MORE and _reaches(item, new, AT_LEAST)) for item in old if item.startswith(MARKS) and item[:2] != LESS
+    )
+
+
+def _without_known(item: str) -> str:
+    """Return a mark without the variables that are the same in each command of a session."""
+    for name in ("PATH", "HOME", "PWD", "USER"):
+        if name in item:
+            item = item.replace("${" + name + "}", "").replace("$" + name, "")
+    return item
+
+
+def _reaches(item: str, others: list[str], sign: str) -> bool:
+    """Return whether one of `others` is the same limit with a number that is no greater (AT_MOST) or no smaller (AT_LEAST)."""
+    name, _, number = item.rpartition(sign)
+    if not name or not number.isdigit():
+        return False
+    for other in others:
+        same, _, limit = other.rpartition(sign)
+        if same == name and limit.isdigit() and (int(limit) <= int(number) if sign == AT_MOST else int(limit) >= int(number)):
+            return True
+    return False
 
 
 def action_key(part: Part) -> str:
     """Return the key of the action behind a part; of what git shows of a tree, the command."""
     return part[1][0] if part[0] == TREE else part[0]
+
+
+def action_of(part: Part) -> str:
+    """Return the name of the action behind a part: its key, and of a look the places, so that only the same look answers an error."""
+    key, scope = part
+    if key == TREE:
+        return " ".join([scope[0], *_unmarked(scope[2:])])
+    return " ".join([key, *_unmarked(scope)]) if key.startswith("search:") else key
 
 
 def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
@@ -203,17 +302,23 @@ def _below(item: str, root: str) -> bool:
     return root.endswith("/") or item[len(root) : len(root) + 1] in ("/", ":")
 
 
-def _run_covers(new: list[str], old: list[str]) -> bool:
+def _run_covers(key: str, new: list[str], old: list[str]) -> bool:
     """Do as `_inside` in three dimensions: paths and packages may be wider, a selection by name must be absent or the same."""
-    if not new:
+    if not new and not old:
         return True
     selected = [item for item in new if item.startswith(SELECTION)]
     if selected and selected != [item for item in old if item.startswith(SELECTION)]:
         return False
     packages = [item for item in new if item.startswith(PACKAGE)]
-    if not _inside([item for item in old if item.startswith(PACKAGE)], packages):
+    wanted = [item for item in old if item.startswith(PACKAGE)]
+    if PACKAGE + EVERY in packages:
+        if not wanted:
+            return False  # the root has a script of its own
+    elif (wanted and not packages and key.startswith(_NAMED_PACKAGES) and not any(item in new for item in _ALL_PACKAGES)) or not _inside(
+        wanted, packages
+    ):
         return False
-    marks = (SELECTION, PACKAGE)
+    marks = (SELECTION, PACKAGE, *MARKS)
     return _inside([i for i in old if not i.startswith(marks)], [i for i in new if not i.startswith(marks)])
 
 
@@ -253,13 +358,16 @@ def describe_intervals(intervals: list[list[int]]) -> str:
 # What a command line does, as actions that have a part each.
 _NAME_CHARS = 80
 KEY_CHARS = 200
+# An action has run: whenever its line was run, if that succeeded, or nobody knows.
+ALWAYS, ON_SUCCESS, UNSURE = 0, 1, 2
 
 
 class Action:
     """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
-    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: what git changes (commandline/worktree.py)."""
+    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: what git changes, `move`: to which tree it goes
+    (commandline/worktree.py). `ran`: when it has run and its output can be seen."""
 
-    __slots__ = ("changes", "commits", "family", "kind", "name", "part")
+    __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran")
 
     def __init__(self, kind: str, name: str, part: Part, family: str = "", commits: bool = False):
         self.kind = kind
@@ -268,6 +376,8 @@ class Action:
         self.family = family
         self.commits = commits
         self.changes: Changes | None = None
+        self.move: Move | None = None
+        self.ran = ALWAYS
 
     def __repr__(self) -> str:
         return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"

@@ -22,10 +22,12 @@ OUTPUT, REPORT = "output", "report"  # of a command, or of any task, that runs i
 FETCH, DELEGATE, SKILL = "fetch", "delegate", "skill"  # from the web, to a subagent, instructions
 TASKS = "tasks"  # the whole list of tasks, written or read
 ASK, PLAN = "ask", "plan"  # the user, who decides
+GET = "get"  # something else that is the same for the same input, and stays as it is
 OTHER = "other"
 
 EDITS = frozenset((EDIT, EDIT_NOTEBOOK, WRITE))
 SHELLS = frozenset((SHELL, WINDOWS_SHELL))
+_GETTERS = frozenset((FETCH, SKILL, GET))
 READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST))
 
 
@@ -33,13 +35,15 @@ class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
     they are in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
-    `others`, of an edit of several files, a list of all but the first. `naming` and `files`: as `Tools` has them."""
+    `others`, of an edit of several files, a list of all but the first. `lists_names`: a search with it names the files, unless it is asked
+    for their lines · `is_getter`: the same call returns the same thing as it is now, and changes nothing. `naming` and `files`: as `Tools`
+    has them."""
 
-    __slots__ = ("files", "line", "name", "naming", "on_disk", "operation", "others", "paths", "written")
+    __slots__ = ("files", "is_getter", "line", "lists_names", "name", "naming", "on_disk", "operation", "others", "paths", "written")
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
-        on_disk: tuple[str, ...] = (), others: str = "",
+        on_disk: tuple[str, ...] = (), others: str = "", lists_names: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.operation = operation
@@ -48,6 +52,8 @@ class Tool:
         self.written = written
         self.on_disk = on_disk
         self.others = others
+        self.lists_names = lists_names
+        self.is_getter = operation in _GETTERS
         self.naming: tuple[str, ...] = ()
         self.files: tuple[str, ...] = ()
 
@@ -95,6 +101,14 @@ class Tools:
         return ""
 
 
+# What became of a call that does not show how it went: it never ran · it ended before its work was done · it works on, and only its id is
+# there · it is done, and most of its output is in a file.
+NEVER_RAN, STOPPED, BACKGROUND, CUT = "never_ran", "stopped", "background", "cut"
+TOLD = "told"  # it never ran, and the user has said something instead
+# Exit codes of `timeout` and of the signals that end a program from outside (HUP, INT, QUIT, KILL, TERM); of a command that cannot be run.
+_STOPPED_BY, _NOT_FOUND = (124, 129, 130, 131, 137, 143), (126, 127)
+
+
 # --- a call ------------------------------------------------------------------------------------------------------------------------
 
 VERDICT_CHARS = 120
@@ -137,7 +151,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
 class Outcome:
     """What the engine needs to know of a tool's result; of its text only the end, while the call is read."""
 
-    __slots__ = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "tail", "unchanged", "wide")
+    __slots__ = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "tail", "unchanged", "wide")
 
     def __init__(
         self,
@@ -150,6 +164,8 @@ class Outcome:
         unchanged: bool = False,
         image_tokens: int = 0,
         tail: str = "",
+        fate: str = "",
+        lines: int | None = None,
     ):
         self.chars = chars
         self.wide = wide  # of them CJK
@@ -160,6 +176,13 @@ class Outcome:
         self.unchanged = unchanged  # the host answered "file unchanged" instead of a content
         self.image_tokens = image_tokens
         self.tail = tail  # the end of the text, for a verdict; never kept
+        self.lines = lines  # of the text; None where they were not counted
+        self.fate = fate  # why it does not show how the call went; "" where it does
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the call ran to its end and shows how it went."""
+        return not self.fate and self.exit_code not in _STOPPED_BY and self.exit_code not in _NOT_FOUND
 
 
 class Call:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     Waiting = tuple[str, dict[str, Any]]  # a file, and what a hook saw
 
 _PATHS = ("file_path", "notebook_path", "path")
-_TEXTS = ("pattern", "glob", "type", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
-_NUMBERS = ("offset", "limit", "-i")
-_KEPT = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "unchanged", "wide")
+_TEXTS = ("pattern", "glob", "type", "output_mode", "pages", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
+_NUMBERS = ("offset", "limit", "head_limit", "-i", "-n", "-o", "-A", "-B", "-C", "context", "multiline")
+_KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "unchanged", "wide")
 
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:

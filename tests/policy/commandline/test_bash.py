@@ -143,13 +143,14 @@ def test_reads_show_lines_of_files(line, expected):
 
 
 SAME_SEARCH = [
-    ["rg login src", "grep -rn login src", "grep -rn --color=never 'login' ./src | head -20", "rg -n -A3 login src/", "ag login src",
-     "rg -e login /w/src", "git grep login src", "grep -rnE login src"],
-    ["rg -i login", "grep -rni login .", "rg --ignore-case login /w"],
-    ["grep -rn 'a\\|b' src", "rg 'a|b' src", "grep -E 'a|b' -r src", "grep -r -e a -e b src"],
-    ["rg login -g '*.ts' src", "grep -rn --include=*.ts login src", "rg --glob='*.ts' login src"],
-    ["find src -name '*.ts'", "find src -type f -name '*.ts' | sort", "fd -e ts . src"],
-    ["ls", "ls -la .", "ls -lah /w"],
+    ["rg login src", "rg --color=never 'login' ./src", "ag login src", "rg -e login /w/src", "git grep login src"],
+    ["grep -rn login src", "grep -nrE login src", "grep -rn login ./src 2>/dev/null | sort", "grep -rnH login src || true"],
+    ["rg -i login", "rg --ignore-case login /w"],
+    ["grep -r 'a\\|b' src", "grep -E 'a|b' -r src", "grep -r -e a -e b src"],
+    ["rg login -g '*.ts' src", "rg --glob='*.ts' login src"],
+    ["find src -name '*.ts'", "find src -name '*.ts' | sort", "find src -name '*.ts' -print"],
+    ["ls", "ls .", "ls -1h /w", "ls -tr"],
+    ["ls -la", "ls -l -a", "ls -lah /w", "ls --all -l"],
 ]  # fmt: skip
 
 
@@ -160,9 +161,9 @@ def test_one_search_has_one_part(lines):
 
 def test_the_tools_of_the_host_search_for_the_same():
     """Grep and Glob have the parts of `rg` and `find`."""
-    assert shown("rg login src") == [parts.content_search("login", ["/w/src"])]
-    assert shown("rg -i login") == [parts.content_search("login", ["/w"], insensitive=True)]
-    assert shown("rg -g '*.ts' login") == [parts.content_search("login glob=*.ts", ["/w"])]
+    assert shown("rg login src") == [parts.content_search("login", ["/w/src", "l=ignored"])]
+    assert shown("rg -i login") == [parts.content_search("login", ["/w", "l=ignored"], insensitive=True)]
+    assert shown("rg -g '*.ts' login") == [parts.content_search("login", ["/w", "l=ignored", "l=in *.ts"])]
     assert shown("find src -name '*.ts'") == [parts.file_search("src/**/*.ts", ["/w"])]
 
 
@@ -180,7 +181,41 @@ def test_the_tools_of_the_host_search_for_the_same():
         ("rg -w login", "rg login", False),
         ("rg -i login", "rg login", False),
         ("rg login | grep -v test", "rg login", False),
-        ("rg login | head", "rg login | head -50", True),
+        ("rg login | head", "rg login | head -50", False),
+        ("rg login | head -50", "rg login | head", True),
+        ("grep -rn login .", "rg -n login src", True),
+        ("rg -n login src", "grep -rn login src", False),
+        ("rg login", "rg -n login", False),
+        ("grep -rn -A9 login .", "grep -rn -A3 login .", True),
+        ("grep -rn -A3 login .", "grep -rn -A9 login .", False),
+        ("grep -rn -C3 login .", "grep -rn -B3 login .", True),
+        ("grep -rl login .", "grep -rn login .", False),
+        ("grep -rn login .", "grep -rl login .", True),
+        ("grep -rc login .", "grep -rl login .", False),
+        ("grep -rn -m1 login .", "grep -rn login .", False),
+        ("grep -rn login . --exclude-dir=lib", "grep -rn login .", False),
+        ("grep -rn login .", "grep -rn --include=*.py login .", True),
+        ("grep -rn --include=*.py login .", "grep -rn --include=*.py --include=*.js login .", False),
+        ("grep -rn --odd login .", "grep -rn login .", False),
+        ("ls", "ls -la", False),
+        ("ls -la", "ls", True),
+        ("ls -R", "ls src", True),
+        ("ls --odd", "ls", False),
+        ("tree -L 3", "tree -L 2", True),
+        ("tree -L 2", "tree", False),
+        ("find . -name '*.ts' -not -path './lib/*'", "find . -name '*.ts'", False),
+        ("find . -name '*.ts'", "find . -type f -name '*.ts'", True),
+        ("fd -H -I -e ts", "fd -e ts", True),
+        ("git diff", "git diff --name-only src", True),
+        ("git diff src", "git diff", False),
+        ("git log -9", "git log -5 --oneline", True),
+        ("git log --oneline -5", "git log -5", False),
+        ("docker ps -a", "docker ps", True),
+        ("kubectl get pods -n a", "kubectl get pods", False),
+        ("git diff | head -9", "git diff", False),
+        ("git diff main..HEAD -- a.py", "git diff main..HEAD -- b.py", False),
+        ("git diff 1a2b3c4..5d6e7f8 -- a.py", "git diff 1a2b3c4..5d6e7f8 -- b.py", False),
+        ("git diff main -- a.py b.py", "git diff main -- b.py", True),
         ("rg login", "rg logout", False),
         ("rg login", "rg login | wc -l", False),
         ("rg login src", "rg login srclib", False),
@@ -199,6 +234,7 @@ def test_the_tools_of_the_host_search_for_the_same():
         ("git status", "git -C /r status", False),
         ("python3 - <<E\na\nE", "python3 - <<E\nb\nE", False),
         ("git log | head -5", "git log", False),
+        ("git log", "git log | head -5", True),
         ("curl $URL", "curl $URL", False),
         ("sed -n '5,$p' a.py", "tail -n +9 a.py", True),
     ],

@@ -53,7 +53,7 @@ TOOLS = tools.Tools(
     {
         "Read": (tools.READ, _READ),
         "NotebookRead": (tools.READ_NOTEBOOK, _READ),
-        "Grep": (tools.SEARCH, _ROOT, "pattern"),
+        "Grep": (tools.SEARCH, _ROOT, "pattern", (), (), "", True),
         "Glob": (tools.FIND, _ROOT, "pattern"),
         "LS": (tools.LIST, _ROOT, "pattern"),
         "Edit": (tools.EDIT, _EDITED, "", ("new_string",), ("old_string", "new_string")),
@@ -69,6 +69,11 @@ TOOLS = tools.Tools(
         "Agent": (tools.DELEGATE,),
         "Task": (tools.DELEGATE,),  # as older versions call it
         "Skill": (tools.SKILL,),
+        "ToolSearch": (tools.GET,),
+        "TaskGet": (tools.GET,),
+        "LSP": (tools.GET,),
+        "ListMcpResourcesTool": (tools.GET,),
+        "ReadMcpResourceTool": (tools.GET,),
         "TaskList": (tools.TASKS,),
         "TodoWrite": (tools.TASKS,),
         "TodoRead": (tools.TASKS,),

@@ -12,7 +12,23 @@ from ...io import home
 from ...io.codec import dumps
 from ...io.system import sha256
 from ...policy.estimate import image_tokens, wide_chars
-from ...policy.tools import EDITS, FIND, READ, SEARCH, Call, Outcome, Tool, text_in
+from ...policy.tools import (
+    BACKGROUND,
+    CUT,
+    EDITS,
+    FETCH,
+    FIND,
+    NEVER_RAN,
+    READ,
+    SEARCH,
+    SHELLS,
+    STOPPED,
+    TOLD,
+    Call,
+    Outcome,
+    Tool,
+    text_in,
+)
 from . import TOOLS
 
 TYPE_CHECKING = False
@@ -35,6 +51,32 @@ _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
 _IN_FILE, _SAVED = "<persisted-output>", "exceeds maximum allowed tokens. Output has been saved to "
+# How the host begins what it says in place of a result: the call was refused, or not made because another failed.
+_REFUSED = (
+    "The user doesn't want to", "This command requires approval", "This Bash command contains multiple operations",
+    "Sibling tool call errored", "Cancelled: ", "Blocked", "Permission ", "Claude requested permissions", "PreToolUse:", "Hook PreToolUse",
+    "InputValidationError", "User chose ", "[Request interrupted", "Tool use was rejected", "Command failed: cygpath",
+    "[Tool result missing",
+)  # fmt: skip
+_SAID = "the user said:"
+_INTERRUPTED = "[Request interrupted"
+_STOPPED = ("Command timed out after", "Command was aborted", "Request timed out", "The operation timed out")
+# What it says of a command or an agent that works on in the background.
+_WORKS_ON = (
+    "Command running in background with ID", "Command was manually backgrounded", "Async agent launched successfully",
+    "Remote agent launched",
+)  # fmt: skip
+_MOVED = "was moved to the background"
+_LINES_CUT = " lines truncated] ..."
+# What a shell or a runner says when there was nothing to run. It says little else.
+_NOTHING_RAN = (
+    "command not found", "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
+    "0 tests collected", "unrecognized arguments", "cd: no such", "can't cd to", "No such file or directory (os error 2)",
+)  # fmt: skip
+_LITTLE = 600
+_REDIRECTED = "REDIRECT DETECTED"
+# The host shows only some of what a search has found.
+_LIST_CUT, _PAGED = "(Results are truncated", "[Showing results with pagination"
 _AROUND = "Here's the result of running `cat -n`"
 _HEAD, _EDITED_HEAD = 200, 600  # characters in which a notice says so; what is said of an edit begins with a path
 
@@ -116,11 +158,53 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
         return _ack(tool, tool_input)
     if isinstance(response, dict):
         if response.get("isAsync") is True and "outputFile" in response:
-            return Outcome(chars=_STARTED_CHARS)
+            return Outcome(chars=_STARTED_CHARS, fate=BACKGROUND)
         if isinstance(response.get("newTodos"), list):
             return Outcome(chars=_TODOS_CHARS)
     shown, images = _shown(tool, response)
-    return _outcome(shown, images)
+    outcome = _outcome(shown, images)
+    outcome.fate = _fate_of_structure(tool, tool_input, response) or _fate(tool, tool_input, shown)
+    return outcome
+
+
+def _fate_of_structure(tool: Tool, tool_input: dict[str, Any], response: object) -> str:
+    """Return why a structured response does not show how its call went; "" where the text alone tells."""
+    if not isinstance(response, dict):
+        return ""
+    if response.get("backgroundTaskId"):
+        return BACKGROUND
+    if response.get("interrupted") is True:
+        return STOPPED
+    if isinstance(response.get("persistedOutputPath"), str) or (tool.operation == FIND and response.get("truncated") is True):
+        return CUT
+    if tool.operation == SEARCH and response.get("appliedLimit") and not tool_input.get("head_limit"):
+        return CUT
+    found = response.get("content")
+    return CUT if tool.operation == SEARCH and isinstance(found, str) and len(found) > _LONGEST_FOUND else ""
+
+
+def _fate(tool: Tool, tool_input: dict[str, Any], text: str) -> str:
+    """Return why the text of a successful call does not show how it went; "" where it does."""
+    if is_in_file(text):
+        return CUT
+    if text.startswith(_WORKS_ON) or _MOVED in text[:_HEAD]:
+        return BACKGROUND
+    if (tool.operation == FIND and _LIST_CUT in text[-_HEAD:]) or (
+        tool.operation == SEARCH and _PAGED in text[-_HEAD:] and not tool_input.get("head_limit")
+    ):
+        return CUT
+    if tool.operation == FETCH and text.startswith(_REDIRECTED):
+        return NEVER_RAN
+    if tool.operation in SHELLS:
+        if _LINES_CUT in text:
+            return CUT
+        if len(text) < _LITTLE and _ran_nothing(text):
+            return NEVER_RAN
+    return ""
+
+
+def _ran_nothing(text: str) -> bool:
+    return any(words in text for words in _NOTHING_RAN) or ("cd:" in text and "o such file or directory" in text)
 
 
 def outcome_of_error(error: str) -> Outcome:
@@ -131,11 +215,17 @@ def outcome_of_error(error: str) -> Outcome:
     if error.startswith("Exit code "):
         head, _, text = error.partition("\n")
         digits = head[10:].strip()
-        code = int(digits) if digits.isdigit() and len(digits) < 6 else None
+        code = int(digits) if digits.isdigit() and len(digits) < 11 else None
     text = text.strip("\n")
     outcome = _outcome(text, 0)
     outcome.error = True
     outcome.exit_code = code
+    if text.startswith(_STOPPED) or (code is not None and _INTERRUPTED in text[-_HEAD:]):
+        outcome.fate = STOPPED
+    elif code is None and _SAID in text:
+        outcome.fate = TOLD
+    elif (code is None and text.startswith(_REFUSED)) or (code is not None and len(text) < _LITTLE and _ran_nothing(text)):
+        outcome.fate = NEVER_RAN
     return outcome
 
 
@@ -150,7 +240,9 @@ def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcom
         text = ""
     if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
         text = text.partition("\n")[2]
-    return _outcome(text, 0)
+    outcome = _outcome(text, 0)
+    outcome.fate = _fate(tool, tool_input, text)
+    return outcome
 
 
 def is_in_file(text: str) -> bool:
@@ -171,8 +263,10 @@ def is_hosts_own(text: str) -> bool:
 def _outcome(text: str, images: int) -> Outcome:
     text = text.strip("\n")
     if not text:
-        return Outcome(image_tokens=images)
-    return Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
+        return Outcome(image_tokens=images, lines=0)
+    outcome = Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
+    outcome.lines = text.count("\n") + 1
+    return outcome
 
 
 def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:

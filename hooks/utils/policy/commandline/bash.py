@@ -9,22 +9,45 @@ from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .. import kinds
-from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
+from ..parts import (  # fmt: skip
+    EXCERPT,
+    KEY_CHARS,
+    LESS,
+    ON_SUCCESS,
+    OTHERWISE,
+    UNKNOWN,
+    UNSURE,
+    WHOLE,
+    Action,
+    describe_interval,
+    has_variable,
+    normal_path,
+    plain,
+    read_part,
+    with_marks,
+)
 from ..ruleset import outlives
 from ..tools import bounded
-from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
-from .runs import run_of
-from .shell import Command, parse
+from .programs import ENVIRONMENT, GIT_KINDS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
+from .runs import marks_from_outside, run_of
+from .shell import AND, OR, Command, parse
 from .wrappers import Inner, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..parts import Move
     from ..ruleset import Ruleset
 
+_SWITCHING = frozenset([name.partition(" ")[0] for name in SWITCHES])
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
 _DEEPEST = 5
-# Behind a search or a read these show the same, ordered or cut; behind a search anything else makes another search of it.
-_SAME_SEARCH = frozenset(("head", "sort", "cat", "less", "more", "tail", "uniq", "ghead"))
+# Of those that show nothing, these may fail, so that what follows them does not run.
+_ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash"))
+# Programs with looks that run_options.py knows; and looks that show no more than the paths that they name.
+_LOOKING = frozenset("git docker kubectl npm pip terraform coverage gh systemctl".split())
+_LIMITED_TO_PATHS = ("git status", "git diff")
+_OTHER_TREES = frozenset(("gh", "hg", "sl", "svn", "jj"))
+_GIVES_UP = frozenset(("exit", "return", "false"))
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
@@ -56,7 +79,10 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
             end += 1
         if commands[begin].group is not place.group:
             place.enter(commands[begin].group)
-        actions += _pipeline(commands[begin:end], place)
+        stages = commands[begin:end]
+        found = _pipeline(stages, place)
+        _judge(found, stages, commands[end] if end < count else None, place)
+        actions += found
         begin = end
     if not actions and not depth:
         actions.append(plain(kinds.OTHER, line.split(), place.folders[()]))
@@ -64,9 +90,13 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
 
 
 class _Place:
-    """The folder a command runs in; a subshell has its own, which begins as that of the shell around it."""
+    """Where a command runs: its folder (a subshell has its own, which begins as that of the shell around it), the marks of its environment,
+    and what of the line has to succeed before it runs. `deciding`, `is_script`: of the pipeline that was read last."""
 
-    __slots__ = ("cwd", "depth", "folders", "group", "pushed")
+    __slots__ = (
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "is_script", "may_have_failed", "pushed",
+        "stops_at_failure",
+    )  # fmt: skip
 
     def __init__(self, cwd: str, depth: int):
         self.cwd = cwd
@@ -74,6 +104,12 @@ class _Place:
         self.group: tuple[int, ...] = ()
         self.folders: dict[tuple[int, ...], str] = {(): cwd}
         self.pushed: list[str] = []
+        self.environment: list[str] = []
+        self.may_have_failed = False
+        self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
+        self.stops_at_failure = False
+        self.deciding = 0
+        self.is_script = False
 
     def enter(self, group: tuple) -> None:
         self.group = group
@@ -97,9 +133,70 @@ class _Place:
         self.folders[self.group] = self.cwd
 
 
+def _judge(found: list[Action], stages: list, following: Command | None, place: _Place) -> None:
+    """Note of the actions of a pipeline when they have run and can be seen, and what makes what they show less, or another's."""
+    first = stages[0]
+    word = first.words[0] if first.words else ""
+    if not first.joined and not place.stops_at_failure:
+        for action in place.conditional:
+            action.ran = UNSURE  # the line's success is that of what follows
+        place.conditional = []
+        place.may_have_failed = False
+    ran = 0
+    if first.is_branch or first.is_background or first.joined == OR or (found and _is_hidden(stages)):
+        ran = UNSURE
+    elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):
+        ran = ON_SUCCESS
+        place.conditional += found
+    swallowed = following is not None and following.joined == OR and following.words[:1] and following.words[0] not in _GIVES_UP
+    for action in found:
+        action.ran = max(action.ran, ran)
+        if action.kind != kinds.ACK and (action.kind != kinds.READ or place.is_script):
+            _mark(action, stages, bool(swallowed), place)
+    if word in ENVIRONMENT:
+        from . import environments
+
+        environments.change(place, first.words)
+    if word in _ASIDE_MAY_FAIL or (len(stages) == 1 and any(not action.move and _may_fail(action, word) for action in found)):
+        place.may_have_failed = True
+
+
+def _may_fail(action: Action, word: str) -> bool:
+    return action.kind != kinds.ACK or word == "git"
+
+
+def _is_hidden(stages: list) -> bool:
+    """Return whether a pipeline's output goes to a file, or nowhere."""
+    return any(
+        ">" in operator and operator[0] != "2" and (target == "/dev/null" or _is_file(operator, target))
+        for operator, target in stages[-1].redirects
+    )
+
+
+def _mark(action: Action, stages: list, swallowed: bool, place: _Place) -> None:
+    """Add the marks of a pipeline to what an action shows."""
+    marks = [] if action.kind == kinds.SEARCH else [*place.environment, LESS + "|| .."] if swallowed else [*place.environment]
+    behind = stages[place.deciding + 1 :]
+    if action.kind == kinds.READ:
+        action.ran = UNSURE if behind else action.ran
+        return
+    if action.kind == kinds.RUN or place.is_script:
+        marks += [OTHERWISE + "fed by " + " ".join(stage.words) for stage in stages[: place.deciding]]
+        if any(operator[:1] == "2" and operator != "2>&" for stage in stages for operator, _ in stage.redirects):
+            marks.append(LESS + "2>")
+        if behind and stages[place.deciding].words[:1] and stages[place.deciding].words[0] in ("timeout", "gtimeout"):
+            marks.append(LESS + "timeout")
+    if behind and (action.kind in (kinds.RUN, kinds.SEARCH) or place.is_script):
+        from . import filters
+
+        marks += filters.marks(behind, action.kind == kinds.SEARCH)
+    action.part = with_marks(action.part, marks)
+
+
 def _pipeline(stages: list, place: _Place) -> list[Action]:
     """Return what a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
     command = stages[0]
+    place.deciding, place.is_script = 0, False
     if not command.words:
         return [plain(kinds.ACK, ["> " + target], place.cwd) for target in _written(command)]
     inner = unwrap(command.words, place.cwd)
@@ -121,6 +218,7 @@ def _pipeline(stages: list, place: _Place) -> list[Action]:
                 if fed_kind in _KINDS_BEHIND_XARGS or fed.script or run_of(fed.program, fed.words, fed.cwd):
                     inner, kind, deciding = fed, fed_kind, at
                     break
+    place.deciding = deciding
     reader = _READERS.get(kind or "")
     return reader(inner, stages, deciding, place) if reader else _run_or_other(inner, stages, deciding, place)
 
@@ -176,9 +274,6 @@ def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner)
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
     key, roots = part
-    for stage in stages[deciding + 1 :]:
-        if stage.words and stage.words[0] not in _SAME_SEARCH:
-            key += " | " + " ".join(stage.words)
     return [Action(kinds.SEARCH, name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
 
@@ -266,10 +361,12 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
     if command in GIT_KINDS:
         action = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
+        action.ran = UNSURE if command == "commit" else action.ran  # each is a commit of its own
     else:
-        action = _other(stages, cwd)
+        action = _look(["git", *words[at:]], stages, deciding, place, cwd) or _other(stages, cwd)
         action.part = worktree.part_of(action.part, words[at:], cwd)
     action.changes = worktree.changes(words[at:], cwd)
+    action.move = worktree.move(words[at:], cwd)
     return [action]
 
 
@@ -287,11 +384,58 @@ def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> l
         actions, cwd = _actions(script, inner.cwd, place.depth + 1)
         if inner.program == "eval":
             place.go(cwd)
+        place.is_script = True
+        marks = marks_from_outside((*inner.outer, *stages[deciding].assignments))
+        for action in actions if marks else ():
+            if action.kind not in (kinds.READ, kinds.SEARCH, kinds.ACK):
+                action.part = with_marks(action.part, marks)
         return actions
     run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[deciding].assignments))
     if run:
         return [Action(kinds.RUN, run.name, run.part, run.family)]
-    return [_other(stages, inner.cwd)]
+    action = _look(inner.words, stages, deciding, place, inner.cwd) or _other(stages, inner.cwd)
+    action.move = _switch(inner.words) or _other_move(inner, place)
+    return [action]
+
+
+def _switch(words: list[str]) -> Move | None:
+    """Return the move to another environment, in which all runs that follow are others."""
+    if words[0] not in _SWITCHING or not SWITCH_LOOKS.isdisjoint(words[1:4]):
+        return None
+    name = next((name for name in (" ".join(words[:2]), words[0]) if name in SWITCHES), "")
+    return ("", name, " ".join(words)) if name and len(words) > name.count(" ") + 1 else None
+
+
+def _other_move(inner: Inner, place: _Place) -> Move | None:
+    if inner.words[0] not in _OTHER_TREES:
+        return None
+    from . import worktree
+
+    return worktree.move_of_other(inner.words, inner.cwd)
+
+
+def _look(words: list[str], stages: list, deciding: int, place: _Place, cwd: str) -> Action | None:
+    """Return the look at the state of something that a command is; None where it is none that is known."""
+    if deciding or words[0] not in _LOOKING or stages[0].assignments or _is_hidden(stages):
+        return None
+    from .runs import look_of
+
+    look = look_of(words, cwd)
+    if look is None:
+        return None
+    name, targets, marks = look
+    if name in _LIMITED_TO_PATHS:
+        from . import worktree
+
+        targets = worktree.without_paths(words[1:], targets)
+    action = plain(kinds.OTHER, [*name.split(), *targets], cwd)
+    action.name = plain(kinds.OTHER, words, cwd).name
+    if stages[1:]:
+        from . import filters
+
+        marks = marks + filters.marks(stages[1:], False)
+    action.part = with_marks(action.part, marks)
+    return action
 
 
 _KINDS_BEHIND_XARGS = frozenset(("content", "files", "read", "ack"))

@@ -1,11 +1,12 @@
 """Read which parts a search or a listing on the command line covers. Pure.
 
-Options are those of the GNU, BSD and ripgrep manuals; an unknown option is taken to have no value.
+Options are those of the GNU, BSD and ripgrep manuals; an unknown option is taken to have no value, and to make it another
+search. What makes a look show less or more than another is in the marks of its scope (`parts.py`).
 """
 
 from __future__ import annotations
 
-from ..parts import content_search, file_search, here_only, normal_path
+from ..parts import AT_LEAST, AT_MOST, LESS, MORE, content_search, file_search, here_only, marked, normal_path
 
 # More places than this are not listed: what was searched is then unknown, and is covered by nothing.
 MOST_PLACES = 64
@@ -24,7 +25,35 @@ _LONG_MARKS = {
     "--ignore-case": "i", "--invert-match": "v", "--word-regexp": "w", "--line-regexp": "x", "--fixed-strings": "F", "--literal": "Q",
     "--files-without-match": "L", "--multiline": "U",
 }  # fmt: skip
-_LIMITS = {"-g": "glob", "--glob": "glob", "--iglob": "glob", "--include": "glob", "-t": "type", "--type": "type"}
+_GLOBS = ("-g", "--glob", "--iglob", "--include", "-t", "--type")
+# What of the lines that match is shown: not they, or not all of them.
+_SHOWN_LESS = {
+    "-l": "names", "--files-with-matches": "names", "-c": "counts", "--count": "counts", "--count-matches": "counts", "-q": "nothing",
+    "--quiet": "nothing", "--silent": "nothing", "-o": "matches", "--only-matching": "matches", "-h": "no names",
+    "--no-filename": "no names", "-I": "text", "--no-heading": "",
+}  # fmt: skip
+_NO_LINES = frozenset(("names", "counts", "nothing"))
+_NUMBERED_LESS = {
+    "-m": "each", "--max-count": "each", "-d": "depth", "--max-depth": "depth", "--maxdepth": "depth", "--depth": "depth",
+    "-M": "columns", "--max-columns": "columns", "--max-filesize": "size",
+}  # fmt: skip
+_EXCLUDES = frozenset(("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir"))
+_SHOWN_MORE = {
+    "-n": "numbers", "--line-number": "numbers", "--vimgrep": "columns", "--column": "columns", "-b": "offsets", "-a": "binary",
+    "--text": "binary", "--hidden": "hidden", "-.": "hidden", "-z": "archives", "--heading": "",
+}  # fmt: skip
+_AROUND = {
+    "-A": ("after",), "--after-context": ("after",), "-B": ("before",), "--before-context": ("before",), "-C": ("after", "before"),
+    "--context": ("after", "before"),
+}  # fmt: skip
+# These matter in no way: how it is shown, or what it is anyway.
+_NEUTRAL = frozenset(
+    "-r -R -s -H -E -P -F -G --color --colour --colors --recursive --dereference-recursive --no-messages --with-filename --sort --sortr"
+    " --threads -j --basic-regexp --extended-regexp --perl-regexp --fixed-strings --line-buffered --pcre2 --no-color --no-config --label"
+    " --null --trim --encoding --engine --case-sensitive --binary-files --no-heading --heading --follow --untracked -p".split()
+)
+_UNIGNORED = frozenset(("--no-ignore", "-u", "--unrestricted", "-uu", "-uuu", "--no-ignore-vcs", "--all-text"))
+_RESPECT_IGNORED = frozenset(("rg", "ag", "ack", "git grep"))
 _FD_VALUES = frozenset(
     "-e --extension -t --type -E --exclude -d --max-depth --min-depth -S --size -c --color -j --threads -x -X --exec".split()
 )
@@ -69,35 +98,81 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     values, letters = _SHORT.get(program, _GREP)
     pairs, others = options(words, values, _LONG_VALUES)
     patterns: list[str] = []
-    marks = ""
-    limits: list[str] = []
+    letter_marks = ""
+    seen = Seen()
+    if program in _RESPECT_IGNORED:
+        seen.less.append("ignored")
     extended = program not in ("grep", "git grep", "zgrep", "ggrep")
     for name, value in pairs:
         letter = _LONG_MARKS.get(name) or name[1:]
         if name in ("-e", "--regexp"):
             patterns.append(value)
-        elif name in _LIMITS:
-            # An exclusion narrows little, and a search with it is meant as the same.
-            if value[:1] != "!":
-                limits.append(f" {_LIMITS[name]}={value}")
         elif name in ("-E", "-P", "--extended-regexp", "--perl-regexp", "-F", "--fixed-strings"):
             extended = True
-            marks += "F" if letter == "F" else ""
+            letter_marks += "F" if letter == "F" else ""
         elif name == "--files" and program == "rg":
-            pattern = "".join(limits[:1]).partition("=")[2] or "*"
-            return file_search(pattern, _roots(others, cwd, piped)), "--files " + pattern
+            globs = [value for name, value in pairs if name in _GLOBS and value[:1] != "!"]
+            pattern = globs[0] if globs else "*"
+            key, roots = file_search(pattern, _roots(others, cwd, piped))
+            return (key, marked(roots, [LESS + "ignored"])), "--files " + pattern
         elif letter in letters or name in _LONG_MARKS:
-            marks += letter
+            letter_marks += letter
+        else:
+            seen.option(name, value)
     if not patterns and others:
         patterns.append(others.pop(0))
     pattern = "|".join(patterns)
     if not extended:
         # A basic expression writes `\|` for what all the others write `|`.
         pattern = pattern.replace("\\|", "|")
-    if "F" in marks and pattern.replace(" ", "").replace("_", "").isalnum():
-        marks = marks.replace("F", "")
-    flags = "".join(sorted({*marks} - {"i"})) if marks else ""
-    return content_search("".join([pattern, *sorted(limits)]), _roots(others, cwd, piped), "i" in marks, flags), pattern
+    if "F" in letter_marks and pattern.replace(" ", "").replace("_", "").isalnum():
+        letter_marks = letter_marks.replace("F", "")
+    flags = "".join(sorted({*letter_marks} - {"i"})) if letter_marks else ""
+    key, roots = content_search("".join([pattern, *seen.unknown]), _roots(others, cwd, piped), "i" in letter_marks, flags)
+    return (key, marked(roots, seen.marks())), pattern
+
+
+class Seen:
+    """What options make a search show: `less` and `more` than without them, only in files of some `globs`; and the `unknown` ones."""
+
+    __slots__ = ("globs", "is_unignored", "less", "more", "unknown")
+
+    def __init__(self) -> None:
+        self.is_unignored = False
+        self.less: list[str] = []
+        self.more: list[str] = []
+        self.globs: list[str] = []
+        self.unknown: list[str] = []
+
+    def option(self, name: str, value: str) -> None:
+        if name in _GLOBS:
+            # An exclusion is a limit of its own; of the others one is enough.
+            if value[:1] == "!":
+                self.less.append("not " + value[1:])
+            else:
+                self.globs.append(("type " if name in ("-t", "--type") else "") + value)
+        elif name in _UNIGNORED:
+            self.less = [item for item in self.less if item != "ignored"]
+            self.more.append("hidden" if self.is_unignored or name in ("-uu", "-uuu") else "")
+            self.is_unignored = True
+        elif name in _SHOWN_LESS:
+            self.less.append(_SHOWN_LESS[name])
+        elif name in _NUMBERED_LESS:
+            self.less.append(f"{_NUMBERED_LESS[name]}{AT_MOST}{value}")
+        elif name in _EXCLUDES:
+            self.less.append("not " + value)
+        elif name in _AROUND:
+            self.more += [f"{side}{AT_LEAST}{value}" for side in _AROUND[name]]
+        elif name in _SHOWN_MORE:
+            self.more.append(_SHOWN_MORE[name])
+        elif name not in _NEUTRAL:
+            self.unknown.append(f" {name}={value}" if value else " " + name)
+
+    def marks(self) -> list[str]:
+        """Return the marks of all this."""
+        more = [] if not _NO_LINES.isdisjoint(self.less) else self.more  # without lines there is nothing around them
+        marks = [*[LESS + item for item in self.less if item], *[MORE + item for item in more if item]]
+        return [*marks, LESS + "in " + ", ".join(sorted(self.globs))] if self.globs else marks
 
 
 def _roots(words: list[str], cwd: str, piped: bool) -> list[str]:
@@ -119,16 +194,54 @@ def find_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
     while at < len(words) and words[at][:1] not in ("-", "(", "!"):
         at += 1
     roots = _roots(words[begin:at], cwd, False)
-    tests = [test for test in words[at:] if test not in ("-print", "-print0", "-ls")]
+    tests = [test for test in words[at:] if test not in ("-print", "-print0")]
     title = " ".join(tests) or " ".join(words[begin:at])
-    if "-type" in tests and tests[-1] != "-type" and tests[tests.index("-type") + 1] == "f":
-        place = tests.index("-type")
-        del tests[place : place + 2]
-    if len(tests) == 2 and tests[0] == "-name" and "/" not in tests[1]:
-        return file_search(tests[1], roots), tests[1]
+    marks = []
     if "-maxdepth" in tests:
         roots = [here_only(root) for root in roots]
-    return ("search:files:find:" + " ".join(tests), roots), title
+    if "-ls" in tests:
+        tests.remove("-ls")
+        marks.append(MORE + "long")
+    if _DISJUNCTIVE.isdisjoint(tests):
+        tests, limits = _limits_of_find(tests)
+        marks += limits
+    if len(tests) == 2 and tests[0] == "-name" and "/" not in tests[1]:
+        key, roots = file_search(tests[1], roots)
+        return (key, marked(roots, marks)), tests[1]
+    return ("search:files:find:" + " ".join(tests), marked(roots, marks)), title
+
+
+# With these, the tests of a `find` are not all to hold.
+_DISJUNCTIVE = frozenset(("-o", "-or", ",", "(", ")", "-prune", "-exec", "-execdir", "-ok", "-printf", "-fprint", "-quit", "\\(", "\\)"))
+_TESTS_OF_PATHS = ("-path", "-name", "-iname", "-wholename")
+
+
+def _limits_of_find(tests: list[str]) -> tuple[list[str], list[str]]:
+    """Return the tests of a `find` that say what it looks for, and as marks those that only leave something out."""
+    left, marks = [], []
+    at = 0
+    while at < len(tests):
+        test, value = tests[at], tests[at + 1] if at + 1 < len(tests) else ""
+        if test in ("-not", "!") and value in _TESTS_OF_PATHS and at + 2 < len(tests):
+            marks.append(LESS + "not " + tests[at + 2])
+            at += 3
+        elif test == "-type":
+            marks.append(LESS + "type " + value)
+            at += 2
+        elif test == "-maxdepth" and value.isdigit():
+            marks.append(f"{LESS}depth{AT_MOST}{value}")
+            at += 2
+        else:
+            left.append(test)
+            at += 1
+    return left, marks
+
+
+# Letters of `ls` and its like that show more; that only order or adorn; the others make another list of it.
+_LS_MORE = {"l": "long", "a": "hidden", "A": "hidden", "i": "inodes", "s": "sizes", "n": "long", "g": "long", "o": "long", "R": "below"}
+_LS_NEUTRAL = frozenset("1tSrhFpGXvUcCkxm")
+_LS_LONG = {"--all": "a", "--almost-all": "a", "--long": "l", "--recursive": "R", "--tree": "R", "--human-readable": "h", "--reverse": "r"}
+_LS_LONG_NEUTRAL = frozenset(("--color", "--group-directories-first", "--full-time", "--icons", "--time-style", "--sort", "--classify"))
 
 
 def listing_parts(program: str, words: list[str], cwd: str) -> tuple[tuple, str]:
@@ -137,24 +250,71 @@ def listing_parts(program: str, words: list[str], cwd: str) -> tuple[tuple, str]
         return _fd_parts(words, cwd)
     if program == "tree":
         pairs, others = options(words, "LIPoT", _TREE_VALUES)
-        limits = " ".join([f"{name}{value}" for name, value in pairs if name in ("-L", "-P", "-I", "--level", "-d")])
-        roots = _roots(others, cwd, False)
-        return ("search:files:tree:" + limits, [here_only(root) for root in roots] if "-L" in limits else roots), " ".join(others)
+        return _tree_parts(pairs, _roots(others, cwd, False)), " ".join(others)
     pairs, others = options(words, "ITw", _TREE_VALUES)
     roots = _roots(others, cwd, False)
-    if ("-R", "") in pairs or ("--recursive", "") in pairs or ("--tree", "") in pairs or ("-T", "") in pairs:
-        return ("search:files:ls:R", roots), " ".join(others)
-    return ("search:files:ls:", [here_only(root) for root in roots]), " ".join(others)
+    marks, unknown = [], []
+    for name, value in pairs:
+        letter = _LS_LONG.get(name, name[1:])
+        if letter == "T" and program != "ls":
+            letter = "R"
+        if letter in _LS_MORE:
+            marks.append(MORE + _LS_MORE[letter])
+        elif letter not in _LS_NEUTRAL and name not in _LS_LONG_NEUTRAL:
+            unknown.append(name + value)
+    if program == "ll":
+        marks.append(MORE + "long")
+    deep = MORE + "below" in marks
+    key = "search:files:ls:" + " ".join(sorted(unknown))
+    return (key, marked(roots if deep else [here_only(root) for root in roots], marks)), " ".join(others)
+
+
+def _tree_parts(pairs: list[tuple[str, str]], roots: list[str]) -> tuple[str, list[str]]:
+    marks, unknown = [], []
+    for name, value in pairs:
+        if name in ("-L", "--level"):
+            roots = [here_only(root) for root in roots]
+            marks.append(f"{LESS}depth{AT_MOST}{value}")
+        elif name in ("-I", "--ignore-glob"):
+            marks += [LESS + "not " + one for one in value.split("|")]
+        elif name in ("-d", "--gitignore"):
+            marks.append(LESS + name)
+        elif name in ("-a", "-f", "-s", "-h", "-p", "-D"):
+            marks.append(MORE + name)
+        elif name not in ("--noreport", "-C", "-n", "-F", "--dirsfirst", "-A", "--charset"):
+            unknown.append(name + value)
+    return "search:files:tree:" + " ".join(sorted(unknown)), marked(roots, marks)
 
 
 def _fd_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
     pairs, others = options(words, "etEdScjxX", _FD_VALUES)
-    extensions = [value for name, value in pairs if name in ("-e", "--extension")]
+    extensions, tests, marks = [], [], []
+    ignoring, hidden = True, False
+    for name, value in pairs:
+        if name in ("-e", "--extension"):
+            extensions.append(value)
+        elif name in ("-E", "--exclude"):
+            marks.append(LESS + "not " + value)
+        elif name in ("-t", "--type"):
+            marks.append(LESS + "type " + value[:1])
+        elif name in ("-d", "--max-depth"):
+            marks.append(f"{LESS}depth{AT_MOST}{value}")
+        elif name in ("-H", "--hidden"):
+            hidden = True
+        elif name in ("-I", "--no-ignore"):
+            ignoring = False
+        elif name in ("-u", "--unrestricted"):
+            ignoring, hidden = False, True
+        elif name in ("-l", "--list-details"):
+            marks.append(MORE + "long")
+        elif name not in ("-c", "--color", "-a", "--absolute-path", "-j", "--threads", "-0"):
+            tests.append(name + value)
+    marks += [LESS + "ignored"] if ignoring else []
+    marks += [] if hidden else [LESS + "not hidden"]
     pattern = others.pop(0) if others else ""
     roots = _roots(others, cwd, False)
-    if len(extensions) == 1 and pattern in ("", "."):
-        return file_search("*." + extensions[0], roots), "*." + extensions[0]
-    tests = sorted(
-        [f"{name}{value}" for name, value in pairs if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")]
-    )
-    return ("search:files:fd:" + " ".join([pattern, *tests]), roots), pattern
+    if len(extensions) == 1 and pattern in ("", ".") and not tests:
+        key, roots = file_search("*." + extensions[0], roots)
+        return (key, marked(roots, marks)), "*." + extensions[0]
+    tests += ["-e" + extension for extension in extensions]
+    return ("search:files:fd:" + " ".join([pattern, *sorted(tests)]), marked(roots, marks)), pattern

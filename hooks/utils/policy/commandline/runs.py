@@ -1,12 +1,13 @@
 """Identify test, build, lint and type-check runs, so that the same run is known again. Pure.
 
 A run is named by its tool or script and its folder (the key) and by what it is limited to (the scope): paths, `k=` for tests selected by
-name, `p=` for packages. How it reports does not matter: verbosity, colour, coverage, reporters, stopping at the first failure.
+name, `p=` for packages, and the marks of `parts.py` for options that show less or more (`run_options.py`), and for options and an
+environment of which only the same is known to be the same. How it reports does not matter: verbosity, colour, reporters.
 """
 
 from __future__ import annotations
 
-from ..parts import PACKAGE, SELECTION, UNKNOWN, has_variable, normal_path
+from ..parts import AT_LEAST, AT_MOST, EVERY, LESS, MARKS, MORE, OTHERWISE, PACKAGE, SELECTION, UNKNOWN, has_variable, marked, normal_path
 from . import programs
 
 TYPE_CHECKING = False
@@ -19,6 +20,10 @@ _ASKS = frozenset(("--version", "--help", "-V", "-h"))
 # The whole folder, and the value of a switch: `--pretty false`.
 _NO_TARGETS = frozenset((".", "true", "false"))
 _TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
+# These write long options with one dash, or their letters are not known.
+_LONG_WITH_ONE_DASH = frozenset(("go", "xcodebuild", "script"))
+_TAKE_VALUES = frozenset("kKpdvVLMNX")
+_EACH = ("recursive", "workspaces", "foreach", "m", "multi")
 _VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
 
 
@@ -52,13 +57,13 @@ def family_of(name: str) -> str:
 def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) -> Run | None:
     """Return the run that the words start (`words[0]` is taken as `program`), None when they start none.
 
-    `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it."""
+    `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, marks, assignments in front of it."""
     if outer:
-        outer = tuple([item for item in outer if item.startswith((PACKAGE, *programs.VARIANT_VARIABLES))])
+        outer = [item for item in map(_from_outside, outer) if item]
     if program in programs.SCRIPT_RUNNERS:
         return _script(program, words, cwd, outer)
     if program in programs.TOOLS:
-        if not _ASKS.isdisjoint(words[1:]) or (words[1:2] and words[1] in programs.ADMINISTRATION):
+        if (not _ASKS.isdisjoint(words[1:]) and program != "ctest") or (words[1:2] and words[1] in programs.ADMINISTRATION):
             return None
         if program in programs.ONLY_WITH and not any(word in words for word in programs.ONLY_WITH[program]):
             return None
@@ -71,6 +76,20 @@ def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) 
     return None
 
 
+def _from_outside(item: str) -> str:
+    """Return what limits a run as its scope has it; "" for what changes nothing."""
+    if item.startswith((PACKAGE, *MARKS, *programs.VARIANT_VARIABLES)):
+        return item
+    name = item.partition("=")[0]
+    return "" if name in programs.NEUTRAL_VARIABLES else (MORE if name in programs.TELLING_VARIABLES else OTHERWISE) + item
+
+
+def marks_from_outside(outer: Sequence[str]) -> list[str]:
+    """Return what makes whatever runs there another: marks, and assignments as marks."""
+    items = [_from_outside(item) for item in outer]
+    return [item if item.startswith(MARKS) else OTHERWISE + item for item in items if item and not item.startswith(PACKAGE)]
+
+
 def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd: str, outer: Sequence[str]) -> Run | None:
     limits = Limits(tool, cwd, outer)
     limits.read(words, at)
@@ -80,14 +99,15 @@ def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd:
 class Limits:
     """The limits that the words behind a run set to it."""
 
-    __slots__ = ("cwd", "items", "letters", "tool", "variants")
+    __slots__ = ("cwd", "items", "letters", "marks", "tool", "variants")
 
     def __init__(self, tool: str, cwd: str, outer: Sequence[str] = ()):
         self.tool = tool
         self.cwd = cwd
         self.letters: dict[str, str] | None = None
         self.items = [item for item in outer if item.startswith(PACKAGE)]
-        self.variants = [item for item in outer if not item.startswith(PACKAGE)]
+        self.marks = [item for item in outer if item.startswith(MARKS)]
+        self.variants = [item for item in outer if not item.startswith((PACKAGE, *MARKS))]
 
     def read(self, words: list[str], at: int) -> None:
         count = len(words)
@@ -104,18 +124,38 @@ class Limits:
     def option(self, word: str, following: str) -> int:
         """Read an option and say how many words its value took."""
         if self.letters is None:
-            self.letters = programs.letters_of(self.tool)
+            from . import run_options  # most runs have no options
+
+            self.letters = run_options.letters_of(self.tool)
         name, equals, value = word.partition("=")
-        letter = self.letters.get(name)
+        if self.tool == "xcodebuild" and word.startswith(("-only-testing:", "-skip-testing:")):
+            name, equals, value = word.partition(":")
+        letter = self.letters.get(word) or self.letters.get(name)
         consumed = 0
         if letter is None:
-            letter = self.letters.get(word[:2])
-            if letter not in ("k", "p", "d", "K", "V") or word[1:2] == "-" or len(word) == 2 or self.tool in ("go", "xcodebuild", "script"):
-                return 0
+            letter = "" if self.tool in _LONG_WITH_ONE_DASH or word[1:2] == "-" or len(word) == 2 else self.letters.get(word[:2], "")
+            if letter not in _TAKE_VALUES:
+                return self.unknown(word)
             name, value = word[:2], word[2:].lstrip("=")
-        elif letter not in ("b", "B") and not equals and (name != "-j" or following.isdigit()):
+        elif letter in _TAKE_VALUES and not equals and (name != "-j" or following.isdigit()):
             value = following
             consumed = 1
+            letter = self.letters.get(f"{name}={value}", letter)
+        self.apply(letter, name, value)
+        return consumed
+
+    def unknown(self, word: str) -> int:
+        """Read a cluster of known letters, or an option of which nothing is known."""
+        letters = [(self.letters or {}).get("-" + letter, "") for letter in word[1:]] if word[1:2] != "-" else [""]
+        if "" in letters or not _TAKE_VALUES.isdisjoint(letters):
+            self.marks.append(OTHERWISE + word)
+        else:
+            for letter, name in zip(letters, word[1:]):
+                self.apply(letter, "-" + name, "")
+        return 0
+
+    def apply(self, letter: str, name: str, value: str) -> None:
+        """Note what an option means, by its letter in run_options.py."""
         if letter == "k":
             self.items.append(SELECTION + value)
         elif letter == "K":
@@ -129,11 +169,22 @@ class Limits:
                 self.items.append(PACKAGE + value)
         elif letter == "d":
             self.cwd = normal_path(value, self.cwd)
-        return consumed
+        elif letter in "lLmM":
+            self.marks.append((LESS if letter in "lL" else MORE) + (f"{name}={value}" if value else name))
+        elif letter == "a":
+            self.items.append(PACKAGE + EVERY)
+        elif letter == "N" or letter == "X":
+            self.marks.append(f"{MORE}{name}{AT_LEAST}{value}" if letter == "N" else f"{LESS}{name}{AT_MOST}{value}")
+
+    def outer(self) -> list[str]:
+        """Return the limits as those from outside of a run that is started in this place."""
+        return [*self.items, *self.marks, *[OTHERWISE + variant for variant in self.variants]]
 
     def target(self, word: str) -> None:
         if self.tool in programs.GO_PATTERNS:
             word = _go_target(word)
+        elif self.tool == "bazel" and word.endswith("..."):
+            word = word[:-3].rstrip("/:")
         elif self.tool in programs.NAMED_TARGETS:
             word = SELECTION + word
         elif self.tool == "unittest" and "/" not in word:
@@ -163,9 +214,11 @@ class Limits:
             label += " " + variant
             if has_variable(variant):
                 scope.append(UNKNOWN + variant)
+        targets = sorted(scope)
+        scope = [UNKNOWN + "many"] if len(scope) > MOST_TARGETS else marked(targets, self.marks)
         for item in self.items[:3]:
             label += " " + (item[2:] if item[1:2] == "=" else item.removesuffix("/."))
-        return Run(family, label, identity, [UNKNOWN + "many"] if len(scope) > MOST_TARGETS else sorted(scope), self.cwd)
+        return Run(family, label, identity, scope, self.cwd)
 
 
 def _go_target(word: str) -> str:
@@ -190,19 +243,21 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
         limits.items.append(PACKAGE + "".join(words[at + 1 : at + 2]))
         at = next_name(words, at + 2, limits)
         name = words[at] if at < len(words) else ""
-    is_explicit = name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi")
-    while name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi"):
+    is_explicit = name in ("run", "run-script", *_EACH)
+    while name in ("run", "run-script", *_EACH):
+        if name in _EACH:
+            limits.items.append(PACKAGE + EVERY)
         at = next_name(words, at + 1, limits)
         name = words[at] if at < len(words) else ""
     if program == "bun" and not is_explicit and name in ("test", "build"):
-        return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.items + limits.variants)
+        return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.outer())
     if name in ("t", "tst") and not is_explicit:
         name = "test"
     if not is_explicit and name != "test":
         if program == "npm" or name in programs.MANAGER_COMMANDS:
             return None
         if (name in programs.TOOLS and name != "build") or (name in programs.SUBCOMMANDS and name != program):
-            return run_of(name, words[at:], limits.cwd, (*limits.items, *limits.variants))
+            return run_of(name, words[at:], limits.cwd, limits.outer())
     family = family_of(name)
     if not family or family == "no" or (program == "bun" and "." in name):
         return None
@@ -237,6 +292,9 @@ def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Ru
             at = next_name(words, at, limits)
             continue
         at += 1
+        if program == "sbt" and word.startswith(("testOnly ", "testQuick ")):
+            limits.items.append(SELECTION + word.partition(" ")[2])
+            word = "test"
         if "=" in word:
             limits.items.append(SELECTION + word)
         elif program == "nx" and tasks and not many:
@@ -269,6 +327,7 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
     at = next_name(words, 1, limits)
     known = programs.SUBCOMMANDS[program]
     if program == "cargo" and words[at : at + 1] and words[at][:1] == "+":
+        limits.marks.append(OTHERWISE + words[at])
         at = next_name(words, at + 1, limits)
     if program == "node" or program == "xcodebuild":
         at = next((place for place, word in enumerate(words) if word in known), len(words))
@@ -280,14 +339,42 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
     if program == "docker" and name in ("buildx", "compose"):
         at = next((place for place, word in enumerate(words) if word == "build"), 0)
         family = family if at else None
+        limits.read([word for word in words[1:at] if word not in ("buildx", "compose")], 0)
     if family is None or not _ASKS.isdisjoint(words[at:]):
         return None
     if program == "cargo":
         name = {"t": "test", "b": "build", "c": "check"}.get(name, name)
         if name == "nextest":
+            if words[at + 1 : at + 2] == ["list"]:
+                return None
             at += 1
-        elif "--" in words and family != "test":
-            words = words[: words.index("--")]  # what follows goes to the compiler
     limits.read(words, at + 1)
     identity = f"{program}:{name.lstrip('-')}"
     return limits.run(family, identity.replace(":", " "), identity)
+
+
+def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | None:
+    """Return (the words that name a look, the targets, the marks) of a command that looks at the state of something, as far as
+    run_options.py knows it; None for any other."""
+    from . import run_options
+
+    name = next((name for name in (" ".join(words[:3]), " ".join(words[:2])) if name in run_options.LOOKS), "")
+    if not name:
+        return None
+    limits = Limits(name, cwd)
+    at = name.count(" ") + 1
+    targets = []
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word == "--":
+            targets += words[at - 1 :]
+            break
+        if word[:1] == "-" and word[1:].isdigit():
+            limits.apply("X", "-n", word[1:])
+        elif word[:1] == "-" and word != "-":
+            at += limits.option(word, words[at] if at < len(words) else "")
+        else:
+            targets.append(word)
+    others = [OTHERWISE + item for item in (*limits.items, *limits.variants)]
+    return name, targets, limits.marks + others

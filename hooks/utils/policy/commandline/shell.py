@@ -6,22 +6,32 @@ as they matter for telling which programs run. Nothing is expanded: `$x`, `$(..)
 
 from __future__ import annotations
 
-# One NUL alone ends a pipeline (`&&`, `||`, newline); a pair of NULs encloses the number of a held text.
+# One NUL alone ends a pipeline (newline), one with a letter stands for `&&` and `||`; a pair of NULs encloses the number of a held text.
 _END = "\x00"
-_CONTROL = frozenset(("\x00", "|", ";", "&", "(", ")"))
+AND, OR = "\x00a", "\x00o"
+_CONTROL = frozenset(("\x00", AND, OR, "|", ";", "&", "(", ")"))
 _PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"))
 _SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
+# Between these a command runs only sometimes, or not once: how deep they lead.
+_BRANCHES = {"then": 1, "do": 1, "elif": -1, "fi": -1, "done": -1}
 _KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "esac", "[["))
 # Deeper subshells count as part of this one, which keeps hostile lines linear.
 _DEEPEST = 50
 
 
 class Command:
-    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first."""
+    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND
+    or OR before its pipeline · `is_branch`: it may not run · `is_background`: nobody waits for it."""
 
-    __slots__ = ("assignments", "group", "redirects", "stage", "words")
+    __slots__ = ("assignments", "group", "is_background", "is_branch", "joined", "redirects", "stage", "words")
 
-    def __init__(self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...]):
+    def __init__(
+        self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...],
+        joined: str = "", is_branch: bool = False,
+    ) -> None:  # fmt: skip
+        self.joined = joined
+        self.is_branch = is_branch
+        self.is_background = False
         self.words = words
         self.assignments = assignments
         self.redirects = redirects
@@ -80,10 +90,16 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
     if ";" in text:
         text = text.replace(";", "\n")
     if "&" in text:
-        text = text.replace("&&", "\n")
+        text = text.replace("&&", "\n" + AND)
     if "|" in text:
-        text = text.replace("||", "\n")
+        text = text.replace("||", "\n" + OR)
+    joined = ""
     for pipeline in text.split("\n"):
+        if pipeline[:2] == AND or pipeline[:2] == OR:
+            joined = pipeline[:2]
+            pipeline = pipeline[2:]
+        if not pipeline or pipeline.isspace():
+            continue  # a command follows in the next line
         stage = 0
         for part in pipeline.split("|") if "|" in pipeline else (pipeline,):
             words = part.split()
@@ -104,8 +120,9 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
             if "\x00" in part:
                 words = [_value(word, held) if "\x00" in word else word for word in words]
             if words or assignments or redirects:
-                commands.append(Command(words, assignments, redirects, stage, ()))
+                commands.append(Command(words, assignments, redirects, stage, (), joined))
             stage += 1
+        joined = ""
     return commands
 
 
@@ -168,11 +185,11 @@ def _value(token: str, held: list[str]) -> str:
 def _spaced(text: str) -> str:
     """Return the text with every operator a token of its own, redirections and a lone `&` excepted."""
     if "&" in text:
-        text = text.replace("&&", " \x00 ")
+        text = text.replace("&&", f" {AND} ")
     if "|" in text:
         if ">|" in text:
             text = text.replace(">|", ">")
-        text = text.replace("||", " \x00 ").replace("|", " | ")
+        text = text.replace("||", f" {OR} ").replace("|", " | ")
     if ";" in text:
         text = text.replace(";", " ; ")
     if "\n" in text:
@@ -186,8 +203,8 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "cases", "commands", "group", "groups", "held", "last", "operator", "redirects", "skip", "stage",
-        "words",
+        "assignments", "branches", "cases", "commands", "group", "groups", "held", "joined", "last", "operator", "redirects", "skip",
+        "stage", "words",
     )  # fmt: skip
 
     def __init__(self, held: list[str]):
@@ -200,6 +217,8 @@ class _Reader:
         self.group: tuple[int, ...] = ()
         self.groups = 0
         self.cases = 0
+        self.branches = 0
+        self.joined = ""
         self.operator = ""
         self.skip = ""
         self.last = ""
@@ -223,7 +242,8 @@ class _Reader:
     def end(self) -> None:
         """Complete the command that was read so far."""
         if self.words or self.assignments or self.redirects:
-            self.commands.append(Command(self.words, self.assignments, self.redirects, self.stage, self.group))
+            is_branch = self.branches > 0 or self.cases > 0
+            self.commands.append(Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, is_branch))
             self.words = []
             self.assignments = []
             self.redirects = []
@@ -250,7 +270,20 @@ class _Reader:
             self.end()
             if token == ";" == self.last and self.cases:
                 self.skip = ")"
+            if token == "&":
+                self.leave_behind()
+            if token in (AND, OR):
+                self.joined = token
+            elif not (token == _END and self.last in (AND, OR)):
+                self.joined = ""
             self.stage = 0
+
+    def leave_behind(self) -> None:
+        """Mark the pipeline that was read last as one that nobody waits for."""
+        for command in reversed(self.commands):
+            command.is_background = True
+            if not command.stage:
+                break
 
     def open(self) -> None:
         """Begin a subshell, skip an array, or drop the name before the parentheses of a function."""
@@ -287,6 +320,8 @@ class _Reader:
         elif token in _SKIP_TO:
             self.skip = _SKIP_TO[token]
             self.cases += token == "case"
+        else:
+            self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
 
     def assigned(self, token: str) -> bool:
         if token == "esac":

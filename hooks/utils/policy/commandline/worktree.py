@@ -10,7 +10,7 @@ from ..parts import TREE, normal_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parts import Changes, Part
+    from ..parts import Changes, Move, Part
 
 FILES, INDEX, HEAD = "files", "index", "head"
 _CHANGES = {
@@ -31,10 +31,72 @@ def changes(words: list[str], cwd: str) -> Changes | None:
     return (cwd, changed, words) if changed else None
 
 
+def move(words: list[str], cwd: str) -> Move | None:
+    """Return (folder, how, name) of a git command that puts other files into the working tree than those of its branch and the edits
+    since, or puts them back: `stash`, `unstash`, `to` a branch or commit, `back` to the one before, `named`: a new branch for the same
+    tree. None for any other."""
+    command, *rest = words or [""]
+    named = [word for word in rest if word[:1] != "-"]
+    if command == "stash":
+        if not named or named[0] in ("push", "save"):
+            return cwd, "stash", ""
+        return (cwd, "unstash", "") if named[0] in ("pop", "apply") else None
+    if command in ("checkout", "switch"):
+        if command == "checkout" and ("--" in rest or (len(named) > 1 and not _makes_branch(rest))):
+            return (cwd, "to", " ".join(named)) if named and rest[:1] != ["--"] and named[0] not in ("HEAD", "@") else None
+        if not _makes_branch(rest):
+            if rest[:1] == ["-"] or "@{-1}" in rest:
+                return cwd, "back", ""
+            is_path = command == "checkout" and named and _has_extension(named[0]) and not _is_revision(named[0])
+            return (cwd, "to", named[0]) if named and not is_path and named[0] != "HEAD" else None
+        return (cwd, "to" if len(named) > 1 else "named", named[0]) if named else None
+    if command == "reset" and "--hard" in rest:
+        if named and named[0] in ("ORIG_HEAD", "HEAD@{1}", "@{1}"):
+            return cwd, "back", ""
+        return (cwd, "to", named[0]) if named and named[0] not in ("HEAD", "@") and not named[0].startswith(("origin/", "@{u")) else None
+    if command == "bisect" and named and named[0] != "log":
+        return cwd, "to", " ".join(["bisect", *rest])
+    return None
+
+
+def move_of_other(words: list[str], cwd: str) -> Move | None:
+    """Return the same for programs other than git."""
+    named = [word for word in words[1:] if word[:1] != "-"]
+    if words[0] == "gh" and named[:2] == ["pr", "checkout"]:
+        return cwd, "to", " ".join(named[1:])
+    if words[0] in ("hg", "sl", "svn", "jj") and named[:1] and named[0] in ("update", "up", "checkout", "co", "goto", "switch", "edit"):
+        return cwd, "to", " ".join(words[2:])
+    return None
+
+
+def _has_extension(name: str) -> bool:
+    """Return whether a name is that of a file, and of no version."""
+    last = name.rpartition("/")[2].rpartition(".")
+    return name == "." or bool(last[1] and last[2][:1].isalpha() and last[2].isalnum() and not last[0][-1:].isdigit())
+
+
+def _makes_branch(rest: list[str]) -> bool:
+    return any(word in ("-b", "-B", "-c", "-C", "--create", "--orphan") for word in rest)
+
+
 def part_of(part: Part, words: list[str], cwd: str) -> Part:
     """Return the part of a git command that shows something, its plain part where what it shows does not change or is unknown."""
     on = None if part[0].endswith("@?") else _shown(words, cwd)
-    return (TREE, [part[0], *on]) if on else part
+    return (TREE, [part[0], *on, *part[1]]) if on else part
+
+
+def without_paths(words: list[str], targets: list[str]) -> list[str]:
+    """Return those of the targets of a git command that are no paths, where the paths are what it is limited to."""
+    if words[0] == "status":
+        return []
+    before = targets[: targets.index("--")] if "--" in targets else targets
+    revisions = [target for target in before if "--" in targets or _is_revision(target)]
+    return revisions if words[0] == "diff" and not _is_of_commits(revisions) else targets
+
+
+def _is_of_commits(revisions: list[str]) -> bool:
+    """Return whether a difference is one between commits, and of no working tree."""
+    return len(revisions) > 1 or any(map(_is_range, revisions))
 
 
 def _shown(words: list[str], cwd: str) -> list[str] | None:
@@ -46,7 +108,7 @@ def _shown(words: list[str], cwd: str) -> list[str] | None:
         return [FILES, *_roots(named + paths, cwd)]
     if command == "diff" and "--no-index" not in words:
         revisions = [word for word in named if at < len(words) or _is_revision(word)]
-        if len(revisions) > 1 or any(map(_is_range, revisions)):
+        if _is_of_commits(revisions):
             return None if all(map(_is_certain, revisions)) else [HEAD, cwd]
         on = INDEX if "--cached" in words or "--staged" in words else FILES
         return [on, *_roots([word for word in named if word not in revisions] + paths, cwd)]

@@ -1,7 +1,9 @@
-"""Find the program that a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and their like. Pure."""
+"""Find the program that a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and their like, and what of that
+makes it run in an environment of its own. Pure."""
 
 from __future__ import annotations
 
+from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
 from .programs import (  # fmt: skip
     ALIASES,
     INTERPRETERS,
@@ -19,6 +21,16 @@ from .runs import Limits, next_name
 # Nobody wraps deeper; what does is something else.
 _DEEPEST = 10
 _EXTENSIONS = (".exe", ".cmd", ".bat", ".js", ".mjs", ".cjs")
+# Programs of which it does not matter that they start another, whatever their options.
+_TRANSPARENT = frozenset(
+    "time nice ionice exec stdbuf caffeinate xvfb-run dbus-run-session nohup setsid command builtin unbuffer timeout gtimeout".split()
+)
+# It matters only how these start it: of an `env` without options, or an `npx` of what the project has installed, nothing is left.
+_PLAIN = frozenset("env npx bunx winpty cross-env c8 nyc npm pnpm yarn bun bundle coverage".split())
+# Options of them all that do not matter.
+_NEUTRAL = frozenset("-m -y --yes --no-install -q --quiet -s --silent --frozen --locked -T -i -t -it -ti --rm -- --no-sync".split())
+_SHORTENS = frozenset(("chronic", "rtk"))
+_SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
 
 class Inner:
@@ -56,18 +68,24 @@ def unwrap(words: list[str], cwd: str) -> Inner:
     outer: tuple = ()
     program = program_of(words[0])
     for _ in range(_DEEPEST):
+        outer += _place_of(words[0], program, cwd)
         if program in SHELLS:
             return Inner(program, words, cwd, outer, _script_of(program, words))
         if program in INTERPRETERS:
             at, inner_program = _tool_behind(program, words)
+            if at > 0:
+                outer += tuple([OTHERWISE + word for word in words[1:at] if word not in ("-m", "-u", "-B")])
         elif program in PREFIXES:
             values, own = PREFIXES[program]
             at, inner_program = _behind(words, 1, values.split(), own), ""
             if program == "command" and words[1:2] and words[1][:1] == "-":
                 break
+            outer += _started_by(program, words[:at])
         elif program in PREFIX_SUBCOMMANDS:
             at, cwd, outer = _behind_subcommand(program, words, cwd, outer)
             inner_program = ""
+            if at > 0:
+                outer += _started_by(program, words[:at])
         else:
             break
         if not 0 < at < len(words):
@@ -75,6 +93,40 @@ def unwrap(words: list[str], cwd: str) -> Inner:
         words = words[at:]
         program = inner_program or program_of(words[0])
     return Inner(program, words, cwd, outer)
+
+
+def _place_of(word: str, program: str, cwd: str) -> tuple[str, ...]:
+    """Return the mark of a program that is not the one that its bare name starts: of another folder, or of a certain version."""
+    if word == program or word.isalpha():
+        return ()
+    if "/" in word:
+        folder = word.rpartition("/")[0]
+        if folder.endswith("node_modules/.bin") or word.startswith(_SAME_FOR_ALL) or program in SHELLS:
+            return ()
+        folder = normal_path(folder, cwd)
+        return () if folder == cwd or word[:1] == "@" else (OTHERWISE + "of " + folder.removesuffix("/bin"),)
+    if "@" in word[1:] or (program == "python" and word not in ("python3", "py")):
+        return (OTHERWISE + word,)
+    return ()
+
+
+def _started_by(program: str, words: list[str]) -> tuple[str, ...]:
+    """Return the marks of a program that starts another: how it does that, and the variables that it sets."""
+    if program in _TRANSPARENT:
+        return ()
+    if program == "xargs":
+        return (OTHERWISE + UNKNOWN + "xargs",)
+    own = [word for word in words[1:] if word not in _NEUTRAL]
+    if program == "docker" and own[-2:-1] != ["run"]:
+        # The container and the folder in it are named by the folder of what runs.
+        own = [word for at, word in enumerate(own[:-1], 1) if word not in ("compose", "exec", "-w", "--workdir") and words[at] != "-w"]
+        return (OTHERWISE + " ".join([program, *own]),) if own else ()
+    variables = [word for word in own if "=" in word and word.partition("=")[0].isidentifier()] if program in PREFIXES else []
+    rest = [word for word in own if word not in variables]
+    if program in _PLAIN and not [word for word in rest if word[:1] == "-"]:
+        return tuple(variables)
+    how = " ".join([program, *rest])
+    return (*variables, LESS + how if program in _SHORTENS else OTHERWISE + how)
 
 
 def _behind(words: list[str], at: int, values: list[str], own: int) -> int:

@@ -19,7 +19,7 @@ from hooks.utils.policy.commandline.runs import run_of
 from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.parts import PACKAGE, normal_path
+from hooks.utils.policy.parts import MARKS, PACKAGE, normal_path
 from hooks.utils.policy.tools import EDIT, SHELLS, WRITE, verdict_of
 from hooks.utils.state.memory_text import BUILD, FORMAT, LINT, RUN, TEST, folder_of
 
@@ -271,7 +271,7 @@ def _without_limits(words: list[str], assignments: list[str], folder: str) -> tu
                 continue  # a variable makes it another run
             less = run(fewer)
             is_same = less and less.part[0] == known.part[0] and _packages(less) == _packages(known)
-            if less and is_same and len(less.part[1]) < len(known.part[1]) and place + width <= len(whole):
+            if less and is_same and len(_limits(less)) < len(_limits(known)) and place + width <= len(whole):
                 known, whole = less, fewer
                 break
     if words[0] == "go" and _limits(known):
@@ -287,7 +287,7 @@ def _packages(run: programs_run.Run) -> list[str]:
 
 
 def _limits(run: programs_run.Run) -> list[str]:
-    return [item for item in run.part[1] if not item.startswith(PACKAGE)]
+    return [item for item in run.part[1] if not item.startswith((PACKAGE, *MARKS))]
 
 
 def _fails(call: Call) -> bool:
