@@ -58,7 +58,9 @@ class _Handler(BaseHTTPRequestHandler):
             body = self._body()
             if self.path in METHODS:
                 request = json.loads(body or b"{}")
-                answer = METHODS[self.path](session, request) if isinstance(request, dict) else {}
+                if isinstance(request, dict):
+                    session.note_data_rules(request)
+                    answer = METHODS[self.path](session, request)
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
             storage.log_failure(session.environ, "serve " + self.path[:20], error)
             answer = {}

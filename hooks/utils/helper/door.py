@@ -74,6 +74,12 @@ class Door:
         self.settings = door.Settings(say_once, shape)
         self.editing = reconciling.editing_of(self.environ)
 
+    def forget(self) -> None:
+        """Drop what is known of the contexts, as the rules of the session have changed: rows may have passed that were not looked at."""
+        self.refresh()
+        self.contexts.clear()
+        self.returning.clear()
+
     def context(self, agent_id: str) -> Context:
         """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
@@ -132,7 +138,7 @@ class Door:
 
     def late(self, agent_id: str, ids: list[str]) -> None:
         """Journal that these have entered whole: the answer for them came too late."""
-        for id in ids:
+        for id in ids if self.site.enabled else ():
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
 
     # --- a row ----------------------------------------------------------------------------------------------------------------------

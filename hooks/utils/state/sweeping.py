@@ -32,7 +32,7 @@ _ASIDE = ".swept-"
 _OURS = ("main.", "agent-", "session.json", "clear.lock", "warming.lock", home.ORIGINAL)
 STORAGE = (
     Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
-    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|(clear|warming)\.lock)[^/]*"}),
+    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|data-rules|(clear|warming)\.lock)[^/]*"}),
     Storage(LOGS, {"": r"past\.jsonl|swept"}),
 )
 
