@@ -67,7 +67,7 @@ export const register: Register = on => {
   })
 
   on('tool.call', ($, e, next) => {
-    remember(e)
+    remember($, e)
 
     return next(e)
   })

@@ -119,12 +119,12 @@ export async function ask($: EngineInterface, path: string, body: Answer, patien
   return undefined
 }
 
-/** Returns the data rules that the client says apply now; null where it does not know, or is too old to say. */
+/** Returns the data rules that the client says apply now; none are named where it does not know, or is too old to say. */
 async function dataRules($: EngineInterface): Promise<Answer> {
   try {
-    return { data_rules: (await $.session.info()).dataRules ?? null }
+    return { data_rules: (await $.session.info()).dataRules }
   } catch {
-    return { data_rules: null }
+    return {}
   }
 }
 

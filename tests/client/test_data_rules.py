@@ -30,7 +30,7 @@ SCRIPT = [
     say(f"{MARK} is done"),
 ]
 # What the mod hears from the client. The scripted API has no account under a rule, and no plugin may answer for the client.
-HEARD = "(await $.session.info()).dataRules ?? null"
+HEARD = "(await $.session.info()).dataRules }"
 
 
 def by_configuration(home: ClientHome, _folder: Path) -> Path:
@@ -43,7 +43,7 @@ def by_configuration(home: ClientHome, _folder: Path) -> Path:
 def by_the_client(_home: ClientHome, folder: Path) -> Path:
     module = copied(folder) / "hooks" / "mod" / "helper.ts"
     assert HEARD in module.read_text()
-    module.write_text(module.read_text().replace(HEARD, "['zdr']"))
+    module.write_text(module.read_text().replace(HEARD, "['zdr'] }"))
     return folder
 
 

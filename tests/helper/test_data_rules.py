@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,16 +18,27 @@ MARK = "zebrafinch"
 WHOLE = lines(40, MARK)
 
 
+class Client(Helper):
+    """The helper of a client that says with each request which rules apply."""
+
+    rules: object = None
+
+    def ask(self, path: str, asked: object = None, raw: bytes | None = None) -> Any:
+        said = {} if self.rules is None else {"data_rules": self.rules}
+        return super().ask(path, {**(asked if isinstance(asked, dict) else {}), **said}, raw)
+
+
 @pytest.fixture
-def new(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
+def new(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """The helper of a client that asks which rules apply."""
-    running = Helper(tmp_path_factory.mktemp("h"), **NEW)
+    running = Client(tmp_path_factory.mktemp("h"), **NEW)
     yield running
     running.stop()
 
 
 def says(helper: Helper, rules: object) -> None:
-    helper.ask("/rows", {"data_rules": rules})
+    helper.rules = rules
+    helper.ask("/rows")
 
 
 def shortens(helper: Helper) -> bool:
@@ -56,7 +68,7 @@ def kept(helper: Helper) -> set[str]:
     return {path.name for path in Path(helper.home).rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()}
 
 
-def test_until_the_client_has_said_that_no_rule_applies_nothing_is_kept(new: Helper):
+def test_until_the_client_has_said_that_no_rule_applies_nothing_is_kept(new: Client):
     call_by_hook(new, 1)
     assert not shortens(new)
     says(new, None)
@@ -70,7 +82,7 @@ def test_until_the_client_has_said_that_no_rule_applies_nothing_is_kept(new: Hel
 
 
 @pytest.mark.parametrize("rules", [["hipaa"], ["zdr"], ["a rule of tomorrow"], {"hipaa": True, "zdr": False}])
-def test_a_rule_that_comes_up_later_holds_from_then_on(new: Helper, rules: object):
+def test_a_rule_that_comes_up_later_holds_from_then_on(new: Client, rules: object):
     says(new, [])
     assert shortens(new)
     says(new, rules)
@@ -89,7 +101,7 @@ def test_a_client_that_is_too_old_to_say_is_under_no_rule(helper: Helper):
     assert not (Path(helper.home) / "sessions" / SESSION / data_rules.NAME).exists()
 
 
-def test_the_pane_and_the_answers_say_why_nothing_is_kept(new: Helper):
+def test_the_pane_and_the_answers_say_why_nothing_is_kept(new: Client):
     says(new, ["hipaa"])
     shown = new.ask("/view", {"columns": 80, "page": "now"})
     assert "under a data rule (HIPAA)" in " ".join(shown["pane"]["lines"])

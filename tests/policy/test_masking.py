@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.masking import MASK, NAMES, mask, named, secret_options, words
+from hooks.utils.policy.masking import MASK, NAMES, learn, mask, named, secret_options, words
+from hooks.utils.policy.masking.learnt import taken_out
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
@@ -330,6 +331,41 @@ def test_a_call_supersedes_one_with_the_same_secret_and_none_with_another(tool: 
     assert not covers(other.parts[0], one.parts[0])
     kept = json.dumps([one.label, one.parts, one.subjects, one.action])
     assert "a1B2" not in kept
+
+
+# --- what another masker has found ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted", "secrets"),
+    [
+        ("deploy --with heron-blue now", "deploy --with [REDACTED] now", ["heron-blue"]),
+        ("a heron-blue b 'heron red'", "a [REDACTED_KEY] b [REDACTED]", ["heron-blue", "heron red"]),
+        ("heron-blue", "[REDACTED]", ["heron-blue"]),
+        ("nothing", "nothing", []),
+        ("nothing", "something else", []),
+        ("says [REDACTED in a text that goes on", "says [REDACTED in a text that goes on", []),
+        ("one two", "[REDACTED][REDACTED]", []),
+    ],
+)
+def test_what_another_masker_took_out_is_found_by_its_marks(text: str, redacted: str, secrets: list[str]):
+    assert taken_out(text, redacted) == secrets
+
+
+@settings(deadline=None, max_examples=examples(60, 200))
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_two_texts_are_compared(text: str, redacted: str):
+    assert all(part in text for part in taken_out(text, redacted))
+
+
+def test_what_was_learnt_is_masked_from_then_on_and_tells_no_two_texts_apart_differently():
+    line = "./deploy --with heron-grey-17x now"
+    key = mask(line, tell_apart=True)
+    assert mask(line) == line
+    learn(line, "./deploy --with [REDACTED] now")
+    assert mask(line) == "./deploy --with **** now"
+    assert mask(f"1 failed: heron-grey-17x, {'x' * 500}").startswith("1 failed: ****,")
+    assert mask(line, tell_apart=True) == key
 
 
 # --- work ---------------------------------------------------------------------------------------------------------------------------

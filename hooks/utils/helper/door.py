@@ -13,7 +13,7 @@ from ..hosts import protocol
 from ..hosts.claude_code import calls
 from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home, storage
-from ..policy import door
+from ..policy import door, masking
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.messages import Use
@@ -163,6 +163,7 @@ class Door:
             if not isinstance(call, dict):
                 self._again(context, arrived, agent_id)
                 continue
+            _learn(call)
             arriving = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
             text = self._enter(context, arrived, arriving, agent_id, began)
             if text is not None:
@@ -250,6 +251,15 @@ class Door:
         store.journal(paths, noted)
         event = journal.event_of(noted)
         self.later(reconciling.note, self.site, paths, [], event)
+
+
+def _learn(call: dict[str, Any]) -> None:
+    """Take in what the client would mask in a call's input, so that labels are kept without it."""
+    tool_input, redacted = call.get("input"), call.get("redacted")
+    if isinstance(tool_input, dict) and isinstance(redacted, dict):
+        for name, text in redacted.items():
+            if isinstance(text, str) and isinstance(tool_input.get(name), str):
+                masking.learn(tool_input[name], text)
 
 
 # --- a row as the client hands it: what is not understood is left as it came ---------------------------------------------------------

@@ -111,9 +111,9 @@ class Session:
 
     def note_data_rules(self, request: dict[str, Any]) -> None:
         """Take in which data rules the client says apply now: leave them to hooks and commands before anything is done with the request."""
-        if "data_rules" not in request:
+        if self.guest:
             return
-        rules = data_rules.reported(request["data_rules"], self.environ)
+        rules = data_rules.reported(request.get("data_rules"), self.environ)
         if rules == self.data_rules:
             return
         with self.lock:
@@ -280,6 +280,8 @@ class Session:
         return site
 
 
+# These come from processes of ours, which do not know what the client says.
+FROM_A_SHELL = ("/want", "/health")
 # Path of a request -> the method that answers it.
 METHODS = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,

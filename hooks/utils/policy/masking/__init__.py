@@ -54,8 +54,23 @@ _BETWEEN = str.maketrans(dict.fromkeys("\"'`|;&()<>/:=.", " "))
 _known: dict[tuple[str, bool], str] = {}  # as `mask` takes and returns them
 
 
+# Secrets that somebody else has found, the longest first: so many, none shorter.
+_MOST_LEARNT, _LEARNT_CHARS = 500, 6
+_learnt: list[str] = []
+
+
+def learn(text: str, redacted: str) -> None:
+    """Mask in this process, from now on, what another masker has taken out of a text; a number that tells texts apart stays as it is."""
+    from .learnt import taken_out  # seldom
+
+    new = [secret for secret in taken_out(text, redacted) if len(secret) >= _LEARNT_CHARS and secret not in _learnt]
+    if new:
+        _learnt[:] = sorted([*_learnt, *new][-_MOST_LEARNT:], key=len, reverse=True)
+        _known.clear()
+
+
 def mask(text: str, tell_apart: bool = False) -> str:
-    """Return the text with every secret of a known form replaced by ****; masking twice changes nothing more.
+    """Return the text with every secret of a known form, or that was learnt, replaced by ****; masking twice changes nothing more.
 
     `tell_apart`: add a number behind each ****, so that texts which differ in their secrets alone stay different. It has 16 bits: too
     few to find the secret again by trying.
@@ -76,13 +91,19 @@ def _masked(text: str, tell_apart: bool) -> str:
         if masked == text:
             break
         text = masked
+    return text if tell_apart else _without_learnt(text)
+
+
+def _without_learnt(text: str) -> str:
+    for secret in _learnt:
+        text = text.replace(secret, MASK)
     return text
 
 
 def without_numbers(text: str) -> str:
     """Return a text that was masked with `tell_apart`, as it would be without."""
     first, *others = text.split(MASK + _NUMBER)
-    return MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)])
+    return _without_learnt(MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)]))
 
 
 def _masked_once(text: str, tell_apart: bool) -> str:
