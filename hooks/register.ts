@@ -72,7 +72,7 @@ export const register: Register = on => {
   })
 
   on('tool.call', ($, e, next) => {
-    remember(e)
+    remember($, e)
 
     return next(e)
   })

@@ -2,9 +2,10 @@
 import type { EngineEventOf, EngineInterface } from 'claude-code'
 
 import { ask, usage } from './helper'
+import { redactedWords } from './redact'
 
 type Row = EngineEventOf['session.append']
-type Called = { tool: string; input: Record<string, unknown> }
+type Called = { tool: string; input: Record<string, unknown>; redacted?: Record<string, string> }
 type Entering = { row: Row; agentId: string; unanswered: string[] }
 
 // Calls whose results have not come: so many are never open at once.
@@ -13,10 +14,14 @@ const calls = new Map<string, Called>()
 // The newest result row of the main thread: where it no longer anchors, something was taken back.
 let anchor: string | undefined
 
-/** Keeps what a tool was called with until its result comes. */
-export function remember(e: EngineEventOf['tool.call']): void {
+/** Keeps what a tool was called with until its result comes. What the client would mask of it is found while the tool runs: no row waits. */
+export function remember($: EngineInterface, e: EngineEventOf['tool.call']): void {
   const { tool, tool_use_id: id, agentId, requestMeta, ...input } = e as Record<string, unknown> & { tool: string; tool_use_id: string }
-  calls.set(id, { tool, input })
+  const called: Called = { tool, input }
+  calls.set(id, called)
+  void redactedWords($, input).then(found => {
+    called.redacted = found
+  })
 
   for (const oldest of calls.keys()) {
     if (calls.size <= MOST_CALLS) {

@@ -107,7 +107,8 @@ export async function ask($: EngineInterface, path: string, body: Answer, patien
 
   try {
     const late = $.clock.sleep(waitMs, { signal: waiting.signal }).catch(() => undefined)
-    const answer = await Promise.race([fetchJson($, asking.socket, path, body), late])
+    const asked = dataRules($).then(rules => fetchJson($, asking.socket, path, { ...rules, ...body }))
+    const answer = await Promise.race([asked, late])
 
     if (answer !== undefined) {
       failures = 0
@@ -129,6 +130,15 @@ export async function ask($: EngineInterface, path: string, body: Answer, patien
   }
 
   return undefined
+}
+
+/** Returns the data rules that the client says apply now; none are named where it does not know, or is too old to say. */
+async function dataRules($: EngineInterface): Promise<Answer> {
+  try {
+    return { data_rules: (await $.session.info()).dataRules }
+  } catch {
+    return {}
+  }
 }
 
 /** Returns the window's size, the session's cost and how full the plan's limits are, as the client says; empty where it says nothing. */

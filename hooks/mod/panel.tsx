@@ -4,6 +4,7 @@ import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
 import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
 import { startOwn } from './own'
+import { redacted, redactedLines } from './redact'
 import type { PopkitOffer, PopkitPage, PopkitView } from './state'
 import { again } from './warm'
 
@@ -58,7 +59,7 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
   if (answer === undefined || !Array.isArray(pane?.operations)) {
     return
   }
-  const seen = { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView
+  const seen = await masked($, { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView)
   await update($, view, () => seen)
 
   if (answer.compact === true) {
@@ -66,9 +67,24 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
   }
 
   if (typeof answer.toast === 'string' && answer.toast !== '') {
-    $.ui.toast(answer.toast, { timeoutMs: TOAST_MS })
+    $.ui.toast(await redacted($, answer.toast), { timeoutMs: TOAST_MS })
   }
   void lookAgain($, seen.cacheUntil)
+}
+
+/** Returns what is drawn without the secrets that the client finds in it. */
+async function masked($: EngineInterface, seen: PopkitView): Promise<PopkitView> {
+  const { band, pane } = seen
+  const choices = pane.choices && {
+    ...pane.choices,
+    options: await Promise.all(pane.choices.options.map(async one => ({ ...one, label: await redacted($, one.label) }))),
+  }
+
+  return {
+    ...seen,
+    band: band && { ...band, text: await redacted($, band.text) },
+    pane: { ...pane, head: await redactedLines($, pane.head), lines: await redactedLines($, pane.lines), choices },
+  }
 }
 
 /** Asks again in a while, as long as the cache is warm, and once when it has gone cold. */
@@ -91,7 +107,12 @@ export async function run($: EngineInterface, words: string, width: number): Pro
     startOwn($)
   }
 
-  return typeof answer?.text === 'string' ? literal(answer.text) : undefined
+  return typeof answer?.text === 'string' ? literal(await shownText($, words, answer.text)) : undefined
+}
+
+/** Returns an answer without the secrets that the client finds in it; an archived content is shown as it is. */
+function shownText($: EngineInterface, words: string, text: string): Promise<string> {
+  return /^(restore|show)\b/.test(words) ? Promise.resolve(text) : redacted($, text)
 }
 
 /** The client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. */
@@ -116,7 +137,8 @@ async function press($: EngineInterface, id: string): Promise<void> {
   if (answer?.compact === true) {
     startOwn($)
   }
-  await update($, outcome, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
+  const text = typeof answer?.text === 'string' ? (await shownText($, id, answer.text)).trim() : 'PopKit does not answer now.'
+  await update($, outcome, () => text)
   await refresh($)
   await openPane($)
 }

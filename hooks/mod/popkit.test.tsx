@@ -55,14 +55,14 @@ function breakdown(e: object) {
   return detail === 'summary' ? { breakdown: { gridRows: [], model: 'claude-opus-5-5' } } : {}
 }
 
-/** An engine whose helper answers from a table; returns its requests, in order. */
-function engine(on: On, answers: Record<string, unknown>) {
+/** An engine whose helper answers from a table, and whose client says `info` of the session; returns its requests, in order. */
+function engine(on: On, answers: Record<string, unknown>, info: () => object = () => ({})) {
   const requests: Asked[] = []
   const clock = mock.clock(on, { now: 5_000 })
   mock.env(on, {})
   on('session.id', () => ({ value: 'a-session' }))
   on('session.root', () => ({ value: '/shop' }))
-  on('session.info', () => ({ value: { transcriptPath: '/shop.jsonl' } as never }))
+  on('session.info', () => ({ value: { transcriptPath: '/shop.jsonl', ...info() } as never }))
   on('session.messages', () => ({ value: [] }))
   on('session.start', (_, e) => ({ cwd: e.cwd }))
   on('turn.start', (_, e) => ({ turnId: e.turnId }))
@@ -95,8 +95,8 @@ function engine(on: On, answers: Record<string, unknown>) {
 }
 
 /** The same, in a session whose helper has come. */
-async function begun($: Engine, on: On, answers: Record<string, unknown>) {
-  const started = engine(on, answers)
+async function begun($: Engine, on: On, answers: Record<string, unknown>, info: () => object = () => ({})) {
+  const started = engine(on, answers, info)
   await $.session.start(START)
   await started.clock.advance(0)
 
@@ -114,6 +114,52 @@ test('a row enters as the helper says, and the call goes with it', PATIENT, asyn
   const row = requests.find(one => one.path === '/row')
   expect(row?.body.uuid).toBe('row-1')
   expect(row?.body.agent_id).toBe('')
+})
+
+test('what the client says of data rules goes with every request, as it stands then', PATIENT, async ($, on) => {
+  let dataRules: string[] | undefined
+  const { requests } = await begun($, on, {}, () => ({ dataRules }))
+  const heard = async () => {
+    await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+
+    return requests.findLast(one => one.path === '/row')?.body
+  }
+  expect('data_rules' in ((await heard()) ?? {})).toBe(false)
+  dataRules = []
+  expect((await heard())?.data_rules).toEqual([])
+  dataRules = ['hipaa']
+  expect((await heard())?.data_rules).toEqual(['hipaa'])
+})
+
+test('what the client would mask of a call goes with its row, and no row waits for it', PATIENT, async ($, on) => {
+  let answers = (_text: string): Promise<string> => new Promise(() => {})
+  on('session.redact', async (_, e) => ({ value: await answers(e.text) }))
+  const { requests } = await begun($, on, { '/row': {} })
+  const rowOf = async () => {
+    await $.tool.call({ tool: 'Bash', command: 'deploy --with hunter-two', tool_use_id: 'toolu_1' } as never)
+    await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Bash' }, uuid: 'row-1' } as never)
+
+    return requests.findLast(one => one.path === '/row')?.body.calls as Record<string, { redacted?: unknown }>
+  }
+  expect((await rowOf()).toolu_1?.redacted).toBe(undefined) // it hangs
+  answers = async text => text.replace('hunter-two', '[REDACTED]')
+  expect((await rowOf()).toolu_1?.redacted).toEqual({ command: 'deploy --with [REDACTED]' })
+})
+
+test('what is shown has none of the secrets that the client finds', PATIENT, async ($, on) => {
+  const lines = ['T7 Bash deploy --with hunter-two', 'T8 Read a.py']
+  on('session.redact', (_, e) => ({ value: e.text.replaceAll('hunter-two', '[REDACTED]') }))
+  const { clock } = await begun($, on, { '/view': { ...VIEW, pane: { ...VIEW.pane, lines } }, '/command': { text: 'why hunter-two' } })
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+  expect((await ui.find({ type: 'Text', text: /T7 Bash/ }))?.text).toBe('T7 Bash deploy --with [REDACTED]')
+  expect((await ui.find({ type: 'Text', text: /T8 Read/ }))?.text).toBe('T8 Read a.py')
+  await ui.unmount()
+  const said = await $.command.run({ command: 'popkit', args: 'why T7', presentation: { columns: 80 } } as never)
+  expect(JSON.stringify(said)).toContain('[REDACTED]')
+  const restored = await $.command.run({ command: 'popkit', args: 'restore T7', presentation: { columns: 80 } } as never)
+  expect(JSON.stringify(restored)).toContain('hunter-two')
+  await clock.advance(0) // what is drawn is asked for once more
 })
 
 test('a row goes on as it came when the helper answers garbage', PATIENT, async ($, on) => {

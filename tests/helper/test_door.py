@@ -9,7 +9,7 @@ import pytest
 
 from tests.policy.door_laws import MARK, OURS
 
-from .asking import Helper, Transcript, lines, numbered
+from .asking import SESSION, Helper, Transcript, lines, numbered
 
 
 def test_what_the_context_shows_enters_once_and_the_archive_has_the_whole(helper: Helper):
@@ -334,3 +334,15 @@ def test_an_archive_that_breaks_later_lets_everything_in_whole_from_then_on(help
     (helper.home / "archive.sqlite").rmdir()
     (helper.home / "aside.sqlite").rename(helper.home / "archive.sqlite")
     assert helper.run("restore", helper.journal()[-1]["handle"]).rstrip("\n") == numbered([*lines(40), "most"])
+
+
+def test_a_label_is_archived_without_what_the_client_would_mask(helper: Helper):
+    """A second masker behind ours: the client says what it would take out of a command line, and the helper keeps that nowhere."""
+    command = "./copy --with heron-blue-31y"
+    call = {"tool": "Bash", "input": {"command": command}, "redacted": {"command": "./copy --with [REDACTED]"}}
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "the same line\n" * 200}
+    row = {"uuid": "row-1", "agent_id": "", "message": {"type": "user", "role": "user", "content": [block]}}
+    assert helper.ask("/row", {**row, "calls": {"toolu_1": call}, "cwd": str(helper.project)})
+    listed = helper.run("archive", "list", "--session", SESSION)
+    assert "./copy --with ****" in listed
+    assert "heron-blue" not in listed

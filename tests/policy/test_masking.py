@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.masking import MASK, NAMES, mask, named, secret_options, words
+from hooks.utils.policy.masking import MASK, NAMES, learn, mask, named, secret_options, words
+from hooks.utils.policy.masking.learnt import taken_out
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
@@ -147,6 +148,9 @@ LATER, NEWEST = _each_secret("secrets-later"), _each_secret("secrets-newest")
 # Written down together with the newest, to mend the rules by.
 MENDED = _each_secret("secrets-mended")
 HARMLESS = json.loads((ROOT / "tests" / "data" / "not-secrets.json").read_text())
+# Command lines of as many programs as came to mind, with a secret and without; written down before they were run through the mask.
+OF_PROGRAMS = _each_secret("secrets-of-programs")
+HARMLESS_OF_PROGRAMS = json.loads((ROOT / "tests" / "data" / "not-secrets-of-programs.json").read_text())
 # So many characters of a secret in a row are a part of it.
 PART = 8
 
@@ -181,8 +185,43 @@ def test_of_the_list_what_is_no_secret_is_left_alone():
     assert [entry["text"] for entry in HARMLESS if mask(entry["text"]) != entry["text"]] == []
 
 
+def test_of_the_command_lines_of_many_programs_at_most_two_in_a_hundred_show_their_secret_or_lose_a_word_without_one():
+    left = [entry["text"] for entry in OF_PROGRAMS if not _is_masked(entry)]
+    taken = [entry["text"] for entry in HARMLESS_OF_PROGRAMS if mask(entry["text"]) != entry["text"]]
+    print(f"{len(left)} of {len(OF_PROGRAMS)} are shown, {len(taken)} of {len(HARMLESS_OF_PROGRAMS)} lose a word")
+    assert len(left) <= 0.02 * len(OF_PROGRAMS), left
+    assert len(taken) <= 0.02 * len(HARMLESS_OF_PROGRAMS), taken
+
+
+@pytest.mark.parametrize(
+    ("line", "masked"),
+    [
+        ("flask create-user bob hunter", "flask create-user bob ****"),
+        ("node scripts/createUser.ts bob bob@acme.io hunter --admin", "node scripts/createUser.ts bob bob@acme.io **** --admin"),
+        ("./cli users add --admin bob hunter", "./cli users add --admin bob ****"),
+        ("./cli create-user bob --admin hunter", "./cli create-user bob --admin ****"),
+        ("bench set-admin-password hunter", "bench set-admin-password ****"),
+        ("etcdctl user add bob:hunter", "etcdctl user add bob:****"),
+        ("rake 'users:create[bob,hunter]'", "rake 'users:create[bob,****]'"),
+        ("ssh box 'flask create-user bob hunter'", "ssh box 'flask create-user bob ****'"),
+        ("./tool login bob hunter", "./tool login bob ****"),
+        ("./cli create-user bob --role editor", "./cli create-user bob --role editor"),
+        ("./cli create-user-table bob prod", "./cli create-user-table bob prod"),
+        ("git add create-user bob hunter", "git add create-user bob hunter"),
+        ("docker login -u bob --password-stdin acme.io", "docker login -u bob --password-stdin acme.io"),
+        ("the tool: create-user takes a name and asks", "the tool: create-user takes a name and asks"),
+        ("flask create-user bob $PASSWORD", "flask create-user bob $PASSWORD"),
+        ("openssl enc -pass file:<(echo hunter) -in a", "openssl enc -pass file:<(echo ****) -in a"),
+        ("diff <(echo hunter) a", "diff <(echo hunter) a"),
+        ("""sops --set '["a"] "hunter"' a.yaml""", """sops --set '["a"] "****"' a.yaml"""),
+    ],
+)
+def test_a_password_is_known_by_its_place_behind_the_name_of_an_action(line: str, masked: str):
+    assert mask(line) == masked
+
+
 def test_masking_the_list_twice_changes_nothing_more():
-    for entry in [*SECRETS, *LATER, *NEWEST, *MENDED]:
+    for entry in [*SECRETS, *LATER, *NEWEST, *MENDED, *OF_PROGRAMS]:
         once = mask(entry["text"])
         assert mask(once) == once
 
@@ -294,6 +333,41 @@ def test_a_call_supersedes_one_with_the_same_secret_and_none_with_another(tool: 
     assert "a1B2" not in kept
 
 
+# --- what another masker has found ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted", "secrets"),
+    [
+        ("deploy --with heron-blue now", "deploy --with [REDACTED] now", ["heron-blue"]),
+        ("a heron-blue b 'heron red'", "a [REDACTED_KEY] b [REDACTED]", ["heron-blue", "heron red"]),
+        ("heron-blue", "[REDACTED]", ["heron-blue"]),
+        ("nothing", "nothing", []),
+        ("nothing", "something else", []),
+        ("says [REDACTED in a text that goes on", "says [REDACTED in a text that goes on", []),
+        ("one two", "[REDACTED][REDACTED]", []),
+    ],
+)
+def test_what_another_masker_took_out_is_found_by_its_marks(text: str, redacted: str, secrets: list[str]):
+    assert taken_out(text, redacted) == secrets
+
+
+@settings(deadline=None, max_examples=examples(60, 200))
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_two_texts_are_compared(text: str, redacted: str):
+    assert all(part in text for part in taken_out(text, redacted))
+
+
+def test_what_was_learnt_is_masked_from_then_on_and_tells_no_two_texts_apart_differently():
+    line = "./deploy --with heron-grey-17x now"
+    key = mask(line, tell_apart=True)
+    assert mask(line) == line
+    learn(line, "./deploy --with [REDACTED] now")
+    assert mask(line) == "./deploy --with **** now"
+    assert mask(f"1 failed: heron-grey-17x, {'x' * 500}").startswith("1 failed: ****,")
+    assert mask(line, tell_apart=True) == key
+
+
 # --- work ---------------------------------------------------------------------------------------------------------------------------
 
 HOSTILE = [
@@ -302,6 +376,7 @@ HOSTILE = [
     "key=", "identified by ", "password '", "ghp_", "SG.aB1cD2eF3g.", "-u a:b", "environ['KEY'] = '", 'setenv("KEY","', "invalid token ",
     "connect('a',",
     "expect assword send \"", "pgpass a:b:c:d:e ", "curl user = \"a:b", "SG.aaaaaaaaaaaaaaaa.", "createuser a ", "mysqladmin ",
+    "x create-user a ", "x user add ", "x login a ", "x <(echo a) ", "sops --set '[\"a\"] ", "x users:create[a,",
 ]  # fmt: skip
 
 

@@ -29,6 +29,7 @@ def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
         join(root, "power-mode", "config.json"),
         join(popkit_home, "retention-config.json"),
         join(project, ".claude", "retention-config.json") if project else "",
+        home.managed_config(),
     ]
     stamps = [_stamp(path) for path in (*paths, *(join(parent_of(__file__), name) for name in _READER))]
     cache = join(popkit_home, "cache", "config-" + home.safe_name(project) + ".json")

@@ -393,6 +393,14 @@ FIELDS = {
         ruleset.CONTEXT,
         NOTHING,
     ),
+    "data_rules": setting(
+        "Data rules that apply on this machine, such as hipaa or zdr: under any, nothing of a session's content is kept. [] says that none "
+        "applies where Claude Code does not know. Only your own file and your organisation's may hold this key, not a project's.",
+        listed({"kind": "text", "shortest": 1, "longest": 60}, "names of rules"),
+        None,
+        NOTHING,
+        null="those that Claude Code names",
+    ),
     "models": setting(
         "Prices and windows of the models. Only your own file may hold this key, not a project's.",
         record(

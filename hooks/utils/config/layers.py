@@ -7,6 +7,7 @@ is left out whole, and its layer says why. Nothing here raises. `popkit config c
 from __future__ import annotations
 
 from ..io import files
+from ..io import home as home_of
 from ..io.codec import loads
 from ..io.system import join
 from ..policy.ruleset import THRESHOLDS
@@ -29,6 +30,7 @@ STAYS_PRESERVED = "preserved; a project cannot give up what your own configurati
 
 # Lowest first; each lies above the ones before it.
 LAYERS = ("shipped", "power-mode", "user", "project")
+MANAGED = "managed"  # of the organisation, above all others; most machines have none
 
 
 class Layer:
@@ -51,7 +53,7 @@ class Layer:
 
 
 def layer_paths(root: str | None, home: str | None, project: str | None) -> list[tuple[str, str]]:
-    """Return (layer name, path) of each file, lowest first; a folder that is not known has none."""
+    """Return (layer name, path) of each file, lowest first; a folder that is not known has none, and an organisation need not have one."""
     paths = []
     if root:
         paths.append(("shipped", join(root, "retention-config.json")))
@@ -60,6 +62,8 @@ def layer_paths(root: str | None, home: str | None, project: str | None) -> list
         paths.append(("user", join(home, "retention-config.json")))
     if project:
         paths.append(("project", join(project, ".claude", "retention-config.json")))
+    if files.is_there(home_of.managed_config()):
+        paths.append((MANAGED, home_of.managed_config()))
     return paths
 
 
@@ -239,6 +243,8 @@ def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> 
     if key == "models":
         by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, more: {**(known or {}), **more})
         return {**below, **value, **({"by_id": by_id} if by_id else {})}
+    if key == "data_rules":  # no layer takes a rule away
+        return [*below, *(rule for rule in value or () if rule not in below)] if below else value
     if key in ("grace_calls", "compaction", "memory", "context"):
         return {**below, **value}
     return value

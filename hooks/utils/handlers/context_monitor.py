@@ -26,7 +26,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     """Return the answer to our command, or a message when a threshold is passed, or nothing."""
     site = live.site_of(payload, environ)
     if site is None:
-        return None
+        return _held(payload, environ)
     now = time_of_day(environ)
     transcript_path = text(payload, "transcript_path")
     if payload.get("hook_event_name") == "UserPromptSubmit":
@@ -41,6 +41,19 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     return {"systemMessage": message} if message else None
 
 
+def _held(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the answer to our command in a session under a data rule."""
+    session_id = text(payload, "session_id")
+    if not session_id or payload.get("hook_event_name") != "UserPromptSubmit" or command_words(text(payload, "prompt")) is None:
+        return None
+    rules = live.Site(environ, session_id, text(payload, "cwd")).data_rules
+    if not rules:
+        return None
+    from ..state import data_rules
+
+    return _blocked("PopKit: " + data_rules.in_words(rules))
+
+
 def command_words(prompt: str) -> str | None:
     """Return the words after /popkit:context; None when the prompt is something else."""
     head, _, words = prompt.strip().partition(" ")
@@ -52,7 +65,11 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
     _notice_changes(site, transcript_path, now)
-    shown = answer(words, site, transcript_path, now)
+    return _blocked(answer(words, site, transcript_path, now))
+
+
+def _blocked(shown: str) -> dict[str, Any]:
+    """Return the answer of a prompt that goes no further."""
     return {
         "decision": "block",
         "reason": shown,

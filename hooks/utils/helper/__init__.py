@@ -20,7 +20,7 @@ from ..hosts import OPENCODE
 from ..io import home, storage
 from ..state import sockets
 from .guest import transcript_of
-from .served_session import METHODS, Session
+from .served_session import FROM_A_SHELL, METHODS, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ class _Handler(BaseHTTPRequestHandler):
             body = self._body()
             if self.path in METHODS:
                 request = json.loads(body or b"{}")
-                answer = METHODS[self.path](session, request) if isinstance(request, dict) else {}
+                if isinstance(request, dict):
+                    if self.path not in FROM_A_SHELL:
+                        session.note_data_rules(request)
+                    answer = METHODS[self.path](session, request)
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
             storage.log_failure(session.environ, "serve " + self.path[:20], error)
             answer = {}

@@ -13,7 +13,7 @@ from ..hosts import protocol
 from ..hosts.claude_code import calls
 from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home, storage
-from ..policy import door, own_lines
+from ..policy import door, masking, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.messages import Use
@@ -74,6 +74,12 @@ class Door:
         self.settings = door.Settings(say_once, shape)
         self.editing = reconciling.editing_of(self.environ)
 
+    def forget(self) -> None:
+        """Drop what is known of the contexts, as the rules of the session have changed: rows may have passed that were not looked at."""
+        self.refresh()
+        self.contexts.clear()
+        self.returning.clear()
+
     def context(self, agent_id: str) -> Context:
         """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
@@ -132,7 +138,7 @@ class Door:
 
     def late(self, agent_id: str, ids: list[str]) -> None:
         """Journal that these have entered whole: the answer for them came too late."""
-        for id in ids:
+        for id in ids if self.site.enabled else ():
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
 
     # --- a row ----------------------------------------------------------------------------------------------------------------------
@@ -157,6 +163,7 @@ class Door:
             if not isinstance(call, dict):
                 self._again(context, arrived, agent_id)
                 continue
+            _learn(call)
             arriving = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
             text = self._enter(context, arrived, arriving, agent_id, began)
             if text is not None:
@@ -245,6 +252,15 @@ class Door:
         store.journal(paths, noted)
         event = journal.event_of(noted)
         self.later(reconciling.note, self.site, paths, [], event)
+
+
+def _learn(call: dict[str, Any]) -> None:
+    """Take in what the client would mask in a call's input, so that labels are kept without it."""
+    tool_input, redacted = call.get("input"), call.get("redacted")
+    if isinstance(tool_input, dict) and isinstance(redacted, dict):
+        for name, text in redacted.items():
+            if isinstance(text, str) and isinstance(tool_input.get(name), str):
+                masking.learn(tool_input[name], text)
 
 
 # --- a row as the client hands it: what is not understood is left as it came ---------------------------------------------------------

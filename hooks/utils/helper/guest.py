@@ -66,7 +66,8 @@ class Guest:
         messages, removed = request.get("messages"), request.get("removed")
         if not self.is_begun:
             self._begin(request)
-        self.later(self._keep, messages if isinstance(messages, list) else [], request.get("all") is True, agent_id)
+        if not self.site().data_rules:
+            self.later(self._keep, messages if isinstance(messages, list) else [], request.get("all") is True, agent_id)
         if isinstance(removed, list) and removed:
             self.later(self._take_back, [id for id in removed if isinstance(id, str)], agent_id)
 

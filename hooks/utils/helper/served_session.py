@@ -15,7 +15,7 @@ from ..hosts import OPENCODE
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, jobs
+from ..state import client_reports, data_rules, jobs
 from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -55,6 +55,7 @@ class Session:
         self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
         self.times: list[float] = []
         self.rows = 0
+        self.data_rules: tuple[str, ...] | None = None  # as the client said last; None before it has
         threading.Thread(target=self._work, daemon=True).start()
         threading.Thread(target=self._learn, daemon=True).start()
         threading.Thread(target=self._run_hourly, daemon=True).start()
@@ -76,8 +77,8 @@ class Session:
             site = self._site()
             try:
                 at = now(self.environ)
-                jobs.start(site, self.door.transcript_path, at)
                 if site.enabled:
+                    jobs.start(site, self.door.transcript_path, at)
                     client_reports.start_fit(site.home, self.environ, at)
             except Exception as error:  # noqa: BLE001  the next hour tries again
                 storage.log_failure(self.environ, "hourly", error)
@@ -107,6 +108,19 @@ class Session:
         """Return the lock of what is stored, once all that was put off is done: while it is held, nothing else changes that."""
         self.settle()
         return self.stored
+
+    def note_data_rules(self, request: dict[str, Any]) -> None:
+        """Take in which data rules the client says apply now: leave them to hooks and commands before anything is done with the request."""
+        if self.guest:
+            return
+        rules = data_rules.reported(request.get("data_rules"), self.environ)
+        if rules == self.data_rules:
+            return
+        with self.lock:
+            if rules or data_rules.is_asked(self.environ):
+                data_rules.say(self.door.site.home, self.door.session_id, rules)
+            self.data_rules = rules
+            self.door.forget()
 
     # --- one method a request -------------------------------------------------------------------------------------------------------
 
@@ -243,9 +257,12 @@ class Session:
 
     def breakdown(self, request: dict[str, Any]) -> dict[str, Any]:
         """Store the client's breakdown of the window before the first word."""
+        site = self._site()
+        if site.data_rules:
+            return {}
         with self.stored:
             client_reports.keep_breakdown(
-                self._site().home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
+                site.home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
             )
         return {}
 
@@ -268,6 +285,8 @@ class Session:
         return site
 
 
+# These come from processes of ours, which do not know what the client says.
+FROM_A_SHELL = ("/want", "/health")
 # Path of a request -> the method that answers it.
 METHODS = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,

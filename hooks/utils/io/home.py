@@ -94,6 +94,14 @@ def safe_name(name: str) -> str:
     return "x" + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def managed_config() -> str:
+    """Return the configuration of the organisation that manages this machine: beside Claude Code's own managed settings."""
+    import sys
+
+    folder = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
+    return join(folder, "popkit", "retention-config.json")
+
+
 def archive_path(popkit_home: str) -> str:
     return join(popkit_home, "archive.sqlite")
 

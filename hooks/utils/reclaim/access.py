@@ -9,6 +9,7 @@ from ..hosts import KEEPS
 from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home
 from ..io.system import join
+from ..state import data_rules
 from ..state.archived import errors, task_id
 from . import rewrite
 
@@ -39,7 +40,9 @@ class Running(Refused):
 
 
 def turnstile(site: Site) -> files.Lock:
-    """Return the lock under which a session's transcript is changed. Refused when another change is at work."""
+    """Return the lock under which a session's transcript is changed. Refused when another change is at work, or nothing may be kept."""
+    if site.data_rules:
+        raise Refused("nothing was changed. " + data_rules.in_words(site.data_rules))
     folder = home.session_folder(site.home, site.session_id)
     files.make_private_folder(folder, may_be_link=False)
     return _Turnstile(join(folder, "clear.lock"))

@@ -14,7 +14,7 @@ from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.ruleset import TRY, Ruleset
 from ..policy.tools import EDITS, TEXT_CHARS
-from . import store
+from . import data_rules, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Site:
     """Where one hook or command works: our folder, the project, the configuration, the session. `tools`: of the host · `in_place`: whether
     the session runs with a mod, which changes its conversation."""
 
-    __slots__ = ("_session", "config", "environ", "home", "in_place", "project", "session_id", "tools")
+    __slots__ = ("_rules", "_session", "config", "environ", "home", "in_place", "project", "session_id", "tools")
 
     def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
@@ -42,10 +42,18 @@ class Site:
         self.in_place = False
         self.config = effective(home.plugin_root(), self.home, self.project)
         self._session: dict[str, Any] | None = None
+        self._rules: tuple[str, ...] | None = None
 
     @property
     def enabled(self) -> bool:
-        return self.config.get("enabled") is not False
+        return self.config.get("enabled") is not False and not self.data_rules
+
+    @property
+    def data_rules(self) -> tuple[str, ...]:
+        """Return the data rules under which nothing of the session may be kept; () where it may."""
+        if self._rules is None:
+            self._rules = data_rules.held(self.environ, self.home, self.session_id, self.config.get("data_rules"))
+        return self._rules
 
     @property
     def tries(self) -> bool:
@@ -76,15 +84,20 @@ class Site:
         return self.session.get("project") or self.project
 
     def remember(self, **facts: object) -> None:
-        """Set facts of the session (None removes one)."""
+        """Set facts of the session (None removes one); under a data rule only for this process."""
         from . import session
 
-        self._session = session.update(self.home, self.session_id, **facts)
+        if self.data_rules:
+            self._session = {name: fact for name, fact in {**self.session, **facts}.items() if fact is not None}
+        else:
+            self._session = session.update(self.home, self.session_id, **facts)
 
     def claim(self, name: str, value: object) -> bool:
         """Set a fact of the session that is not set yet; return whether this process did."""
         from . import session
 
+        if self.data_rules:
+            return False
         self._session = None
         return session.claim(self.home, self.session_id, name, value)
 
@@ -97,7 +110,7 @@ class Site:
         return self.rules_for(self.session.get("profile"))
 
     def paths(self, agent_id: str = "") -> store.ContextFiles:
-        return store.ContextFiles(self.home, self.session_id, agent_id)
+        return store.ContextFiles(self.home, self.session_id, agent_id, bool(self.data_rules))
 
 
 # A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.

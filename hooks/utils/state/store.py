@@ -29,14 +29,22 @@ LOOKED_AT = 32
 _WATCHED, _LIVE = b',"watched":{', b'\n},"live":['
 
 
+class Held(OSError):
+    """Nothing of the session may be kept: it is under a data rule. To the reader of a context it is a disk that cannot be written."""
+
+    def __init__(self) -> None:
+        super().__init__(30, "the session is under a data rule, so nothing of it is kept")
+
+
 class ContextFiles:
-    """The paths of one context: the main thread of a session (agent_id "") or a subagent."""
+    """The paths of one context: the main thread of a session (agent_id "") or a subagent. `is_held`: nothing may be written there."""
 
-    __slots__ = ("agent_id", "expired", "folder", "journal", "lock", "receipts", "session_id", "state", "unarchived")
+    __slots__ = ("agent_id", "expired", "folder", "is_held", "journal", "lock", "receipts", "session_id", "state", "unarchived")
 
-    def __init__(self, popkit_home: str, session_id: str, agent_id: str = ""):
+    def __init__(self, popkit_home: str, session_id: str, agent_id: str = "", is_held: bool = False):
         self.session_id = session_id
         self.agent_id = agent_id
+        self.is_held = is_held
         self.folder = home.session_folder(popkit_home, session_id)
         stem = join(self.folder, "agent-" + home.safe_name(agent_id) if agent_id else "main")
         self.state = stem + ".state.json"
@@ -47,7 +55,9 @@ class ContextFiles:
         self.unarchived = stem + ".unarchived.json"  # what a compaction took out while the archive was locked
 
     def locked(self) -> files.Lock:
-        """Return the lock of this context, the folder made if need be; hold it from load to save."""
+        """Return the lock of this context, the folder made if need be; hold it from load to save. Held where nothing may be written."""
+        if self.is_held:
+            raise Held
         files.make_private_folder(self.folder, may_be_link=False)
         return _ContextLock(self)
 
@@ -239,7 +249,9 @@ def journal(paths: ContextFiles, entry: dict[str, Any]) -> None:
 
 
 def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
-    """Append a line to a file of a context."""
+    """Append a line to a file of a context. Held where nothing may be written."""
+    if paths.is_held:
+        raise Held
     files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(path, dumps(entry) + "\n")
 

@@ -79,6 +79,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
         doctor_session.helper(popkit_home, project, environ, str(claude.facts.get("version") or ""), version()),
         hook_errors(popkit_home),
         *doctor_session.messages(popkit_home, now),
+        *doctor_session.rules_on_data(popkit_home, project, environ),
         *doctor_session.keep_warm(popkit_home, project, environ, now),
         *(each.check(popkit_home, project, environ, now) for each in stores.every() if each.check),
         configuration(popkit_home, project),

@@ -13,7 +13,7 @@ from hooks.utils.io import home, storage
 from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, reconciling, session, sockets, store
+from hooks.utils.state import data_rules, live, reconciling, session, sockets, store
 from hooks.utils.state.live import Site
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.warmth import ON
@@ -31,6 +31,7 @@ FAULTY, FAULTY_DAYS = "messages", 7  # of the log of failures: what agents sent
 SESSIONS = 3
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _OURS = ("serve", "door")
+_IF_NONE = 'If none applies, say so in your own configuration: "data_rules": [].'
 
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
@@ -140,6 +141,27 @@ def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: f
     return [Check("keep warm", OK, summary, ended=warmth["ended"])]
 
 
+def rules_on_data(popkit_home: str, project: str, environ: Mapping[str, str]) -> list[Check]:
+    """Check which data rules keep PopKit from keeping anything: those that are configured, and those of sessions; [] for none."""
+    configured = layers.load(home.plugin_root(), popkit_home, project).get("data_rules")
+    of_sessions = {name: data_rules.held({}, popkit_home, name, []) for name in session.folders(popkit_home)}
+    sessions = sorted(name for name, rules in of_sessions.items() if rules)
+    here = environ.get(_SESSION, "")
+    current = Site(environ, here, project).data_rules if here else ()
+    checks = []
+    if configured:
+        said = "nothing of any session is kept: the configuration names " + listed([clean(str(rule)) for rule in configured], 3)
+        checks.append(Check("data rules", OK, said, rules=configured))
+    elif current:
+        checks.append(Check("data rules", OK, clean(data_rules.in_words(current)), rules=list(current)))
+        if data_rules.UNKNOWN in current:
+            checks[-1] = Check("data rules", WARNING, checks[-1].text, _IF_NONE, rules=list(current))
+    if sessions:
+        said = f"{counted(len(sessions), 'session')} under a data rule, of which nothing is kept"
+        checks.append(Check("data rules", OK, said, sessions=sessions))
+    return checks
+
+
 def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Check:
     """Check that the states of this project's newest sessions, subagents included, equal what transcript and journal give."""
     sessions = _newest(popkit_home, project)
@@ -176,6 +198,8 @@ def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
 def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
     """Return (level, how a state and its rebuild compare)."""
     transcript = _transcript(site, paths)
+    if site.data_rules:
+        return OK, "is under a data rule and has stayed as it was"
     try:
         stored = session.stored_state(paths)
         if stored is None or not os.path.isfile(transcript):

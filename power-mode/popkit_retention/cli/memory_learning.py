@@ -122,6 +122,8 @@ def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | N
         for source, head, reason in results(head_of, unique, HERE if all(each.store is None for each in unique) else where):
             if head is None:
                 run.leave_out(source, reason)
+            elif source.store is None and Site(environ, projects.session_id_of(source.address), head.began).data_rules:
+                run.leave_out(source, "under a data rule, so nothing is learnt from it")
             else:
                 heads.append((head, source))
         heads.sort(key=lambda pair: (pair[0].at, pair[1].address))

@@ -17,10 +17,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from hooks.utils.config import effective
 from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, recordings
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
-from hooks.utils.state import sockets, store
+from hooks.utils.state import data_rules, sockets, store
 
 from .shapes import Unusable
 from .transcripts import End, end_of, head_of
@@ -85,7 +86,7 @@ class Catalog:
 
     def _look(self) -> Iterator[Known]:
         now, alive = self._now(), sockets.running(self._home)
-        stored = self._stored()
+        stored, configured = self._stored(), effective(home.plugin_root(), self._home, "").get("data_rules")
         transcripts = self._transcripts()
         names = {home.safe_name(id): id for id in transcripts}
         for name in {**names, **stored}:
@@ -95,7 +96,8 @@ class Catalog:
             at = end.at if end else max(each.at for each in (seen, ours) if each)
             runs = end is not None and _goes_on(end, now, id, alive) and not self._has_ended(id, ours)
             stamp = _stamp(seen, ours, runs)
-            yield Known(id, seen.path if seen else "", at, runs, stamp, name_of(id))
+            if not data_rules.held({}, self._home, id if ours else "", configured):  # of one under a rule the page knows nothing
+                yield Known(id, seen.path if seen else "", at, runs, stamp, name_of(id))
         yield from self._recorded(transcripts, now)
 
     def _recorded(self, transcripts: Mapping[str, _FileState], now: float) -> Iterator[Known]:

@@ -25,23 +25,26 @@ _MARKS = tuple(
     "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,authenticate,connect(,connection(,fernet"
     ",crypt,mysqli,__construct,pdo(,hmac,create_user,create_super,createuser,securestring,--value,from-literal,unlock,otp,mnemonic,psk,pw"
     ",cred,appid,webhook,hooks.slack,hooks\\.slack,<password,<<<,sudo,base64,netrc,vault,sig=,code=,jwt=,sid=,session=,-p=,-k=,-w=,-a=,-t="
-    ",setup,jwt.,.sign,encode,decode,dial(,/p:,rp:".split(",")
+    ",setup,jwt.,.sign,encode,decode,dial(,/p:,rp:,<(echo,<(printf,register ".split(",")
 )
+# An action on an account, with one of each in its name: what comes behind its name may be a password.
+_ACCOUNTS = ("user", "admin", "account", "member", "staff", "operator")
+_ACTIONS = ("create", "add", "new", "make", "register", "seed", "set", "change", "reset", "update", "signup", "sign-up")
 # What holds a mark and means no secret, whatever follows: the last line of most tests, and of a commit's message.
 _HARMLESS = ("passed", "passing", "authored-by", "author ", "$(pwd)")
 # The programs and beginnings of phrases in the tables that need not have a mark beside them, in the pieces that a dot or a colon leaves of
 # them, and what takes a secret from a pipe. Not made of the tables: these are a module that most texts do not need.
 NAMES = (
-    " --stdin -setairportnetwork 7z 7za 7zr 7zz acl age altool argon2 az bcp bundle bw cadaver certutil cf chamber choco cloudflared cme"
-    " codecov composer consul coveralls cqlsh crackmapexec curl cypher-shell doctl dokku dotnet eb ejabberdctl etcdctl evil-winrm expdp"
-    " firebase ftp gcloud gpg heroku hydra impdp influx ipmitool ipmiutil isql kinit kubectl kubeseal ldapadd ldapcompare ldapdelete"
-    " ldapmodify ldapsearch luksformat luksopen mariadb mariadb-admin mariadb-dump mc mcrcon medusa mongo mongodump mongoexport"
-    " mongoimport mongorestore mongosh mongostat mosquitto_pub mosquitto_sub mysql mysqladmin mysqldump mysqlsh mysqlslap ncftpget"
-    " ncftpput net netexec netlify nickserv nuget nxc oc op openssl osql pbcopy pdfimages pdfinfo pdftocairo pdftohtml pdftoppm"
-    " pdftotext pip poetry prosodyctl psexec pulumi put-parameter rabbitmqadmin rabbitmqctl railway rar rclone rcon rdesktop redis-cli"
-    " rman rpcclient rw schtasks security signin signtool smbclient smbmap snmpbulkwalk snmpget snmpset snyk sonar-scanner sops sqlcl"
-    " sqlcmd sqlldr sqlplus steghide tsql twine unrar unzip useradd usermod uv variable vercel wg wmic wrangler xclip xfreerdp zip"
-    " zipcloak "
+    " --stdin -setairportnetwork 7z 7za 7zr 7zz acl age altool argon2 asterisk az bcp borg bundle bw cadaver certutil cf chamber choco"
+    " cloudflared cme codecov composer consul cosign coveralls cqlsh crackmapexec curl cypher-shell doctl dokku dotnet eb ejabberdctl"
+    " etcdctl evil-winrm expdp firebase ftp gcloud gpg heroku hydra impdp influx ipmitool ipmiutil isql kinit kubectl kubeseal"
+    " kwallet-query ldapadd ldapcompare ldapdelete ldapmodify ldapsearch luksformat luksopen mariadb mariadb-admin mariadb-dump mc mcrcon"
+    " medusa mongo mongodump mongoexport mongoimport mongorestore mongosh mongostat mosquitto_pub mosquitto_sub mysql mysqladmin"
+    " mysqldump mysqlsh mysqlslap ncftpget ncftpput net netexec netlify nickserv nuget nxc oc op openssl osql pbcopy pdfimages pdfinfo"
+    " pdftocairo pdftohtml pdftoppm pdftotext pip poetry prosodyctl psexec pulumi put-parameter rabbitmqadmin rabbitmqctl railway rar"
+    " rclone rcon rdesktop redis-cli restic rman rpcclient rw schtasks security signin signtool smbclient smbmap snmpbulkwalk snmpget"
+    " snmpset snowsql snyk sonar-scanner sops sqlcl sqlcmd sqlldr sqlplus steghide supabase travis tsql twine unrar unzip useradd usermod"
+    " uv variable vercel wg wmic wrangler xclip xfreerdp zip zipcloak "
 )
 _NAMES = frozenset(NAMES.split())
 # What is between words, and the folders before a program.
@@ -51,8 +54,23 @@ _BETWEEN = str.maketrans(dict.fromkeys("\"'`|;&()<>/:=.", " "))
 _known: dict[tuple[str, bool], str] = {}  # as `mask` takes and returns them
 
 
+# Secrets that somebody else has found, the longest first: so many, none shorter.
+_MOST_LEARNT, _LEARNT_CHARS = 500, 6
+_learnt: list[str] = []
+
+
+def learn(text: str, redacted: str) -> None:
+    """Mask in this process, from now on, what another masker has taken out of a text; a number that tells texts apart stays as it is."""
+    from .learnt import taken_out  # seldom
+
+    new = [secret for secret in taken_out(text, redacted) if len(secret) >= _LEARNT_CHARS and secret not in _learnt]
+    if new:
+        _learnt[:] = sorted([*_learnt, *new][-_MOST_LEARNT:], key=len, reverse=True)
+        _known.clear()
+
+
 def mask(text: str, tell_apart: bool = False) -> str:
-    """Return the text with every secret of a known form replaced by ****; masking twice changes nothing more.
+    """Return the text with every secret of a known form, or that was learnt, replaced by ****; masking twice changes nothing more.
 
     `tell_apart`: add a number behind each ****, so that texts which differ in their secrets alone stay different. It has 16 bits: too
     few to find the secret again by trying.
@@ -73,13 +91,19 @@ def _masked(text: str, tell_apart: bool) -> str:
         if masked == text:
             break
         text = masked
+    return text if tell_apart else _without_learnt(text)
+
+
+def _without_learnt(text: str) -> str:
+    for secret in _learnt:
+        text = text.replace(secret, MASK)
     return text
 
 
 def without_numbers(text: str) -> str:
     """Return a text that was masked with `tell_apart`, as it would be without."""
     first, *others = text.split(MASK + _NUMBER)
-    return MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)])
+    return _without_learnt(MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)]))
 
 
 def _masked_once(text: str, tell_apart: bool) -> str:
@@ -107,6 +131,8 @@ def _may_hold(text: str, lowered: str) -> bool:
         if mark in lowered:
             return True
     if not _NAMES.isdisjoint(lowered.translate(_BETWEEN).split()):
+        return True
+    if any(name in lowered for name in _ACCOUNTS) and any(name in lowered for name in _ACTIONS):
         return True
     # The password behind a user's name, and both before a host.
     if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):

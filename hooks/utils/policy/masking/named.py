@@ -51,6 +51,10 @@ _EXPRESSIONS = (
     "$(",
     "your",
 )
+# What a command does with secrets, as a word behind them and a colon: `secret:create`.
+_ACTIONS = frozenset(
+    "create list ls set add put get delete remove rm push pull edit show view update import export rotate generate".split()
+)
 _PUBLIC = ("public_", "public-", "public", "pub_", "pub-", "Public", "PUBLIC_", "PUB_")
 # Words after which a name is followed by its value: `aws configure set NAME VALUE`.
 _SETTERS = frozenset(("set", "--set", "--add", "config", "--global", "--local", "setenv", "-Ux", "-gx", "-x"))
@@ -59,7 +63,7 @@ _NAME = (
     r"(?i:token(?!iz)s?|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|signature|mnemonic|psk|creds?(?![a-z])|appid|(?<![a-z])pw(?![a-z])|(?<![a-z])otp(?![a-z])"
     r"|(?:api|access|private|secret|signing|encryption|master|account|storage|license|deploy|service|shared|auth|app|client|consumer)[_-]?key"
     r"|authn?(?![a-z])|(?:store|key|ssh)pass(?![\w-]))"
-    r"|(?<=[A-Z0-9]_)KEY(?=[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
+    r"|(?<=[A-Z0-9]_)KEY(?=[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==)|(?<=:)key(?==[0-9a-f]{16}))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
 )
 _NAMED = (
     r"(" + _NAME + r")([\w-]{0,40})((?:\\{0,4}[\"'])?[\]}]?)"
@@ -123,6 +127,8 @@ def _is_harmless(value: str, match: Match[str], is_bare: bool) -> bool:
     whole = (match.group(1) + match.group(2)).lower()
     if lowered in _HARMLESS or lowered.startswith(_EXPRESSIONS) or not any(char.isalnum() for char in value):
         return True
+    if match.group(4) == ":" and lowered in _ACTIONS:
+        return True
     if _is_expression(match, value) or (":" in match.group(4) and not match.group(3) and _is_message(match, value)):
         return True
     call, parenthesis, _ = value.partition("(")
@@ -130,7 +136,7 @@ def _is_harmless(value: str, match: Match[str], is_bare: bool) -> bool:
         return True
     if whole == "pass" and value.isdigit():
         return len(value) < _LEAST_PIN or match.string[: match.start()][-1:] not in ("_", "-")  # so many tests, or the second pass
-    if whole == "secret" and lowered.startswith("id="):
+    if whole == "secret" and (lowered.startswith("id=") or "secrets versions " in match.string[: match.start()]):
         return True
     return whole.endswith(_OFTEN_HARMLESS) and not secret_shapes.looks_random(value)
 

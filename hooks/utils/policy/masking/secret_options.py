@@ -34,14 +34,18 @@ OPTIONS = (
     ("rcon mcrcon", "-p?"),
     ("az", "-p --value --account-key --sas-token --client-secret"),
     ("aws", "--secret-string --secret-binary"),
-    ("put-parameter secrets secret keyvault variable credentials", "--value --body -b?"),
+    ("put-parameter secrets secret keyvault variable credentials", "--value --body -b? --data"),
     ("consul nomad", "--http-token"),
     ("xfreerdp signtool cmdkey schtasks wmic net", "/p:* /pass:* /password:* /rp:* /p /rp"),
     ("ngrok", "--authtoken"),
     ("kinit wpa_supplicant plink pscp putty addprinc cpw change_password", "-pw -pwfile"),
     ("pdftotext pdftoppm pdfinfo pdfimages pdftocairo pdftohtml", "-upw -opw"),
     ("ccrypt ccencrypt ccdecrypt mcrypt", "-K -k"),
+    ("supabase", "-p"),
+    ("cypress mp4decrypt", "--key"),
 )
+# For what two words name together.
+PAIRS = (("auth create", "-t --token"), ("auth init", "-t"), ("variable set", "-v --value"), ("caddy hash-password", "--plaintext"))
 # For every program.
 EVERYWHERE = "--secret-string --from-literal --value"
 
@@ -146,6 +150,14 @@ PHRASES = (
     "nickserv identify|register X",
     "ejabberdctl|prosodyctl register|change_password . . X",
     "teamviewer passwd X",
+    "secrets:set +. +X",
+    "secret|secrets set|put +. +X",
+    "glab variable set . X",
+    "travis encrypt =",
+    "travis env set . X",
+    "rclone config create .. pass|password +X",
+    "asterisk .. put . . X",
+    "wifi-sec.psk X",
 )
 
 # Files of these names hold one secret, and no more.
@@ -155,7 +167,9 @@ FUNCTIONS = {
     1: tuple(
         "set_password bcrypt hashpw make_password check_password fernet convertto-securestring password_hash generatefrompassword".split()
     ),
-    2: ("auth", "login", "authenticate", "basicauth", "basic_auth", "pscredential", "createuser", "setbasicauth", "encryptbypassphrase"),
+    2: tuple(
+        "auth login authenticate basicauth basic_auth pscredential createuser setbasicauth encryptbypassphrase changeuserpassword".split()
+    ),
     3: ("getconnection", "connect", "pdo", "mysqli", "__construct", "create_superuser", "create_user", "dial"),
     -1: tuple(
         "pgp_sym_encrypt pgp_sym_decrypt jwt.encode jwt.decode jwt.sign jwt.verify .sign createhmac hmac.new encrypt decrypt".split()
@@ -167,7 +181,8 @@ RECEIVERS = frozenset(
     " smbpasswd kinit cryptsetup login auth secret secrets secret:put vault pass base64 openssl gpg age keyring wrangler htpasswd mkpasswd"
     " argon2 kubeseal ansible-vault wg secret-tool security keychain op bw chntpw unlock luksopen luksformat fscrypt fscryptctl sops"
     " secretsmanager set-secret pbcopy xclip -pass passwd: rclone authtoken encrypt_string gopass env"
-    " -passwd-on-stdin --passwd-on-stdin vercel vncpasswd tigervncpasswd saslpasswd2 keepassxc-cli".split()
+    " -passwd-on-stdin --passwd-on-stdin vercel vncpasswd tigervncpasswd saslpasswd2 keepassxc-cli borg restic"
+    " kwallet-query snowsql cosign".split()
 )
 # Programs that write their words to the pipe.
 WRITERS = frozenset(("echo", "printf", "print", "yes", "write-output", "write-host"))
@@ -183,6 +198,7 @@ def _options_of() -> dict:
     for names, options in OPTIONS:
         for name in names.split():
             options_of.setdefault(name, []).extend(options.split())
+    options_of.update((pair, options.split()) for pair, options in PAIRS)
     return options_of
 
 
@@ -207,7 +223,9 @@ def after_phrase(line: Line, number: int, phrase: tuple[str, ...]) -> list[tuple
     plain = [
         other
         for other in range(number + 1, min(len(line.words), number + AHEAD))
-        if line.same(number, other) and (line.words[other][0] != "-" or line.gaps[other][-1:] in QUOTES)
+        if line.same(number, other)
+        and (line.words[other][0] != "-" or line.gaps[other][-1:] in QUOTES)
+        and line.gaps[other].strip() != "<"  # a file that is read is no argument
     ]
     place = 0
     for number_of_part, part in enumerate(phrase):
@@ -269,7 +287,7 @@ def of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
     following = number + 1 if line.same(number, number + 1) else 0
     if following and line.words[following][0] == "-" and line.gaps[following][-1:] not in QUOTES:
         following = 0
-    for option in [*options, *_EVERYWHERE]:
+    for option in [*options, *(option for option in _EVERYWHERE if option not in options)]:
         bare = option.rstrip("*?")
         if name == bare and option[-1] != "*":
             number, skip = (number, len(name) + 1) if equals else (following, 0)
@@ -281,7 +299,7 @@ def of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
                 begin = at + 1 if at >= 0 else end
             if line.text[begin:end].lstrip("\"'").startswith(_ELSEWHERE):
                 return []
-            if bare == "--value" and (end - begin < 6 or line.text[begin:end].isalpha()):
+            if option not in options and bare == "--value" and (end - begin < 6 or line.text[begin:end].isalpha()):
                 return []
             return [(begin, end)]
         if option[-1] in "*?" and word.startswith(bare) and len(word) > len(bare):

@@ -6,8 +6,8 @@ neighbours.
 from __future__ import annotations
 
 from .. import secret_shapes
-from . import secret_options
-from .line import AHEAD, QUOTES, Line
+from . import accounts, secret_options
+from .line import AHEAD, QUOTES, Line, value_at
 from .named import without_scheme
 
 # What a text must hold for one of these to be looked for.
@@ -17,12 +17,16 @@ _PROMPTS = ("assword", "assphrase", "asscode")
 # A prompt is at most so many words before what is sent to it.
 _BACK = 12
 _ENDS = ("\\r", "\\n")
+# Parts of a name that say that what a program reads is a secret, and the shells and readers of texts that take anything from `<(…)`.
+_RECEIVING = frozenset("password passwd passphrase secret secrets login credential credentials auth authtoken".split())
+_SHOWING = accounts.READERS | frozenset(("sh", "zsh", "dash", "psql", "mysql", "python", "python3", "node", "."))
 
 
 def spans(text: str) -> list[tuple[int, int]]:
     """Return [(begin, end)] of the secrets that the words of a text give away, in any order."""
     line = Line(text)
     secrets: list[tuple[int, int]] = []
+    by_place: list[tuple[int, int]] = []
     talks = _has_dialogue(text)
     options: list = []
     done = seen = 0  # up to where is masked; so many spans were looked at for that
@@ -31,11 +35,13 @@ def spans(text: str) -> list[tuple[int, int]]:
             options = []
             if number and "|" in line.gaps[number] and "||" not in line.gaps[number]:
                 secrets += _piped(line, number)
+        by_place += accounts.after_action(line, number)
         if line.begins[number] < done:
             continue
         name = word.rpartition("/")[2].lower().removesuffix(".exe").rstrip(":") if len(word) < 80 else ""
-        if name in secret_options.OPTIONS_OF:
-            options = [*options, *(option for option in secret_options.OPTIONS_OF[name] if option not in options)]
+        for known in (name, name.partition(":")[0], line.words[number - 1] + " " + name if number else ""):
+            if known in secret_options.OPTIONS_OF:
+                options = [*options, *(option for option in secret_options.OPTIONS_OF[known] if option not in options)]
         for phrase in secret_options.PHRASES_OF.get(name, ()):
             secrets += secret_options.after_phrase(line, number, phrase)
         if word[0] in "-/+":
@@ -44,11 +50,15 @@ def spans(text: str) -> list[tuple[int, int]]:
             secrets += _written(line, number, line.starts[number], takes=True)
         if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
             secrets.append(line.value(number))
+        if word in ("--set", "set") and "sops" in line.command(line.starts[number]):
+            secrets += _of_sops(line, number)
+        if "<(" in line.gaps[number]:
+            secrets += _substituted(line, number)
         secrets += _secrets_at(line, number) + (_dialogue(line, number) if talks else [])
         for _, end in secrets[seen:]:
             done = max(done, end)
         seen = len(secrets)
-    return [(begin, end) for begin, end in secrets if not _is_variable(text[begin:end])]
+    return [(begin, end) for begin, end in secrets + by_place if not _is_variable(text[begin:end])]
 
 
 def _is_variable(value: str) -> bool:
@@ -66,8 +76,23 @@ def _piped(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _receives(command: list[str]) -> bool:
-    """Return whether a command takes a secret from what is piped into it."""
-    return not secret_options.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command)
+    """Return whether a command takes a secret from what is piped into it: a known one, or one with a name that speaks of a secret."""
+    if not secret_options.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command):
+        return True
+    if not command or command[0].rpartition("/")[2] in accounts.READERS:
+        return False
+    return any(not _RECEIVING.isdisjoint(word.replace("_", "-").replace(":", "-").split("-")) for word in command)
+
+
+def _substituted(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return what `echo` writes inside `<(…)`, unless a program reads it that only shows texts and compares them."""
+    if line.words[number].lower() not in secret_options.WRITERS:
+        return []
+    reader = line.words[line.starts[number]].rpartition("/")[2].lower() if line.starts[number] < number else ""
+    end = number + 1
+    while end < len(line.words) and line.same(number, end) and ")" not in line.gaps[end]:
+        end += 1
+    return _written(line, end, number, takes=bool(reader) and reader not in _SHOWING)
 
 
 def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int, int]]:
@@ -126,6 +151,19 @@ def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
         closing = line.text.find(line.gaps[value][-1], begin)
         end = closing if closing >= 0 else end
     return [(begin, end)]
+
+
+def _of_sops(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return the value in `--set '["db"]["password"] "secret"'`, and in the words of `sops set`: what comes behind the path."""
+    last = number
+    while line.same(number, last + 1) and last - number < AHEAD:
+        last += 1
+    end = line.begins[last] + len(line.words[last])
+    places = [place for mark in ("] ", "]' ", ']" ') if (place := line.text.find(mark, line.begins[number], end)) >= 0]
+    if not places:
+        return []
+    at = line.text.index(" ", min(places)) + 1
+    return [value_at(line.text, at)]
 
 
 def _sent(line: Line, number: int) -> list[tuple[int, int]]:

@@ -1,0 +1,115 @@
+"""Under a data rule nothing of a session is kept, whoever says that there is one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.config.layers import MANAGED, Layer, merge
+from hooks.utils.state import data_rules, journal, store
+from hooks.utils.state.live import Site
+from popkit_retention.dashboard.catalog import Catalog, OtherHosts
+
+NEW = {"AI_AGENT": "claude-code_2-1-332_harness"}
+OLD = {"AI_AGENT": "claude-code_2-1-330_harness"}
+ID = "11111111-2222-3333-4444-555555555555"
+
+
+@pytest.mark.parametrize(
+    ("reported", "rules"),
+    [
+        ([], ()),
+        (["hipaa"], ("hipaa",)),
+        (["zdr", "hipaa"], ("zdr", "hipaa")),
+        (["a rule of tomorrow"], ("a rule of tomorrow",)),
+        (None, ("unknown",)),
+        ("hipaa", ("unknown",)),
+        ([7], ("unknown",)),
+        ({"hipaa": False, "zdr": False}, ()),
+        ({"hipaa": False, "zdr": True}, ("zdr",)),
+        ({"hipaa": False}, ("zdr",)),  # absent: in force
+        ({"hipaa": False, "zdr": False, "other": True}, ("other",)),
+    ],
+)
+def test_what_a_client_says_is_a_list_of_rules_and_what_it_leaves_open_is_one(reported: object, rules: tuple[str, ...]):
+    assert data_rules.reported(reported, NEW) == rules
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_asked"),
+    [
+        (NEW, True),
+        ({"AI_AGENT": "claude-code_2-1-331_agent"}, True),
+        ({"AI_AGENT": "claude-code_3-0-0"}, True),
+        (OLD, False),
+        ({}, False),
+        ({"AI_AGENT": "another_9-9-9"}, False),
+        ({**NEW, "ANTHROPIC_BASE_URL": "https://api.anthropic.com"}, True),
+        ({**NEW, "ANTHROPIC_BASE_URL": "https://gateway.example"}, False),
+        ({**NEW, "ANTHROPIC_BASE_URL": "https://api.anthropic.com.example"}, False),
+        ({**NEW, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}, False),
+    ],
+)
+def test_only_a_client_that_asks_its_provider_can_say_more_later(environ: dict[str, str], is_asked: bool):
+    assert data_rules.is_asked(environ) is is_asked
+    assert (data_rules.reported(None, environ) == ()) is not is_asked
+
+
+@pytest.mark.parametrize("configured", [None, [], ["zdr"]])
+@pytest.mark.parametrize("said", [None, (), ("hipaa",), ("unknown",)])
+@pytest.mark.parametrize("environ", [NEW, OLD, {}], ids=["new", "old", "shell"])
+def test_a_rule_holds_whoever_names_it(tmp_path: Path, environ: dict[str, str], said: tuple[str, ...] | None, configured: list[str] | None):
+    if said is not None:
+        data_rules.say(str(tmp_path), ID, said)
+    held = data_rules.held(environ, str(tmp_path), ID, configured)
+    assert ("hipaa" in held) == (said == ("hipaa",))
+    assert ("zdr" in held) == (configured == ["zdr"])
+    is_open = said == ("unknown",) or (said is None and environ is NEW)
+    assert ("unknown" in held) == (is_open and configured is None)
+
+
+def test_rules_that_cannot_be_read_hold(tmp_path: Path):
+    data_rules.say(str(tmp_path), ID, ())
+    path = tmp_path / "sessions" / ID / data_rules.NAME
+    path.unlink()
+    path.mkdir()
+    assert data_rules.held({}, str(tmp_path), ID, None) == ("unknown",)
+
+
+def test_no_layer_takes_away_a_rule_of_another():
+    def rules(**layers: object) -> object:
+        return merge([Layer(name, name, {"data_rules": rules}) for name, rules in layers.items()]).get("data_rules")
+
+    assert rules(user=["zdr"], **{MANAGED: ["hipaa"]}) == ["zdr", "hipaa"]
+    assert rules(user=["zdr"], **{MANAGED: []}) == ["zdr"]
+    assert rules(shipped=["zdr"], user=[]) == ["zdr"]
+    assert rules(shipped=["zdr"], user=None) == ["zdr"]
+    assert rules(shipped=None, user=[]) == []
+    assert rules(shipped=None) is None
+
+
+def test_a_site_under_a_rule_writes_nothing_and_goes_on(tmp_path: Path):
+    (tmp_path / "retention-config.json").write_text(json.dumps({"data_rules": ["hipaa"]}))
+    site = Site({"POPKIT_HOME": str(tmp_path)}, ID, str(tmp_path))
+    assert not site.enabled
+    site.remember(model="one")
+    assert site.session["model"] == "one"
+    assert site.claim("hinted", 1.0) is False
+    with pytest.raises(store.Held):
+        site.paths().locked()
+    with pytest.raises(store.Held):
+        store.journal(site.paths(), journal.entered_whole("toolu_1", 1.0))
+    assert {path.name for path in tmp_path.iterdir()} == {"retention-config.json", "cache"}, "the cache is of the configuration"
+
+
+@pytest.mark.parametrize("rules", [(), ("hipaa",), ("unknown",)])
+def test_the_page_lists_no_session_under_a_rule(tmp_path: Path, rules: tuple[str, ...]):
+    popkit, transcripts = tmp_path / "popkit", tmp_path / "claude" / "projects" / "-shop"
+    transcripts.mkdir(parents=True)
+    (transcripts / f"{ID}.jsonl").write_text("{}\n")
+    data_rules.say(str(popkit), ID, rules)
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "HOME": str(tmp_path), "POPKIT_HOME": str(popkit)}
+    catalog = Catalog(environ, str(popkit), lambda: 1.0, OtherHosts(environ))
+    assert (ID in catalog.sessions()) is not bool(rules)
