@@ -1,9 +1,9 @@
 """How much memory a helper holds after many results of one session: a real helper process, asked over its socket, read from the system.
 
 Results as sessions have them: files of 20 to 400 lines read, changed and read again, searches, test runs, listings, in the main thread and
-in subagents that come and go, and the transcript that the client writes. Every 20 results a turn begins, and ends with a look at the pane.
-With --compact-every the conversation is compacted each time after so many results, as a client does when its window is full; without it never, so all
-that bounds the helper is the helper, and nobody looks at the pane. With --every it says how much it holds on the way.
+in subagents that come and go, and the transcript that the client writes. A turn begins every 20 results. With --compact-every the
+conversation is compacted each time after so many results, as a client does when its window is full, and each turn ends with a look at the
+pane; without it never, so all that bounds the helper is the helper. With --every it says how much it holds on the way.
 
     python benchmarks/helper_memory.py --results 20000 [--compact-every 400] [--every 2000]
 """
