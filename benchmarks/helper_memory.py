@@ -1,10 +1,11 @@
 """How much memory a helper holds after many results of one session: a real helper process, asked over its socket, read from the system.
 
 Results as sessions have them: files of 20 to 400 lines read, changed and read again, searches, test runs, listings, in the main thread and
-in subagents that come and go, and the transcript that the client writes. Every 20 results a turn begins, and ends with a look at the pane.
-Nothing is ever compacted, so all that bounds the helper is the helper. With --every it says how much it holds on the way.
+in subagents that come and go, and the transcript that the client writes. A turn begins every 20 results. With --compact-every the
+conversation is compacted each time after so many results, as a client does when its window is full, and each turn ends with a look at the
+pane; without it never, so all that bounds the helper is the helper. With --every it says how much it holds on the way.
 
-    python benchmarks/helper_memory.py --results 20000 [--every 2000]
+    python benchmarks/helper_memory.py --results 20000 [--compact-every 400] [--every 2000]
 """
 
 from __future__ import annotations
@@ -105,20 +106,27 @@ class Transcript:
         self._write("user", {"role": "user", "content": [block]})
         self._file.flush()
 
-    def _write(self, kind: str, message: dict[str, Any]) -> None:
+    def compacted(self) -> None:
+        """Writes that the conversation goes on with a summary."""
+        self._write("system", {}, subtype="compact_boundary", parentUuid=None, compactMetadata={"trigger": "auto"})
+        self._write("user", {"role": "user", "content": "the summary"}, isCompactSummary=True)
+
+    def _write(self, kind: str, message: dict[str, Any], **more: Any) -> None:
         self._count += 1
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(1.79e9 + self._count))
         entry = {
             "type": kind, "uuid": f"{self._count:036}", "parentUuid": f"{self._count - 1:036}" if self._count > 1 else None,
             "isSidechain": False, "sessionId": SESSION, "cwd": self._cwd, "version": "2.1.332", "timestamp": stamp, "message": message,
         }  # fmt: skip
-        self._file.write(json.dumps(entry) + "\n")
+        self._file.write(json.dumps({**entry, **more}) + "\n")
 
     def close(self) -> None:
         self._file.close()
 
 
-def measure(results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0) -> dict[str, Any]:
+def measure(
+    results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0, compact_every: int = 0
+) -> dict[str, Any]:
     """Drives a helper through so many results; returns what it then says of itself, and `chars`, how much it was given; says on the way
     how much it holds, each `every` results."""
     home = folder / "popkit"
@@ -147,7 +155,11 @@ def measure(results: int, folder: Path, say_once: str = "any", most_agents: int 
                     transcript.call(id, tool, tool_input, answer.get("content", [block])[0], 10_000 + 40 * number)
                 if number % TURN == TURN - 1:
                     asking.ask("/rows", {"agent_id": "", "usage": {"window": 1_000_000}})
+                if compact_every and number % TURN == TURN - 1:
                     asking.ask("/view", {"turn_ended": True, "usage": {"window": 1_000_000}, "columns": 100})
+                if compact_every and number % compact_every == compact_every - 1:
+                    transcript.compacted()
+                    asking.ask("/compacted", {"agent_id": ""})
                 if every and number % every == every - 1:
                     print(f"{number + 1:>7,} results: {asking.ask('/health', {})['rss_mb']:.0f} MB", flush=True)
             return {**asking.ask("/health", {}), "chars": chars}
@@ -161,9 +173,10 @@ def main() -> int:
     parser.add_argument("--say-once", default="any", choices=("off", "reads", "any"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--every", type=int, default=0, help="say on the way how much it holds, each time after so many results")
+    parser.add_argument("--compact-every", type=int, default=0, help="compact each time after so many results (default: never)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pk") as folder:
-        figures = measure(args.results, Path(folder), args.say_once, every=args.every)
+        figures = measure(args.results, Path(folder), args.say_once, every=args.every, compact_every=args.compact_every)
     if args.json:
         print(json.dumps(figures))
     else:

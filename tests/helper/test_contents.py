@@ -4,30 +4,35 @@ for; and what the helper keeps of them has a bound."""
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import random
 import threading
 import time
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import helper_memory
 from benchmarks.helper_memory import MOST_MB, measure
 from hooks.utils import archive
 from hooks.utils.helper import compactions
 from hooks.utils.helper.compactions import Outlines
+from hooks.utils.helper.door import MOST_AGENTS, Door
 from hooks.utils.helper.shown_context import MOST_BYTES, Context
 from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.claude_code.sent import MOST_NAMES, Following
 from hooks.utils.policy import masking
 from hooks.utils.policy.door import Lines, Source
 from hooks.utils.policy.messages import Use
 from hooks.utils.policy.placeholder import Findings, findings
 from tests.patience import HANG_S
 
-from .asking import Helper, lines, numbered
+from .asking import SESSION, Helper, lines, numbered
 
 _RANDOM = random.Random(3)
 _BYTES = bytes(_RANDOM.randrange(256) for _ in range(6_000))
@@ -246,6 +251,31 @@ def test_of_many_subagents_the_ones_that_are_silent_let_go_first(helper: Helper)
     assert "as in" not in helper.read("big.py", [f"0 {line}" for line in big[:40]], agent="agent0")[1]
     assert "as in" in helper.read("big.py", [f"2 {line}" for line in big[:40]], agent="agent2")[1]
     assert helper.failures() == ""
+
+
+def test_of_subagents_that_come_and_go_only_the_newest_are_known(tmp_path: Path):
+    environ = {"HOME": str(tmp_path), "POPKIT_HOME": str(tmp_path / "popkit")}
+    door = Door(environ, SESSION, str(tmp_path / f"{SESSION}.jsonl"), str(tmp_path), lambda work, *what: None)
+    for number in range(100):
+        for agent in ("", f"agent{number}"):
+            door.context(agent).show(Source(f"toolu_{number}", "Read", [f"{number} {line}" for line in range(20)]))
+        assert len(door.contexts) <= MOST_AGENTS + 1
+    assert [*door.contexts] == [*(f"agent{number}" for number in range(100 - MOST_AGENTS, 99)), "", "agent99"]
+    assert len(door.contexts[""].shown.sources) == 100
+
+
+@pytest.mark.parametrize("results", [MOST_NAMES // 2, 2 * MOST_NAMES])
+def test_of_what_was_sent_no_more_is_held_the_longer_a_session_goes_on(tmp_path: Path, results: int):
+    path = tmp_path / f"{SESSION}.jsonl"
+    following, found = Following(str(path)), 0
+    with contextlib.closing(helper_memory.Transcript(path, tmp_path)) as transcript:
+        for number in range(results):
+            transcript.call(f"toolu_{number}", "Read", {}, {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "x"}, 9_000)
+            if number % 100 == 99 or number == results - 1:
+                requests, _ = following.new()
+                found += len(requests)
+                assert following.held <= 4 * MOST_NAMES + 1
+    assert found == results
 
 
 @pytest.mark.parametrize("held", [[], [""], ["a", "", "ü", "🙂 \ud800", "x" * 100_000], ["\x00", "\r", "\udcff"]])

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 # The share of the time that the mod waits for a row which is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7
 _BUSY_SHARE = 1 / 3  # for another process's transaction in the archive
+# So many subagents are known at once: no more work beside each other, and one that comes back is learnt from its transcript.
+MOST_AGENTS = 24
 
 
 def _seconds(configured: str | None) -> float:
@@ -93,7 +95,10 @@ class Door:
 
     def _lighten(self) -> None:
         """Hold no more of all contexts together than of one: no event says when a subagent is done. Subagents give way first, and of these
-        those that were silent the longest."""
+        those that were silent the longest; too many are forgotten whole."""
+        silent = [agent_id for agent_id in self.contexts if agent_id]
+        for agent_id in silent[: max(0, len(silent) - MOST_AGENTS)]:
+            del self.contexts[agent_id]
         weight = sum(context.weight for context in self.contexts.values())
         *others, _ = sorted(self.contexts, key=lambda agent_id: not agent_id) if "" not in [*self.contexts][-1:] else self.contexts
         for context in map(self.contexts.__getitem__, others):
