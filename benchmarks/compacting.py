@@ -1,6 +1,6 @@
 """What a compaction keeps of what is needed afterwards: the model-free one beside recorded summaries and what others do.
 
-    python benchmarks/compacting.py --transcripts FOLDER [--kind auto] [--share N …] [--held-out] [--tune]
+    python benchmarks/compacting.py --transcripts FOLDER [--kind auto] [--share N …] [--held-out] [--tune] [--again TOKENS]
 
 For each automatic compaction in the recorded sessions, and wherever a prompt first passes 150,000 tokens, the conversation is rebuilt as it
 stood. *Needs* are the strings (names, and lines of 20 characters and more) that the next 20 requests write and that stood somewhere in it;
@@ -15,6 +15,9 @@ all that was said, then the newest calls whose results had not expired · *keep 
 rules · *ours*: policy/compacting.py, *met*: in how many of the cases it reached the size · *oracle*: all that was said, then what holds
 most of the needs for its size, whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target.
 
+`--again`: each session is compacted whenever its prompt has grown by so many tokens, to 10,000 tokens each time, and goes on with what that
+left; by the how many-th it is, the needs that still stand, tokens, the share of the target that lists take, and of words.
+
 *Requests to the next compaction*: until the prompt is again what it was, if it grows by what that session's prompts grew by in each request
 behind its compaction; medians.
 """
@@ -22,10 +25,12 @@ behind its compaction; medians.
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import statistics
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +41,9 @@ import held_out
 from lab import conversations
 from lab.fitting import AHEAD
 
-from hooks.utils.policy import compacting, remaining, ways
+from hooks.utils.policy import compacting, events, lists, remaining, ways
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
+from hooks.utils.policy.messages import USER, Message, NotUnderstood, handle_of_list, result_tokens, texts_in
 from hooks.utils.policy.tools import READ
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
@@ -47,6 +52,7 @@ from popkit_retention.lab.policy import strings_of
 SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5
 KEPT_USES = 3
+AGAIN_TOKENS, LAST = 10_000, 8
 _FILES_PUT_BACK = 5
 # Other values for the constants of policy/ways.py and policy/remaining.py.
 STEPS = {
@@ -54,6 +60,7 @@ STEPS = {
     (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
     (ways, "_WRITTEN"): (0.9, 0.97), (remaining, "NAMES_SHARE"): (0.003, 0.008), (remaining, "_CALLS"): (64, 256),
     (remaining, "_HALVED"): (10, 40), (remaining, "_IN_INPUT"): (1, 6), (remaining, "_BESIDE"): (0, 10),
+    (compacting, "LISTS_SHARE"): (0.15, 0.3), (lists, "_AROUND_SHARE"): (0.3, 0.7), (lists, "LISTED"): (6, 24),
 }  # fmt: skip
 
 
@@ -289,6 +296,58 @@ def tune(found: list[Case], shares: list[float]) -> None:
         setattr(module, name, chosen)
 
 
+def again(folder: Path, tokens: int) -> None:
+    """Prints what stays when one compaction follows another."""
+    rows: dict[int, list[tuple[float, float, float, float, float]]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for number, row in _in_a_row(path, tokens):
+            rows.setdefault(min(number, LAST), []).append(row)
+    print("compaction  places   needs   tokens   lists   words   lists of calls")
+    for number, each in sorted(rows.items()):
+        kept, stays, lists, words, count = map(statistics.fmean, zip(*each))
+        head = f"{number}{' and later' if number == LAST else ''}"
+        print(f"{head:<12}{len(each):>6}{kept:>8.3f}{stays:>9,.0f}{lists:>8.2f}{words:>8.2f}{count:>17.1f}")
+
+
+def _in_a_row(path: Path, tokens: int) -> Iterator[tuple[int, tuple[float, float, float, float, float]]]:
+    """Yield the how many-th compaction it is and its row, for each with enough needs behind it."""
+    rules, soon = shipped.rules(), shipped.need_soon_model()
+    stays: list[Message] = []
+    cleared: dict[str, str] = {}
+    ours: dict[str, list[str]] = {}
+    seen = number = 0
+    for boundary in conversations.steps(str(path), tokens):
+        if boundary.kind == conversations.AUTO:
+            stays, seen, number = [], 0, 0
+            continue
+        try:
+            made, whole = conversations.before(str(path), boundary.begin, rules)
+        except NotUnderstood as error:
+            print(f"left out from here on: {path.name}: {error}", file=sys.stderr)
+            return
+        messages = [*stays, *whole[seen:]]
+        seen, number = len(whole), number + 1
+        fold = made.conversation
+        ids = [shown.id for message in messages for shown in message.results]
+        fold.observe(events.Compacted(fold.state.at, ids))
+        fold.observe(events.Cleared({id: cleared[id] for id in ids if id in cleared}))
+        done = compacting.compact(messages, fold, soon, 0.0, _named, least=AGAIN_TOKENS, ours=ours)
+        stays = done.messages
+        cleared.update({left.id: left.handle for left in done.left if left.kind == compacting.RESULT})
+        ours.update({left.handle: lists.held_by(left.content) for left in done.left if left.kind == compacting.CALLS})
+        needs = conversations.after(str(path), boundary.begin, AHEAD).written & strings(whole)
+        if len(needs) >= FEWEST_NEEDS:
+            calibration = fold.state.calibration
+            texts = [(bool(handle_of_list(message)), estimate_tokens(message.text) * calibration) for message in stays if message.text]
+            listed, spoken = (sum(size for is_list, size in texts if is_list is wanted) / AGAIN_TOKENS for wanted in (True, False))
+            yield number, (len(needs & strings(stays)) / len(needs), done.after, listed, spoken, sum(is_list for is_list, _ in texts))
+
+
+def _named(id: str, content: object) -> str:
+    digest = hashlib.sha256(repr((id, content)).encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest).decode().lower()[: len(_handle("", ""))]
+
+
 def _met(name: str, found: list[Case], room_of: Callable[[Case], int]) -> None:
     made = [compacted(case, room_of(case)) for case in found]
     met = sum(each.met for each in made) / len(made)
@@ -318,7 +377,11 @@ def main() -> int:
     parser.add_argument("--share", type=float, nargs="*", default=list(SHARES), help="sizes, as shares of the conversation")
     parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py and remaining.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
+    parser.add_argument("--again", type=int, metavar="TOKENS", help="compact again and again, after so many tokens each")
     options = parser.parse_args()
+    if options.again:
+        again(options.transcripts, options.again)
+        return 0
     models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules(), ahead=AHEAD) if options.held_out else None
     found = [case for case in cases(options.transcripts, models) if options.kind == "all" or case.kind == conversations.AUTO]
     if not found:

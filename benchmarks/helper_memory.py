@@ -1,9 +1,10 @@
 """How much memory a helper holds after many results of one session: a real helper process, asked over its socket, read from the system.
 
 Results as sessions have them: files of 20 to 400 lines read, changed and read again, searches, test runs, listings, in the main thread and
-in subagents that come and go. Nothing is ever compacted, so all that bounds the helper is the helper.
+in subagents that come and go, and the transcript that the client writes. Every 20 results a turn begins, and ends with a look at the pane.
+Nothing is ever compacted, so all that bounds the helper is the helper. With --every it says how much it holds on the way.
 
-    python benchmarks/helper_memory.py --results 20000
+    python benchmarks/helper_memory.py --results 20000 [--every 2000]
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSION = "5e551011-0000-4000-8000-0000000000aa"
 MOST_MB = 60.0
+TURN = 20  # results
 _WORDS = (
     "order invoice customer parse render total amount request handler session buffer index value retry limit cache route schema".split()
 )
@@ -84,17 +87,52 @@ class _Unix(http.client.HTTPConnection):
         return answer
 
 
-def measure(results: int, folder: Path, say_once: str = "any", most_agents: int = 40) -> dict[str, Any]:
-    """Drives a helper through so many results; returns what it then says of itself, and `chars`, how much it was given."""
+class Transcript:
+    """The transcript that the client writes."""
+
+    def __init__(self, path: Path, cwd: Path) -> None:
+        self._file = path.open("w", encoding="utf-8")
+        self._cwd = str(cwd)
+        self._count = 0
+        self._write("user", {"role": "user", "content": "go"})
+
+    def call(self, id: str, tool: str, tool_input: dict[str, Any], block: dict[str, Any], prompt: int) -> None:
+        """Writes an answer that calls a tool, after a request of so many tokens, and the result as it entered."""
+        use = {"type": "tool_use", "id": id, "name": tool, "input": tool_input}
+        usage = {"input_tokens": 3, "cache_creation_input_tokens": 900, "cache_read_input_tokens": prompt, "output_tokens": 90}
+        answer = {"id": f"m{id}", "role": "assistant", "model": "claude-opus-5-5", "content": [use], "usage": usage}
+        self._write("assistant", answer)
+        self._write("user", {"role": "user", "content": [block]})
+        self._file.flush()
+
+    def _write(self, kind: str, message: dict[str, Any]) -> None:
+        self._count += 1
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(1.79e9 + self._count))
+        entry = {
+            "type": kind, "uuid": f"{self._count:036}", "parentUuid": f"{self._count - 1:036}" if self._count > 1 else None,
+            "isSidechain": False, "sessionId": SESSION, "cwd": self._cwd, "version": "2.1.332", "timestamp": stamp, "message": message,
+        }  # fmt: skip
+        self._file.write(json.dumps(entry) + "\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def measure(results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0) -> dict[str, Any]:
+    """Drives a helper through so many results; returns what it then says of itself, and `chars`, how much it was given; says on the way
+    how much it holds, each `every` results."""
     home = folder / "popkit"
     home.mkdir(parents=True)
     (home / "retention-config.json").write_text(json.dumps({"retention": {"say_once": say_once}}))
     command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "serve", "--session", SESSION, "--cwd", str(folder)]
+    path = folder / f"{SESSION}.jsonl"
+    command += ["--transcript", str(path)]
     env = {"PATH": os.defpath, "HOME": str(folder), "POPKIT_HOME": str(home), "POPKIT_DOOR_MS": "60000"}
     made, chars = Results(7), 0
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as helper, contextlib.ExitStack() as stack:
         assert helper.stdout is not None
         try:
+            transcript = stack.enter_context(contextlib.closing(Transcript(path, folder)))
             asking = stack.enter_context(contextlib.closing(_Unix(json.loads(helper.stdout.readline())["socket"])))
             for number in range(results):
                 tool, tool_input, text = made.next()
@@ -104,7 +142,14 @@ def measure(results: int, folder: Path, say_once: str = "any", most_agents: int 
                 agent = f"agent{number * most_agents // results}" if number % 4 == 3 else ""
                 block = {"type": "tool_result", "tool_use_id": id, "content": text}
                 row = {"message": {"role": "user", "content": [block]}, "calls": {id: {"tool": tool, "input": tool_input}}}
-                asking.ask("/row", {**row, "agent_id": agent, "cwd": str(folder)})
+                answer = asking.ask("/row", {**row, "agent_id": agent, "cwd": str(folder)})
+                if not agent:
+                    transcript.call(id, tool, tool_input, answer.get("content", [block])[0], 10_000 + 40 * number)
+                if number % TURN == TURN - 1:
+                    asking.ask("/rows", {"agent_id": "", "usage": {"window": 1_000_000}})
+                    asking.ask("/view", {"turn_ended": True, "usage": {"window": 1_000_000}, "columns": 100})
+                if every and number % every == every - 1:
+                    print(f"{number + 1:>7,} results: {asking.ask('/health', {})['rss_mb']:.0f} MB", flush=True)
             return {**asking.ask("/health", {}), "chars": chars}
         finally:
             helper.kill()
@@ -115,9 +160,10 @@ def main() -> int:
     parser.add_argument("--results", type=int, default=20_000)
     parser.add_argument("--say-once", default="any", choices=("off", "reads", "any"))
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--every", type=int, default=0, help="say on the way how much it holds, each time after so many results")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pk") as folder:
-        figures = measure(args.results, Path(folder), args.say_once)
+        figures = measure(args.results, Path(folder), args.say_once, every=args.every)
     if args.json:
         print(json.dumps(figures))
     else:

@@ -5,7 +5,7 @@
 [ -n "$POPKIT_HOOK" ] && { [ -n "$POPKIT_OFF" ] || [ ! -r "$CLAUDE_PLUGIN_ROOT/hooks/$POPKIT_HOOK.py" ]; } && exit 0
 
 # Sets popkit_python to what was remembered; false where that is nothing, or nothing to start hooks with: a virtual environment goes with
-# its project, and everybody who works on the project can put something in its place.
+# its project, and everybody who works on the project can put something in its place. So it is with a folder in the project.
 popkit_remembered() {
   popkit_home=$POPKIT_HOME popkit_python=
   case $popkit_home in
@@ -14,8 +14,50 @@ popkit_remembered() {
     ?*) popkit_home= ;; # relative: refused, see io/home.py
     *) popkit_home=${CLAUDE_CONFIG_DIR:-${HOME:+$HOME/.claude}} popkit_home=${popkit_home:+$popkit_home/popkit} ;;
   esac
+  case $popkit_home in /*) popkit_foreign "$popkit_home" && popkit_home= ;; *) popkit_home= ;; esac
+  [ -e "$popkit_home" ] && [ ! -O "$popkit_home" ] && popkit_home=
   [ -n "$popkit_home" ] && [ -f "$popkit_home/interpreter" ] && { IFS= read -r popkit_python < "$popkit_home/interpreter"; } 2>/dev/null
   popkit_usable "$popkit_python"
+}
+
+# Whether a repository could have chosen a folder in the user's place, as io/foreign.py tells: it lies below /proc and the like, from where
+# a path leads into any project, or in the project at hand.
+popkit_foreign() {
+  case $1/ in /proc/* | /dev/* | /sys/*) return 0 ;; esac
+  popkit_back=$PWD popkit_path=$1
+  until [ -d "$popkit_path/" ]; do popkit_path=${popkit_path%/*}; done
+  CDPATH= cd -P "$popkit_path/" 2>/dev/null || return 0
+  popkit_real=$PWD popkit_found=1
+  case $popkit_real/ in /proc/* | /dev/* | /sys/*) popkit_found=0 ;; esac
+  for popkit_place in "$CLAUDE_PROJECT_DIR" "$popkit_back"; do
+    [ -n "$popkit_place" ] && CDPATH= cd -P "$popkit_place" 2>/dev/null || continue
+    popkit_top=$PWD
+    [ "$popkit_place" = "$CLAUDE_PROJECT_DIR" ] && popkit_below "$popkit_top" "$1" && popkit_found=0
+    while [ -n "${popkit_top#/}" ]; do
+      popkit_is_project "$popkit_top" && popkit_below "$popkit_top" "$1" && popkit_found=0
+      popkit_top=${popkit_top%/*}
+    done
+  done
+  cd "$popkit_back" 2>/dev/null
+  return $popkit_found
+}
+
+# The settings in the home folder are the user's own.
+popkit_is_project() {
+  [ -e "$1/.git" ] && return 0
+  [ "$1" != "$HOME" ] && { [ -e "$1/.claude/settings.json" ] || [ -e "$1/.claude/settings.local.json" ]; }
+}
+
+# Whether popkit_real lies in a project, unless that has the user's whole home folder in it, or the folder is ours where nothing says
+# another. The home folder is the one that the system knows: the environment may be the project's.
+popkit_below() {
+  case $popkit_real/ in "${1%/}"/*) ;; *) return 1 ;; esac
+  popkit_user=$(command -p id -un 2>/dev/null)
+  case $popkit_user in "" | *[!A-Za-z0-9._-]*) return 0 ;; esac
+  eval "popkit_user=~$popkit_user"
+  [ "$2" = "$popkit_user/.claude/popkit" ] && return 1
+  CDPATH= cd -P "$popkit_user" 2>/dev/null || return 0
+  case $PWD/ in "${1%/}"/*) return 1 ;; esac
 }
 
 popkit_usable() {
@@ -24,6 +66,14 @@ popkit_usable() {
 
 # UTF-8 whatever the locale says: the host writes paths so. No `exec`: an interpreter whose libraries are gone fails after its start.
 popkit_start() {
+  case $POPKIT_HOOK in
+    # hooks.json has read the payload, and starts nothing for one that has no word of ours.
+    pre-tool-use) printf '%s\n' "$popkit_payload" | popkit_run ;;
+    *) popkit_run ;;
+  esac
+}
+
+popkit_run() {
   "$popkit_python" -X utf8 -S -E "$CLAUDE_PLUGIN_ROOT/hooks/$POPKIT_HOOK.py"
 }
 
@@ -31,13 +81,6 @@ popkit_failed=
 [ -n "$POPKIT_HOOK" ] && popkit_remembered && { popkit_failed=$popkit_python; popkit_start && exit 0; }
 
 # --- What follows is for the first hook on a machine, for one whose interpreter has gone, and for bin/popkit. ---
-
-# Whether a path lies in the project at hand, unless that has the user's whole home folder in it.
-popkit_in_project() {
-  popkit_project=${CLAUDE_PROJECT_DIR:-$PWD}
-  case $HOME/ in "$popkit_project"/*) return 1 ;; esac
-  case $1/ in "${popkit_project:-/}"/*) ;; *) return 1 ;; esac
-}
 
 # Sets popkit_base to the folder of interpreters that a folder stands for: itself, or where its virtual environment was made from.
 popkit_base_of() {
@@ -55,14 +98,14 @@ popkit_look() {
   while [ -n "$popkit_rest" ]; do
     popkit_base_of "${popkit_rest%%:*}"
     popkit_rest=${popkit_rest#*:} popkit_folder=$popkit_base
-    case $popkit_folder in /*) popkit_in_project "$popkit_folder" && continue ;; *) continue ;; esac
+    case $popkit_folder in /*) popkit_foreign "$popkit_folder" && continue ;; *) continue ;; esac
     for popkit_name in python3 python3.14 python3.13 python3.12 python3.11 python3.10 python3.9 python; do
       [ -x "$popkit_folder/$popkit_name" ] || continue
       popkit_python=$("$popkit_folder/$popkit_name" -S -E -c 'import sys; print(sys.executable if sys.version_info >= (3, 9) else "")' 2>/dev/null)
       # A shim may lead to a virtual environment.
       popkit_base_of "${popkit_python%/*}"
       popkit_usable "$popkit_python" || popkit_python=$popkit_base/${popkit_python##*/}
-      popkit_usable "$popkit_python" && ! popkit_in_project "$popkit_python" && return 0
+      popkit_usable "$popkit_python" && ! popkit_foreign "${popkit_python%/*}" && return 0
     done
   done
   return 1

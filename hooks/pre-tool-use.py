@@ -1,7 +1,7 @@
-"""PreToolUse: `popkit restore HANDLE` needs no question to the user."""
+"""PreToolUse: `popkit restore HANDLE` needs no question to the user, and no call writes a line of ours into a file."""
 
 from utils.handlers import run
-from utils.handlers.tool_calls import allow
+from utils.handlers.tool_calls import before
 
 if __name__ == "__main__":
-    run(allow, "pre-tool-use")
+    run(before, "pre-tool-use")

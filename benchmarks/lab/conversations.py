@@ -63,6 +63,24 @@ def boundaries(path: str) -> list[Boundary]:
     return found
 
 
+def steps(path: str, tokens: int) -> list[Boundary]:
+    """Where the prompt of the main thread has grown by so many tokens since the last such place, and the compactions (AUTO), behind which
+    it begins anew."""
+    found: list[Boundary] = []
+    since = 0
+    for begin, entry in _entries(path):
+        if entries.is_compaction(entry):
+            found.append(Boundary(begin, AUTO))
+            since = 0
+        elif _is_request(entry):
+            prompt = prompt_tokens(entry["message"].get("usage"))
+            since = since or prompt
+            if prompt - since >= tokens:
+                found.append(Boundary(begin, FULL))
+                since = prompt
+    return found
+
+
 def before(path: str, begin: int, rules: Ruleset) -> tuple[Rebuilt, list[Message]]:
     """The conversation as it stood, folded and as messages. NotUnderstood where it could not be handed back."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:

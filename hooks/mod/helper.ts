@@ -51,11 +51,19 @@ export async function start($: EngineInterface): Promise<void> {
   isStarting = true
   starts += 1
   failures = 0
-  const configured = Number(await $.env.get('POPKIT_DOOR_MS'))
-  rowMs = configured > 0 ? configured : WAIT_MS
-  const { transcriptPath } = await $.session.info()
-  const root = await $.session.root()
-  void attend($, session, ['--session', session, '--transcript', transcriptPath ?? '', '--cwd', root])
+
+  try {
+    const configured = Number(await $.env.get('POPKIT_DOOR_MS'))
+    rowMs = configured > 0 ? configured : WAIT_MS
+    const { transcriptPath } = await $.session.info()
+    const root = await $.session.root()
+    void attend($, session, ['--session', session, '--transcript', transcriptPath ?? '', '--cwd', root])
+  } catch (error) {
+    // A client that lacks any of these has no helper, and waits for none.
+    isStarting = false
+    isOff = true
+    $.ui.log(`helper: is not for this client: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
 }
 
 /** Starts the helper and waits a little for it: a turn without it says everything twice. */

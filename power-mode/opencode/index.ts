@@ -10,6 +10,8 @@ const TOAST_MS = 8_000
 const COMMAND = 'popkit'
 // OpenCode has no other way to end a command before the model is asked; the answer stands in the session by then.
 const ANSWERED = 'PopKit has answered.'
+// What a call has that might write a line of PopKit's into a file.
+const OURS = /popkit restore | as in (?:your|the input of your) | in a row\]| lines?\]/
 
 export const server: Plugin = async ({ client, directory }, options) => {
   const command = program(options?.command)
@@ -33,6 +35,15 @@ export const server: Plugin = async ({ client, directory }, options) => {
         blocks.splice(0, blocks.length, ...entered)
       }
     }),
+
+    // A call that would write a line of PopKit's into a file fails, and the model reads what that stands for.
+    'tool.execute.before': async ({ tool, sessionID }, { args }) => {
+      const why = OURS.test(Object.values(args ?? {}).join('\n')) ? await refused(sessionID, tool, args) : ''
+
+      if (why !== '') {
+        throw new Error(why)
+      }
+    },
 
     // A turn begins. What the model is told once stands behind the prompt from now on, and never changes.
     'chat.message': quietly(async ({ sessionID, model }, { message, parts }) => {
@@ -95,6 +106,17 @@ export const server: Plugin = async ({ client, directory }, options) => {
 
     if (typeof view?.toast === 'string' && view.toast !== '') {
       await client.tui.showToast({ body: { title: 'PopKit', message: view.toast, variant: 'info', duration: TOAST_MS } })
+    }
+  }
+
+  /** Why a call may not run; empty where it may. */
+  async function refused(sessionID: string, tool: string, input: unknown): Promise<string> {
+    try {
+      const answer = await sessions.ask(sessionID, '/writing', { tool, input }, COMMAND_MS)
+
+      return typeof answer?.refused === 'string' ? answer.refused : ''
+    } catch {
+      return ''
     }
   }
 

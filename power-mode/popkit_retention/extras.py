@@ -7,7 +7,7 @@ import glob
 import os
 import sys
 
-from hooks.utils.io import home
+from hooks.utils.io import foreign, home
 from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
 from hooks.utils.text import listed
 
@@ -56,10 +56,17 @@ def folder_of(environ: Mapping[str, str]) -> str:
 
 
 def interpreters(environ: Mapping[str, str]) -> list[str]:
-    """Return the interpreters that may have an extra: ours, that of the activated environment, the one that runs us."""
-    folders = [folder_of(environ), environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")]
-    candidates = [os.path.join(folder, "bin", "python") for folder in folders if folder]
+    """Return the interpreters that may have an extra: ours, that of the activated environment, the one that runs us. In a session of the
+    host a project's settings may say what is activated: then one in the project does not count."""
+    activated = [environ.get(name) or "" for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    folders = [folder_of(environ), *(folder for folder in activated if folder and not _is_chosen(folder, environ))]
+    candidates = [os.path.join(folder, "bin", "python") for folder in folders]
     return [python for python in candidates if os.access(python, os.X_OK)] + [sys.executable]
+
+
+def _is_chosen(folder: str, environ: Mapping[str, str]) -> bool:
+    folder = os.path.abspath(folder)
+    return foreign.is_of_system(folder) or (foreign.is_run_by_host(environ) and foreign.is_in_project(folder, environ))
 
 
 def place_of(name: str, environ: Mapping[str, str]) -> str:

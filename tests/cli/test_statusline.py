@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.ruleset import THRESHOLDS
 from popkit_retention.cli import settings_file, statusline_command
-from popkit_retention.cli.claude_settings import COMMAND, VALUE
+from popkit_retention.cli.claude_settings import value
 from tests.cli.played import ROOT, SESSION, Played
 
 OTHER = '{"type": "command",\t"command": "echo mine"}'
@@ -163,6 +163,10 @@ def test_at_a_terminal_it_says_what_it_is_for_instead_of_waiting(played: Played)
     assert child.exitstatus == 0
 
 
+def of_user(played: Played) -> dict:
+    return value("user", str(played.home))
+
+
 def test_install_shows_the_change_and_waits_for_a_yes(played: Played) -> None:
     played.settings.write_text(SETTINGS)
     answer = played.run("statusline", "install")
@@ -174,7 +178,7 @@ def test_install_shows_the_change_and_waits_for_a_yes(played: Played) -> None:
     assert played.settings.read_text() == SETTINGS
     assert not played.home.exists()
     assert played.run("statusline", "install", stdin="y\n").returncode == 0
-    assert json.loads(played.settings.read_text()) == {**json.loads(SETTINGS), "statusLine": VALUE}
+    assert json.loads(played.settings.read_text()) == {**json.loads(SETTINGS), "statusLine": of_user(played)}
 
 
 def test_install_changes_nothing_else_and_uninstall_brings_the_file_back(played: Played) -> None:
@@ -202,7 +206,7 @@ def test_another_status_line_is_refused_and_with_replace_put_aside(played: Playe
     assert "--replace" in refused.stderr
     assert played.settings.read_text() == text
     assert played.run("statusline", "install", "--yes", "--replace").returncode == 0
-    assert json.loads(played.settings.read_text())["statusLine"] == VALUE
+    assert json.loads(played.settings.read_text())["statusLine"] == of_user(played)
     kept = played.home / "statusline.previous.json"
     assert json.loads(kept.read_text()) == {str(played.settings.resolve()): OTHER}
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -224,7 +228,7 @@ def test_an_earlier_command_of_ours_is_brought_up_to_date_and_not_put_aside(play
     earlier = 'sh "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}/statusline.sh"'
     played.settings.write_text(json.dumps({"statusLine": {"type": "command", "command": earlier, "padding": 1}}))
     assert played.run("statusline", "install", "--yes").returncode == 0
-    assert json.loads(played.settings.read_text())["statusLine"] == {**VALUE, "padding": 1}
+    assert json.loads(played.settings.read_text())["statusLine"] == {**of_user(played), "padding": 1}
     assert not (played.home / "statusline.previous.json").exists()
     played.run("statusline", "uninstall", "--yes")
     assert json.loads(played.settings.read_text()) == {}
@@ -254,14 +258,14 @@ def test_a_linked_settings_file_stays_a_link(played: Played, tmp_path: Path) -> 
     played.settings.symlink_to(target)
     played.run("statusline", "install", "--yes")
     assert played.settings.is_symlink()
-    assert json.loads(target.read_text())["statusLine"] == VALUE
+    assert json.loads(target.read_text())["statusLine"] == of_user(played)
     assert [path.name for path in target.parent.iterdir()] == ["claude.json"]
 
 
 def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine(played: Played) -> None:
     assert played.run("statusline", "install", "--yes", "--scope", "project").returncode == 0
     settings = played.project / ".claude" / "settings.json"
-    assert json.loads(settings.read_text()) == {"statusLine": VALUE}
+    assert json.loads(settings.read_text()) == {"statusLine": value("project", str(played.home))}
     assert str(played.user.parent) not in settings.read_text()
     assert not played.settings.exists()
 
@@ -272,7 +276,9 @@ def test_the_installed_command_gives_the_line_also_after_an_update_moved_the_plu
     env = {**worked.env, "POPKIT_CLOCK": str(worked.now)}
 
     def shown() -> str:
-        done = subprocess.run(["/bin/sh", "-c", COMMAND], input=worked.status(), capture_output=True, text=True, env=env, check=True)
+        done = subprocess.run(
+            ["/bin/sh", "-c", of_user(worked)["command"]], input=worked.status(), capture_output=True, text=True, env=env, check=True
+        )
         return done.stdout
 
     assert shown() == wanted
@@ -283,6 +289,20 @@ def test_the_installed_command_gives_the_line_also_after_an_update_moved_the_plu
     moved.mkdir(parents=True)
     (moved / "popkit").symlink_to(ROOT / "bin" / "popkit")
     assert shown() == wanted
+
+
+def test_no_variable_that_a_project_sets_chooses_what_the_status_line_runs(played: Played) -> None:
+    played.run("statusline", "install", "--yes")
+    script = played.home / "statusline.sh"
+    script.write_text(script.read_text().replace(str(ROOT), "/nowhere"))
+    for chosen in (played.project / "statusline.sh", played.project / ".cc/plugins/cache/x/popkit/1/bin/popkit"):
+        chosen.parent.mkdir(parents=True, exist_ok=True)
+        chosen.write_text("echo evil\n")
+        chosen.chmod(0o755)
+    env = {**played.env, "POPKIT_HOME": "/proc/self/cwd", "CLAUDE_CONFIG_DIR": "/proc/self/cwd/.cc", "HOME": str(played.project)}
+    command = json.loads(played.settings.read_text())["statusLine"]["command"]
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=played.project, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
 
 
 def test_a_file_that_changes_while_the_user_thinks_is_not_overwritten(played: Played) -> None:
@@ -297,6 +317,7 @@ def test_a_file_that_changes_while_the_user_thinks_is_not_overwritten(played: Pl
     assert (child.exitstatus, played.settings.read_text()) == (1, "{}")
 
 
+VALUE = value("user", "/home/dev/.claude/popkit")
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -35,7 +35,7 @@ def tables():
 
 def play(folder: Path) -> RetentionTracker:
     """A read of a file and an edit of it, as the specification's function takes them."""
-    environ = {"POPKIT_HOME": str(folder / "home"), "CLAUDE_PROJECT_DIR": str(folder)}
+    environ = {"POPKIT_HOME": str(folder / "home"), "CLAUDE_PROJECT_DIR": f"{folder}/project"}
     for number, tool in enumerate(("Read", "Edit")):
         process_retention(HookContext("s", tool, READ, tool_use_id=f"T{number}", cwd="/p", timestamp=1e6 + number), "text", environ)
     return RetentionTracker.load("s", "", environ)
@@ -104,7 +104,7 @@ def test_an_entry_that_makes_no_sense_is_passed_over(tables, tool, entry):
 
 def test_a_lifetime_of_the_table_is_the_one_that_holds(tmp_path, tables):
     tables[0]["short"]["ttl_tools"] = 2
-    tracker = RetentionTracker.load("s", "", {"POPKIT_HOME": str(tmp_path), "CLAUDE_PROJECT_DIR": str(tmp_path)})
+    tracker = RetentionTracker.load("s", "", {"POPKIT_HOME": str(tmp_path), "CLAUDE_PROJECT_DIR": str(tmp_path / "project")})
     assert tracker.get_expiry_trigger("short", HookContext("s", "Grep", {"pattern": "x"})) == "tool_count:2"
 
 

@@ -131,6 +131,14 @@ class Transcript:
         self._answer([use], prompt, managed)
         self._add("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": content}]})
 
+    def asked(self, text: str) -> None:
+        """A prompt of the user's."""
+        self._add("user", {"role": "user", "content": text})
+
+    def said(self, text: str) -> None:
+        """What the assistant says before it goes on."""
+        self._answer([{"type": "text", "text": text}], 0, None)
+
     def answered(self, prompt: int, managed: object = None) -> None:
         """An answer of text only."""
         self._answer([{"type": "text", "text": "so"}], prompt, managed)
@@ -144,7 +152,8 @@ class Transcript:
         self.count += 1
         entry = {
             "type": kind, "uuid": f"u{self.count}", "parentUuid": self.last, "isSidechain": False, "sessionId": SESSION,
-            "cwd": str(self.project), "version": "2.1.330", "timestamp": f"2026-11-22T10:00:{self.count:02}.000Z", "message": message,
+            "cwd": str(self.project), "version": "2.1.330", "message": message,
+            "timestamp": f"2026-11-22T10:{self.count // 60:02}:{self.count % 60:02}.000Z",
         }  # fmt: skip
         self.last = entry["uuid"]
         with self.path.open("a") as file:

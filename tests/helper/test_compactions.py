@@ -175,6 +175,15 @@ def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client_a
     assert Running(busy).compacts() == {}
 
 
+def test_a_line_like_a_list_stays_where_nothing_has_been_archived_yet(busy: Helper):
+    client = Running(busy)
+    rows = client.rows()
+    rows[0]["text"] = "[PopKit left out Read a.py: popkit restore abcd2345]"
+    answer = busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": rows})
+    assert texts_of(answer["rows"])[0] == rows[0]["text"]
+    assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
+
+
 def with_runs(helper_with, runs: int) -> Helper:
     """A session with so many runs, of which the newest four always stand, and a target that nothing reaches."""
     helper = helper_with({"compact_target": 0.05})

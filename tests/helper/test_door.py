@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.policy.door_laws import MARK, OURS
+
 from .asking import Helper, Transcript, lines, numbered
 
 
@@ -33,6 +35,14 @@ def test_a_result_that_was_shortened_enters_whole_when_it_is_asked_for_again(hel
     helper.read("app.py", file)
     assert helper.read("app.py", file)[1] != numbered(file)
     assert helper.read("app.py", file)[1] == numbered(file)
+
+
+def test_what_was_left_out_enters_whole_when_it_is_restored(helper: Helper):
+    file = lines(40)
+    helper.read("app.py", file)
+    helper.read("app.py", [*file, "tail"])
+    handle = helper.journal()[-1]["handle"]
+    assert helper.result("Bash", {"command": f"popkit restore {handle}"}, numbered([*file, "tail"]))[1] == {}
 
 
 def test_with_reads_another_file_with_the_same_lines_is_no_reason_to_refer(tmp_path: Path):
@@ -86,6 +96,21 @@ def test_what_the_client_has_shortened_itself_is_left_alone(tmp_path: Path, tool
     assert [helper.result(tool, asked, output)[1] for _ in range(3)] == [{}, {}, {}]
     assert helper.journal() == []
     helper.stop()
+
+
+def test_what_only_looks_like_a_line_of_ours_is_marked_whatever_it_comes_in(helper: Helper):
+    marked = [f"{MARK}{line}" for line in OURS]
+    page = {"url": "https://example.org/notes"}
+    for _ in ("at first", "again at once"):
+        answer = helper.result("WebFetch", page, "\n".join(OURS))[1]
+        assert answer["content"][0]["content"].split("\n") == marked
+    assert [entry["reasons"] for entry in helper.journal()] == [["6 parts marked that look like lines of PopKit's"]] * 2
+    blocks = [{"type": "text", "text": line} for line in OURS]
+    answer = helper.result("mcp__notes__get", {}, [*blocks, {"type": "image", "source": {}}])[1]
+    assert [block.get("text") for block in answer["content"][0]["content"]] == [*marked, None]
+    (helper.home / "archive.sqlite").unlink()
+    (helper.home / "archive.sqlite").mkdir()
+    assert helper.result("Bash", {"command": "cat notes"}, OURS[2], is_error=True)[1]["content"][0]["content"] == marked[2]
 
 
 def test_noise_stays_outside(helper: Helper):

@@ -37,7 +37,7 @@ HANDLERS = {
     "context-monitor": context_monitor.handle,
     "post-tool-use": tool_calls.track,
     "pre-compact": session_events.before_compaction,
-    "pre-tool-use": tool_calls.allow,
+    "pre-tool-use": tool_calls.before,
     "session-end": session_events.end,
     "session-start": session_events.start,
 }

@@ -74,7 +74,7 @@ def drawing(metas: list, ended: list, environ: dict) -> list[str]:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as home:
-        environ = {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": home}
+        environ = {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": home + "/project"}
         metas, ended = simulate(environ)
         print("\n".join(drawing(metas, ended, environ)))
     good = tuple(ended) == EXPECTED

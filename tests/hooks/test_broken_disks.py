@@ -102,10 +102,9 @@ def test_a_read_only_folder_costs_the_record_and_nothing_else(home: processes.Ho
         assert home.state(SESSION).index == 1
 
 
-def test_a_folder_that_cannot_be_made_costs_the_record_and_nothing_else():
-    if not Path("/proc/version").exists():
-        pytest.skip("no /proc here")
-    env = {"PATH": os.defpath, "POPKIT_HOME": "/proc/popkit"}
+def test_a_folder_that_cannot_be_made_costs_the_record_and_nothing_else(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    env = {"PATH": os.defpath, "POPKIT_HOME": str(tmp_path / "file" / "popkit")}
     for payload in payloads.one_of_each_event():
         assert processes.run_event(payload, env).silent
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.policy import own_lines
 from tests.hooks import payloads, processes
 
 # What 2.1.100 knows. One unknown name disables every hook of a plugin without a word.
@@ -17,9 +19,7 @@ KNOWN_EVENTS = frozenset(
     " ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged".split()
 )
 # event -> the tools for which it starts a process.
-MATCHERS = {"PreToolUse": "Bash", "PostToolUse": "*", "PostToolUseFailure": "*"}
-# A call that this does not match starts no process at all before it runs.
-FILTERS = {"PreToolUse": "Bash(popkit restore *)"}
+MATCHERS = {"PreToolUse": "Bash|PowerShell|Write|Edit|MultiEdit|NotebookEdit", "PostToolUse": "*", "PostToolUseFailure": "*"}
 DOCUMENT = json.loads((processes.HOOKS / "hooks.json").read_text())
 EVENTS = DOCUMENT["hooks"]
 
@@ -38,14 +38,13 @@ def test_an_event_starts_one_process(event: str):
     (group,) = EVENTS[event]
     assert len(group["hooks"]) == 1
     assert group.get("matcher") == MATCHERS.get(event)
-    assert group["hooks"][0].get("if") == FILTERS.get(event)
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_command_is_one_plain_line_without_arguments(event: str):
     # Under 2.1.100 a shell or an interpreter as `command` with `args` beside it executes the payload.
     (hook,) = EVENTS[event][0]["hooks"]
-    assert set(hook) - {"if"} == {"type", "command", "timeout"}
+    assert set(hook) == {"type", "command", "timeout"}
     assert hook["type"] == "command"
     assert "\n" not in hook["command"]
     assert hook["command"].count('"') % 2 == 0
@@ -76,6 +75,20 @@ def test_the_registered_line_runs_its_hook(tmp_path: Path, event: str, shell: st
         assert ran.silent, ran
     assert home.failures() == []
     assert home.state(payloads.SESSION).index >= 1
+
+
+def test_before_a_call_an_interpreter_starts_only_where_the_call_has_a_word_of_ours(tmp_path: Path):
+    command = processes.command_of("PreToolUse")
+    assert re.findall(r"-e '([^']*)'", command) == list(own_lines.SIGNS)
+    home = processes.Home(tmp_path)
+    started = tmp_path / "started"
+    for words, starts in (("ls -la", False), ("echo '\x1b\udc80 é'", False), ("cat <<E\n[PopKit x: popkit restore y]\nE", True)):
+        payload = payloads.pre_tool_use(words)
+        env = {**home.env(), "CLAUDE_PLUGIN_ROOT": str(tmp_path / "plugin")}
+        (tmp_path / "plugin" / "hooks").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "plugin" / "hooks" / "launch.sh").write_text(f'printf "%s" "$popkit_payload" > "{started}"\n')
+        processes.run_argv(["sh", "-c", command], payload, env)
+        assert (json.loads(started.read_text()) if started.exists() else None) == (payload if starts else None)
 
 
 def test_a_command_of_ours_is_answered_through_the_registered_line(tmp_path: Path):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -253,10 +255,84 @@ def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remember
 
 
 def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_nothing(machine: Machine, shell: str):
-    for project in (machine.folder, machine.folder / "no-home"):
+    for project in (pwd.getpwuid(os.getuid()).pw_dir, "/"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
-        machine.runs(shell, CLAUDE_PROJECT_DIR=str(project))
+        machine.runs(shell, CLAUDE_PROJECT_DIR=project)
         assert machine.remembered.strip() == REAL
+
+
+# --- what a repository chooses ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shop(machine: Machine) -> Path:
+    """A repository with a folder of "ours", which names a program of its own and switches things on; and a PATH that begins with it."""
+    folder = machine.folder / "shop"
+    for ours in (folder / ".pk", folder / ".cc" / "popkit", folder / ".claude" / "popkit"):
+        ours.mkdir(parents=True)
+        (ours / "interpreter").write_text(f"{_program(folder / 'evil' / 'run', f'echo evil >> {machine.calls}; exit 0')}\n")
+    for name in ("python3", "git", "id", "grep", "cat"):
+        _program(folder / "evil" / name, f"echo evil >> {machine.calls}; exit 0")
+    (folder / ".git").mkdir()
+    (folder / "src").mkdir()
+    (machine.folder / "link").symlink_to(folder / ".pk")
+    return folder
+
+
+CHOSEN = {
+    "through /proc": {"POPKIT_HOME": "/proc/self/cwd/.pk"},
+    "through /proc by a detour": {"POPKIT_HOME": "//tmp/..//proc/self/cwd/./.pk"},
+    "by its path": {"POPKIT_HOME": "{shop}/.pk"},
+    "by a link": {"POPKIT_HOME": "{shop}/../link"},
+    "as the host's folder": {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": "/proc/self/cwd/.cc"},
+    "as the host's folder by its path": {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": "{shop}/.cc"},
+    "as the home folder": {"POPKIT_HOME": "", "HOME": "{shop}"},
+    "as a folder of the home folder": {"POPKIT_HOME": "~/.pk", "HOME": "{shop}"},
+    "from a folder below": {"POPKIT_HOME": "{shop}/.pk", "cwd": "{shop}/src"},
+    "what is not there yet": {"POPKIT_HOME": "{shop}/new/one"},
+}
+
+
+@pytest.mark.parametrize("how", CHOSEN)
+def test_a_folder_of_ours_that_a_repository_chooses_decides_nothing(machine: Machine, shop: Path, shell: str, how: str):
+    chosen = {name: value.replace("{shop}", str(shop)) for name, value in CHOSEN[how].items()}
+    cwd = chosen.pop("cwd", str(shop))
+    before = processes.listing(shop)
+    evil = f"{shop}/evil:/proc/self/cwd/evil:{machine.bin}"
+    for told in ({"CLAUDE_PROJECT_DIR": cwd}, {}):
+        env = {**machine.home.env(), "PATH": evil, **chosen, **told}
+        for payload in (payloads.bash("git commit -m x", stdout="[main 1a2b3c4] x"), payloads.prompt("/popkit:context"), payloads.stop()):
+            ran = processes.run_registered(payload, env, shell, cwd=cwd)
+            assert ran.silent, ran
+        ran = processes.run_registered(payloads.session_start(), env, shell, cwd=cwd)
+        assert json.loads(ran.stdout)["systemMessage"].startswith("PopKit is off in this session. PopKit does not use /")
+        done = subprocess.run(
+            [processes.ROOT / "bin" / "popkit", "config", "check"], env=env, cwd=cwd, capture_output=True, text=True, check=False
+        )
+        assert "Set POPKIT_HOME to a folder of your own" in done.stderr + done.stdout, done
+        assert done.returncode == 1
+    assert "evil" not in machine.calls.read_text()
+    assert processes.listing(shop) == before
+
+
+def test_a_folder_that_belongs_to_somebody_else_decides_nothing(machine: Machine, shell: str):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    machine.home.path.mkdir()
+    evil = _program(machine.folder / "evil", f"echo evil >> {machine.calls}")
+    (machine.home.path / "interpreter").write_text(f"{evil}\n")
+    os.chown(machine.home.path, 65534, 65534)
+    machine.runs(shell)
+    assert machine.calls.read_text() == "called\n"
+    assert [path.name for path in machine.home.path.iterdir()] == ["interpreter"]
+
+
+def test_a_virtual_environment_cannot_lead_back_into_the_project(machine: Machine, shop: Path, shell: str):
+    venv = _venv(shop / ".venv", Path("/proc/self/cwd/evil"))
+    env = {**machine.home.env(), "PATH": f"{venv}:{machine.bin}", "CALLS": str(machine.calls)}
+    assert processes.run_registered(payloads.bash("mkdir a"), env, shell, cwd=shop).silent
+    assert machine.remembered.strip() == REAL
+    assert "evil" not in machine.calls.read_text()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class Session:
     """One session in a temporary home: calls one second apart in /p, each through `process_retention`."""
 
     def __init__(self, folder: Path):
-        self.environ = {"POPKIT_HOME": str(folder / "home"), "CLAUDE_PROJECT_DIR": str(folder)}
+        self.environ = {"POPKIT_HOME": str(folder / "home"), "CLAUDE_PROJECT_DIR": f"{folder}/project"}
         self.calls = 0
 
     def context(self, tool: str, tool_input: dict, error: bool = False, **more) -> HookContext:

@@ -22,6 +22,7 @@ from tests.opencode.client import MODELS, PLUGIN, WINDOWS, Project, Server
 from tests.opencode.conversations import HANDLE, LINES, big_file, bodies, broken, results, twice
 from tests.opencode.scripted_api import BothApis
 from tests.patience import until
+from tests.policy.door_laws import OURS
 
 ANTHROPIC = "anthropic"
 ONCE = pytest.mark.parametrize("provider", [ANTHROPIC], indirect=True)
@@ -112,6 +113,29 @@ def test_what_the_context_shows_enters_as_a_reference_and_comes_back_by_its_hand
     assert handle is not None
     assert worked.project.popkit_says("restore", handle[1]).stdout.rstrip("\n").endswith(worked.big.rstrip("\n"))
     assert "lines 2–119 as in your read of src/big.js above" in third
+
+
+@ONCE
+@pytest.mark.usefixtures("big")
+def test_a_call_that_would_write_a_reference_fails_and_the_model_reads_what_it_stands_for(project: Project, api: BothApis) -> None:
+    api.scripts["twice"] = twice()
+    project.say("[[SCRIPT:twice]] go")
+    shown = results(bodies(api, project)[-1])
+    line = next(line for text in shown.values() for line in text.split("\n") if " lines as in your read of " in line)
+    handle = HANDLE.search(line)
+    assert handle is not None
+    writes = [
+        ("write", {"filePath": "{work}/broken.js", "content": f"let a;\n{line}\n"}),
+        ("bash", {"command": f"cat > broken.js <<'EOF'\n{line}\nEOF", "description": "write it"}),
+        ("write", {"filePath": "{work}/guide.md", "content": "\n".join(OURS)}),
+    ]
+    api.scripts["back"] = [*[call(one) for one in writes], say("done")]
+    project.say("[[SCRIPT:back]] write it back")
+    *_, write, shell, guide = results(bodies(api, project)[-1]).values()
+    for denied in (write, shell):
+        assert f"of bash cat {project.work}/src/big.js: `popkit restore {handle[1]}`" in denied
+    assert not (project.work / "broken.js").exists()
+    assert (project.work / "guide.md").read_text() == "\n".join(OURS), guide
 
 
 @pytest.mark.usefixtures("big")

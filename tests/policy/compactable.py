@@ -12,6 +12,7 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting, events
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.lists import held_by
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold, long_fields, paired
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from hooks.utils.policy.worth import NeedModel
@@ -34,6 +35,7 @@ class Talk(Conversing):
         super().__init__(config, profile)
         self.rows: list[Message] = []
         self.wholes: dict[str, str] = {}  # id of a result that entered shorter -> its whole text
+        self.lists: dict[str, list[str]] = {}  # handle of a list that a compaction wrote -> those of the lists that it holds
         self._together: list[Message] | None = None
 
     @property
@@ -75,11 +77,16 @@ class Talk(Conversing):
     def compact(self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=(), wholes=()) -> Compacted:
         """`wholes`: id of a result that entered shorter -> its whole text, as far as the archive has it."""
         given = (self.messages, self.conversation, model, share, handle_of, only, lost)
-        return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""))
+        return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""), ours=self.lists)
+
+    def lists_after(self, done: Compacted) -> dict[str, list[str]]:
+        """Handles of the lists that compactions have written, the last with `done` -> those of the lists that they hold."""
+        return {**self.lists, **{left.handle: held_by(left.content) for left in done.left if left.kind == compacting.CALLS}}
 
     def went_on_with(self, done: Compacted) -> None:
         """What a compaction left is the conversation now, as a transcript tells it."""
         self.rows = list(done.messages)
+        self.lists = self.lists_after(done)
         standing = {shown.id: handle_in(shown.text) for message in done.messages for shown in message.results}
         self.observe(events.Compacted(self.at, list(standing)))
         cleared = {left.id for left in done.left if left.kind == compacting.RESULT}

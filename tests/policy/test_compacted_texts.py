@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST
-from hooks.utils.policy.messages import ASSISTANT, LISTED, USER, handle_of_fold, put_back
+from hooks.utils.policy.lists import LISTED
+from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, calls_in, plain, reads, talk_of, words
 
@@ -80,7 +81,7 @@ def test_a_list_names_paths_and_commands_as_they_were_written():
     assert any(f"Read {path}; Bash {command}" in line for line in lines)
 
 
-def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
+def test_of_lists_that_name_a_file_the_newest_says_its_path_in_full():
     path, other = "/home/someone/project/src/shop/cart.py", "/home/someone/project/src/shop/total.py"
 
     def reads_between_words(talk: Talk) -> None:
@@ -91,24 +92,21 @@ def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
         talk.call("Read", {"file_path": other}, "unchanged")
 
     lines = [each.text for each in talk_of(reads_between_words, quiet=0).compact(0.0).messages if handle_of_fold(each.text)]
-    assert f"Read {path}:" in lines[0]
-    assert "Read …/shop/cart.py:" in lines[1]
+    assert "Read …/shop/cart.py:" in lines[0]
+    assert f"Read {path}:" in lines[1]
     assert "Read …/shop/total.py" in lines[2]
 
 
-def test_a_path_that_a_list_has_no_room_to_name_is_said_in_full_by_the_next():
+def test_of_many_calls_a_list_names_the_newest():
     paths = [f"/home/someone/project/src/shop{number}/cart.py" for number in range(LISTED + 2)]
 
-    def more_reads_than_fit(talk: Talk) -> None:
+    def many_reads(talk: Talk) -> None:
         for path in paths:
             talk.call("Read", {"file_path": path}, LONG)
-        talk.say(ASSISTANT, "next")
-        for path in (paths[0], paths[-1]):
-            talk.call("Read", {"file_path": path}, LONG + "more")
 
-    lines = [each.text for each in talk_of(more_reads_than_fit).compact(0.0).messages if handle_of_fold(each.text)]
-    assert "and 2 more" in lines[0]
-    assert f"Read …/shop0/cart.py; Read {paths[-1]}" in lines[1]
+    (line,) = [each.text for each in talk_of(many_reads).compact(0.0).messages if handle_of_fold(each.text)]
+    assert f"left out Read {paths[2]}; " in line
+    assert f"Read {paths[-1]}; and 2 more" in line
 
 
 def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_listed():

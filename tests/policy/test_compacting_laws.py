@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting, planning
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted
-from hooks.utils.policy.messages import put_back, result_tokens
+from hooks.utils.policy.messages import handle_of_list, put_back, result_tokens
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (
@@ -47,6 +47,10 @@ def newest_tokens(messages: list) -> int:
     """Tokens of the newest calls and their results."""
     uses = [use.tokens for message in messages for use in message.uses]
     return sum(uses[-NEWEST:]) + sum([result_tokens(shown.text) for message in messages for shown in message.results][-NEWEST:])
+
+
+def without_lists(done: Compacted) -> list:
+    return [message for message in done.messages if handle_of_list(message) not in archived(done)]
 
 
 def names(done: Compacted) -> list[tuple[str, str, str]]:
@@ -95,7 +99,7 @@ def test_the_target_is_met_or_nothing_more_could_have_gone_and_a_smaller_one_nev
         assert done.after <= share * done.before + 1
     else:
         assert done.after > share * done.before - 1
-        assert plain(done.messages) == plain(least.messages)
+        assert plain(without_lists(done)) == plain(without_lists(least)), "lists have their share of the target, whether it is met or not"
     if dead.after <= share * dead.before - 1:
         assert plain(done.messages) == plain(dead.messages), "no more than what is dead was needed"
     assert dead.met
@@ -126,7 +130,7 @@ def whatever_left_can_be_found_by_its_handle_in_what_remains_or_in_what_left_wit
     encoded = json.dumps(plain(done.messages))
     folds = [json.dumps(left.content) for left in done.left if left.kind == CALLS]
     for left in done.left:
-        assert left.handle in encoded or (left.kind != CALLS and any(left.handle in fold for fold in folds))
+        assert left.handle in encoded or any(left.handle in fold for fold in folds)
         assert left.label.strip()
         assert left.why
         assert (left.kind == CALLS) is (left.id == "")
@@ -169,6 +173,6 @@ def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_
         whole += plain(given[standing_then:])
         compactions.append(talk.compact(again, model))
         assert_valid(compactions[-1].messages)
-        assert words(compactions[-1].messages, archived(compactions[-1])) == words(given)
+        assert words(compactions[-1].messages, talk.lists_after(compactions[-1])) == words(given, talk.lists)
         assert plain(put_back(compactions[-1].messages, archived(compactions[-1]).get, TOOLS)) == plain(given)
     assert plain(put_back(compactions[-1].messages, archived(*compactions).get, TOOLS)) == whole

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.hosts import codex, opencode
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door
+from hooks.utils.policy import door, own_lines
 from hooks.utils.policy.door import once, shown
 from hooks.utils.policy.tools import Tool
 from tests.examples import examples
@@ -308,7 +308,7 @@ def test_a_copied_reference_is_not_taken_for_the_lines_that_it_names(context: Do
     second = context.reads(body("a"))
     reference = second.text.split("\n")[1]
     entry = context.arrives("\n".join([*body("x"), reference, *body("y")]))
-    assert entry.text.split("\n")[30] == reference
+    assert entry.text.split("\n")[30] == own_lines.MARK + reference
     assert entry.leans_on == ()
 
 

@@ -1,5 +1,5 @@
 """Give the result of a completed tool call a lifetime, and end those of others; before a call, allow `popkit restore HANDLE`, which a
-placeholder tells the model to run, without a question to the user."""
+placeholder tells the model to run, without a question to the user, and refuse to write a line of ours into a file."""
 
 from __future__ import annotations
 
@@ -47,6 +47,28 @@ def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: st
     return answer, seen or call
 
 
+def before(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Answer before a call runs."""
+    return allow(payload, environ) or refuse(payload, environ)
+
+
+def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Refuse a call that would write a line of ours, which stands for something that was left out of this session, into a file."""
+    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
+    if not isinstance(tool_input, dict):
+        return None
+    from ..reclaim import refusing
+
+    site = live.site_of(payload, environ) if refusing.may_write_one(tool, tool_input) else None
+    if site is None:
+        return None
+    why = refusing.refusal(site, tool, tool_input, text(payload, "transcript_path"), text(payload, "agent_id"))
+    if not why:
+        return None
+    answer = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why}
+    return {"hookSpecificOutput": answer}
+
+
 def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Allow exactly `popkit restore HANDLE`, and give the host the command under which a project's own `popkit` cannot be meant."""
     tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
@@ -65,7 +87,7 @@ def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         return None
     from ..reclaim import restoring
 
-    if not restoring.was_cleared_here(site, words[2], text(payload, "transcript_path")):
+    if not restoring.record_of(site, words[2], text(payload, "transcript_path")):
         return None
     return {
         "hookSpecificOutput": {

@@ -13,7 +13,7 @@ from ..hosts import protocol
 from ..hosts.claude_code import calls
 from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home, storage
-from ..policy import door
+from ..policy import door, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.messages import Use
@@ -161,7 +161,8 @@ class Door:
             text = self._enter(context, arrived, arriving, agent_id, began)
             if text is not None:
                 blocks = list(blocks_of(row)) if blocks is None else blocks
-                blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.with_text(text)}
+                content = arrived.with_text(text) if arrived.is_ours_to_shorten else arrived.marked()
+                blocks[arrived.at] = {**blocks[arrived.at], "content": content}
         return blocks
 
     def _again(self, context: Context, arrived: Arrived, agent_id: str) -> None:
@@ -192,19 +193,19 @@ class Door:
             arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
             signature == context.before, handle,
         )  # fmt: skip
-        entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else door.Entry(arrived.text, (), ())
+        whole = door.enter_whole(arrival, self.settings)
+        entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else whole
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._archived(chain, arrival, classified, content)):
-            entry = door.Entry(arrived.text, (), ())
+            entry = door.Entry(whole.text, (), ())
         self.entered(entry.text, classified.kind, Use(arrived.id, call.traits, call.tool_input))
         context.grown += estimate_tokens(entry.text, classified.content)
         context.before = signature if door.is_partial(entry) else ()
         for source in door.shows(arrival, entry.text, self.settings):
             context.show(source)
-        if not entry.reasons:
-            return None
-        self._note(agent_id, arrival, entry, classified)
-        self.rewritten += 1
-        return entry.text
+        if entry.reasons:
+            self._note(agent_id, arrival, entry, classified)
+            self.rewritten += 1
+        return entry.text if entry.text != arrived.text else None
 
     def _archived(self, chain: archive.Chain, arrival: door.Arrival, classified: Classification, content: str) -> bool:
         """Archive the whole of a result, under the handle that the entering text may name; return whether that is done."""
@@ -271,6 +272,17 @@ class Arrived:
         changed = list(self.content)
         changed[_texts(changed)[0]] = {**changed[_texts(changed)[0]], "text": text}
         return changed
+
+    def marked(self) -> Any:
+        """Return the content with every text as it enters where nothing can be left out: with marks alone."""
+        if isinstance(self.content, str):
+            return own_lines.marked(self.content)[0]
+        return [_marked(block) for block in self.content]
+
+
+def _marked(block: Any) -> Any:
+    is_text = isinstance(block, dict) and isinstance(block.get("text"), str)
+    return {**block, "text": own_lines.marked(block["text"])[0]} if is_text else block
 
 
 def _texts(content: Any) -> list[int]:

@@ -49,6 +49,18 @@ class Guest:
         blocks = self.door.row(row, {call.id: {"tool": call.tool, "input": call.tool_input}}, agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 
+    def writing(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
+        """Return why a call may not run (`refused`), {} where it may: it would write a line of ours into a file. `request`: `tool`,
+        `input`."""
+        from ..reclaim import refusing  # seldom
+
+        site, tool_input = self.site(), request.get("input")
+        tool = site.tools.of(str(request.get("tool") or ""))
+        if not site.enabled or not isinstance(tool_input, dict) or not refusing.may_write_one(tool, tool_input):
+            return {}
+        why = refusing.refusal(site, tool, tool_input, self.door.transcript_path, agent_id)
+        return {"refused": why} if why else {}
+
     def messages(self, request: dict[str, Any], agent_id: str) -> None:
         """Take in messages that are done, or with `all` whatever the session holds, and ids of those that were `removed`."""
         messages, removed = request.get("messages"), request.get("removed")

@@ -129,6 +129,11 @@ class Session:
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         return answer
 
+    def writing(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return why a call of such a host may not run (`refused`); {} where it may."""
+        with self._settled():
+            return self.guest.writing(request, _text(request, "agent_id")) if self.guest else {}
+
     def messages(self, request: dict[str, Any]) -> dict[str, Any]:
         """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
         if self.guest:
@@ -268,7 +273,7 @@ METHODS = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
-    "/result": Session.result, "/messages": Session.messages, "/prompt": Session.prompt,
+    "/result": Session.result, "/writing": Session.writing, "/messages": Session.messages, "/prompt": Session.prompt,
     "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import foreign
 from .system import absolute, join, parent_of, sha256
 
 TYPE_CHECKING = False
@@ -21,6 +22,10 @@ class NoHome(Exception):
 
     def __init__(self, why: str = "no folder for PopKit's state: set POPKIT_HOME (or HOME)"):
         super().__init__(why)
+
+
+class Refused(NoHome):
+    """Our folder is one that a repository could have chosen."""
 
 
 def claude_folder(environ: Mapping[str, str]) -> str:
@@ -53,16 +58,28 @@ def _home_of_user() -> str:
 
 def popkit_home(environ: Mapping[str, str]) -> str:
     """Return the folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted
-    `~`, so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's."""
+    `~`, so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's. Refused for
+    one that a repository could have chosen: what lies there decides what is run and read."""
+    folder = _named(environ)
+    fault = foreign.fault_of(folder, environ)
+    if fault:
+        raise Refused(f"PopKit does not use {_shown(folder)}, which {fault}. Set POPKIT_HOME to a folder of your own")
+    return folder
+
+
+def _named(environ: Mapping[str, str]) -> str:
     folder = environ.get("POPKIT_HOME") or ""
     if not folder:
         return join(claude_folder(environ), "popkit")
     if folder == "~" or folder.startswith("~/"):
         folder = user_folder(environ) + folder[1:]
     if not folder.startswith("/"):
-        shown = "".join(char if char.isprintable() else "?" for char in folder[:60])
-        raise NoHome(f'POPKIT_HOME is "{shown}", a relative path. Set it to an absolute one, or to one that begins with ~/')
+        raise NoHome(f'POPKIT_HOME is "{_shown(folder)}", a relative path. Set it to an absolute one, or to one that begins with ~/')
     return absolute(folder)
+
+
+def _shown(folder: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in folder[:60])
 
 
 def plugin_root() -> str:

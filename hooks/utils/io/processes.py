@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import home
+from . import foreign, home
 from .system import join
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def committed_files(folder: str, output: str, now: float) -> list[str] | None:
 
 
 def _git(folder: str, *arguments: str) -> str | None:
-    done = ask_git(folder, *arguments, environ=os.environ)
+    done = ask_git(folder, *arguments, named=_PLACES)
     return None if done is None else done.decode("utf-8", "surrogateescape")
 
 
@@ -84,20 +84,27 @@ def _folder_of(path: str) -> str:
     return folder
 
 
+# What tells git where a repository is, of all that the environment may tell it.
+_PLACES = ("GIT_DIR", "GIT_WORK_TREE")
+# What a configuration can have git run when it only reads: a repository's own, or one that the environment names.
+_RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
+
+
 def ask_git(
-    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, stdin: bytes = b"", most: int = 0,
+    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, named: Sequence[str] = (), stdin: bytes = b"", most: int = 0,
 ) -> bytes | None:  # fmt: skip
     """Return what git prints in a folder, given `stdin` as its input; None where it fails, or prints more than `most` bytes (0: as many as
-    it likes). It fetches nothing and never prompts. Without an `environ` the repository is the one that the folder lies in, whatever the
-    caller's GIT_DIR says."""
+    it likes). It fetches nothing, never prompts, and is never a program of the project. The repository is the one that the folder lies in,
+    whatever the caller's GIT_DIR says, unless that is `named`: variables that count."""
     import subprocess  # only when something was committed, or leaves the archive
 
-    if environ is None:
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-        environ.update(GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none", GIT_TERMINAL_PROMPT="0", GIT_NO_REPLACE_OBJECTS="1")
-        arguments = ("--literal-pathspecs", *arguments)
-    environ = {**environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    command = ["git", "-C", folder, *arguments]
+    program = foreign.program("git", os.environ)
+    if not program:
+        return None
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GIT_") or key in named}
+    environ.update(GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none", GIT_TERMINAL_PROMPT="0", GIT_NO_REPLACE_OBJECTS="1")
+    environ.update(GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
+    command = [program, "-C", folder, *_RUNS_NOTHING, *(() if named else ("--literal-pathspecs",)), *arguments]
     try:
         if most:
             return _at_most(most, command, environ, timeout_s)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import inf
 
-from . import remaining
+from . import lists, remaining
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
 from .placeholder import findings, handle_in, placeholder_tokens
@@ -20,7 +20,7 @@ from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_r
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from .context import Result
     from .conversation import Conversation
@@ -44,6 +44,8 @@ __all__ = (
     "whole_results_of",
 )
 
+# Of the target, what all lists of calls may take together, and how many tokens they may take of a small one.
+LISTS_SHARE, LISTS_LEAST_TOKENS = 0.2, 600
 # Calls at the end that stay whole, for the work is about them, while they have no more tokens than this.
 NEWEST, NEWEST_TOKENS = 4, 15_000
 
@@ -63,6 +65,9 @@ class Compacted:
         self.made_whole = made_whole
 
 
+_NO_LISTS: Mapping[str, Collection[str]] = {}
+
+
 def _unknown(_id: str) -> str:
     return ""
 
@@ -70,26 +75,31 @@ def _unknown(_id: str) -> str:
 def compact(
     messages: Sequence[Message], conversation: Conversation, soon: NeedModel, share: float, handle_of: Callable[[str, Content], str],
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
-    whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
+    whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM, ours: Mapping[str, Collection[str]] = _NO_LISTS,
 ) -> Compacted:  # fmt: skip
     """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
     `find`: as `placeholder.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
-    `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves."""
+    `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves. `ours`: handles of the lists
+    that earlier compactions wrote -> those of the lists that these hold."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
+    earlier = lists.earlier_lists(messages, ours) if only is None else {}
+    listed_tokens = sum([estimate_tokens(messages[at].text) for at in earlier])
     text_tokens = sum([estimate_tokens(message.text) for message in messages])
     before = text_tokens + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
     target = max(share * before, least / calibration)
-    fitting = _Fitting(pairs, Builder(messages, pairs, conversation, handle_of, find, why), conversation, whole_of)
+    room = max(LISTS_SHARE * target, LISTS_LEAST_TOKENS / calibration)
+    builder = Builder(messages, pairs, earlier, conversation, handle_of, find, why, room)
+    fitting = _Fitting(pairs, builder, conversation, whole_of)
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, remaining.NAMES_SHARE * before, text_tokens)
+        fitting.fit(target, remaining.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
     built = fitting.built
     return Compacted(
         built.messages,
@@ -115,9 +125,9 @@ class _Fitting:
         self.made_whole: list[str] = []
         self.built: Built
 
-    def fit(self, target: float, for_names: float, text_tokens: int) -> None:
+    def fit(self, target: float, for_names: float, text_tokens: float) -> None:
         """Make room until at most `target` tokens are left; where room has to be made, `for_names` of them are names. `text_tokens`: of all
-        words."""
+        words and lists."""
         aim = target - for_names
         # So much has to leave however short the outlines are: what leaves for it needs none.
         shortest = text_tokens + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])

@@ -11,6 +11,8 @@ been archived: a result as its content, a call as its input, whole calls as the 
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from .estimate import estimate_tokens
 from .placeholder import handle_in, is_handle, placeholder, with_names
 
@@ -191,8 +193,9 @@ def texts_in(value: object) -> list[str]:
 # Shorter fields stay: a stub would be hardly shorter.
 LEAST_STUBBED = 400
 _ON_DISK, _FAILED = "its effect is on disk", "the call has failed"
-_HEAD, _MIDDLE, _TAIL = "[PopKit left out ", ": popkit restore ", "]"
-_LABEL_CHARS, LISTED = 90, 12
+HEAD, MIDDLE, TAIL = "[PopKit left out ", ": popkit restore ", "]"
+BETWEEN_LABELS, IN_THEM = "; ", "in them: "
+_LABEL_CHARS = 90
 
 
 def long_fields(use: Use) -> list[str]:
@@ -232,17 +235,22 @@ def handle_of_stub(use: Use) -> str:
     return next(filter(None, (handle_in(use.input.get(name)) for name in use.traits.on_disk)), "")
 
 
-def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Message:
-    """Return the text that replaces whole calls of these labels and their results; `names`: names from them that it lists."""
+def folded(labels: Sequence[str], handle: str, names: Sequence[str] = (), unnamed: int = 0) -> Message:
+    """Return the text that replaces whole calls of these labels and their results, and so many that it does not name; `names`: names from
+    them that it lists."""
     times: dict[str, int] = {}
-    for label in labels:
-        label = _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
+    for label in map(in_list, labels):
         times[label] = times.get(label, 0) + 1
-    phrases = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:LISTED]]
-    more = sum(list(times.values())[LISTED:])
-    phrases += [f"and {more} more"] if more else []
-    phrases += ["in them: " + " ".join(names)] if names else []
-    return Message(USER, _HEAD + "; ".join(phrases) + _MIDDLE + handle + _TAIL)
+    phrases = [label if count == 1 else f"{label} ({count} times)" for label, count in times.items()]
+    if unnamed:
+        phrases.append(f"and {unnamed} more" if phrases else "1 call" if unnamed == 1 else f"{unnamed} calls")
+    phrases += [IN_THEM + " ".join(names)] if names else []
+    return Message(USER, HEAD + BETWEEN_LABELS.join(phrases) + MIDDLE + handle + TAIL)
+
+
+def in_list(label: str) -> str:
+    """Return a label as a list has it: what is between two labels is in none of them."""
+    return _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")").replace(BETWEEN_LABELS, ";")
 
 
 def _in_a_line(label: str) -> str:
@@ -253,10 +261,15 @@ def _in_a_line(label: str) -> str:
 
 def handle_of_fold(text: str) -> str:
     """Return the handle in a message that replaces whole calls; "" for any other text."""
-    if not text.startswith(_HEAD) or not text.endswith(_TAIL):
+    if not text.startswith(HEAD) or not text.endswith(TAIL):
         return ""
-    handle = text[: -len(_TAIL)].rpartition(_MIDDLE)[2]
+    handle = text[: -len(TAIL)].rpartition(MIDDLE)[2]
     return handle if is_handle(handle) else ""
+
+
+def handle_of_list(message: Message) -> str:
+    """Return the handle that a message names if all of it replaces whole calls, else ""."""
+    return handle_of_fold(message.text) if message.role == USER and not (message.uses or message.results) else ""
 
 
 def put_back(
@@ -270,21 +283,102 @@ def put_back(
     id, "" for whole calls. What names a handle in the place of something else stays, as does a second message that quotes a line for whole
     calls: no call comes back twice."""
     back: list[Message] = []
-    returned: set[str] = set()
 
     def content(handle: str, id: str) -> Any:
         return content_of(handle) if handle and is_of(handle, id) else None
 
-    for message in messages:
-        handle = handle_of_fold(message.text) if message.role == USER and not (message.uses or message.results) else ""
-        calls = content(handle, "") if handle not in returned else None
-        if isinstance(calls, list):
-            returned.add(handle)
-            back += put_back([message_of(each, tools) for each in calls], content_of, tools, is_of)
-            continue
+    for message in _opened(messages, lambda handle: content(handle, ""), tools):
         uses = [_use_back(use, content) for use in message.uses]
         back.append(Message(message.role, message.text, uses, [_shown_back(shown, content) for shown in message.results]))
     return back
+
+
+def _opened(messages: Sequence[Message], content_of: Callable[[str], Any], tools: Tools) -> list[Message]:
+    """Return the messages with what lists stand for in its place again, and so on for the lists among that. The last list is the first: a
+    call that comes back with it may tell the place of what an earlier one stands for. A quote of a list that another one holds stays."""
+    opened = list(messages)
+    contents: dict[str, list[tuple[Message, list[Any]]]] = {}  # (what comes back, where it stood) by the handle of a list
+    holder: dict[str, str] = {}  # of a list that another one holds, the handle of that
+    waiting = [handle for handle in map(handle_of_list, opened) if handle]
+    while waiting:
+        handle = waiting.pop()
+        content = None if handle in contents else content_of(handle)
+        if isinstance(content, list):
+            contents[handle] = [(message_of(each, tools), each.get("before") or []) for each in content]
+            inner = [each for each in (handle_of_list(message) for message, _ in contents[handle]) if each]
+            holder.update(dict.fromkeys(inner, handle))
+            waiting += inner
+    while True:
+        first: dict[str, int] = {}
+        for at, handle in enumerate(map(handle_of_list, opened)):
+            if handle in contents and holder.get(handle) not in contents:
+                first.setdefault(handle, at)
+        if not first:
+            return opened
+        last = max(first, key=first.__getitem__)
+        here = first[last]
+        del opened[here]
+        for message, before in contents.pop(last):
+            place = place_of(opened, here, before)
+            opened.insert(here if place is None else place, message)
+            here += place is None
+
+
+# --- places ------------------------------------------------------------------------------------------------------------------------------
+
+
+def marks_of(messages: Sequence[Message], since: int, at: int) -> list[Any]:
+    """Return what tells later where the message `at` was: if it makes a call, the id of that; then of the first line of the next words its
+    length and checksum, the how many-th such line from `since` on it is, and what comes before it. Words never leave, so they are found
+    again; a host may join them."""
+    marks: list[Any] = [messages[at].uses[0].id] if at < len(messages) and messages[at].uses else []
+    words = next((place for place in range(at, len(messages)) if _words(messages[place])), None)
+    if words is None:
+        return marks
+    text = messages[words].text
+    line = text.lstrip("\n").partition("\n")[0]
+    texts = [text for text in map(_words, messages[since:words]) if line in text]
+    count = 1 + sum([text.split("\n").count(line) for text in texts])
+    return [*marks, [len(line), _checksum(line), count, len(text) - len(text.lstrip("\n"))]]
+
+
+def place_of(messages: list[Message], since: int, marks: Sequence[Any]) -> int | None:
+    """Return the place that one of the marks tells, the first that does, among the messages from `since` on; None for none. What the
+    assistant said before and behind it comes apart where it was joined."""
+    for mark in marks:
+        at, start = _of_call(messages, since, mark) if isinstance(mark, str) else _of_line(messages, since, *mark)
+        if at is not None:
+            message = messages[at]
+            if start and message.role == ASSISTANT and not message.uses and message.text[start - 1] == "\n":
+                messages[at : at + 1] = [Message(ASSISTANT, message.text[: start - 1]), Message(ASSISTANT, message.text[start:])]
+                return at + 1
+            return at
+    return None
+
+
+def _of_call(messages: Sequence[Message], since: int, id: str) -> tuple[int | None, int]:
+    return next((at for at in range(since, len(messages)) if any(use.id == id for use in messages[at].uses)), None), 0
+
+
+def _of_line(messages: Sequence[Message], since: int, length: int, checksum: int, count: int, before: int) -> tuple[int | None, int]:
+    """Return the message with the line that `marks_of` told of, and where its words begin in it."""
+    for at in range(since, len(messages)):
+        start = 0
+        for line in _words(messages[at]).split("\n"):
+            if len(line) == length and _checksum(line) == checksum:
+                count -= 1
+                if not count:
+                    return at, max(0, start - before)
+            start += len(line) + 1
+    return None, 0
+
+
+def _words(message: Message) -> str:
+    return "" if handle_of_list(message) else message.text
+
+
+def _checksum(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _use_back(use: Use, content_of: Callable[[str, str], Any]) -> Use:

@@ -9,10 +9,10 @@ of one large result. A name is worth more the later it was last shown, the more 
 
 from __future__ import annotations
 
-from . import secret_shapes
+from . import lists, secret_shapes
 from .estimate import estimate_tokens
-from .messages import LISTED, Message, Shown, Use, folded, stub, stub_with_names, texts_in, why_stubbed
-from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, possible_names, with_names
+from .messages import Message, Shown, Use, stub, stub_with_names, texts_in, why_stubbed
+from .placeholder import LONGEST_NAME, SHORTEST_NAME, handle_in, is_plain, possible_names, with_names
 from .ways import WHOLE
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Union
 
     from .conversation import Conversation
+    from .lists import Calls, Earlier, Place
     from .placeholder import Findings
     from .ways import Pair, Way
 
@@ -81,23 +82,39 @@ class _Exchange:
 
 
 class Builder:
-    """Builds what stays of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
-    archived. `find`: as `findings` of placeholder.py does it. `why`: the reason for which a live result leaves."""
+    """Builds what stays of `messages`, whose calls are the Pairs `pairs` by id. `earlier`: lists among them, by their place. `handle_of(id,
+    content)`: under which handle something is archived. `find`: as `findings` of placeholder.py does it. `why`: the reason for which a live
+    result leaves. `room`: tokens that all lists may take."""
 
-    __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "names", "pairs", "why")
+    __slots__ = (
+        "_exchanges",
+        "_known",
+        "_words",
+        "conversation",
+        "earlier",
+        "find",
+        "handle_of",
+        "messages",
+        "names",
+        "pairs",
+        "room",
+        "why",
+    )
 
     def __init__(
-        self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
-        find: Callable[[str, bool], Findings], why: str,
+        self, messages: Sequence[Message], pairs: Mapping[str, Pair], earlier: Mapping[int, Earlier], conversation: Conversation,
+        handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str, room: float,
     ) -> None:  # fmt: skip
         self.messages = messages
         self.pairs = pairs
+        self.earlier = earlier
         self.conversation = conversation
         self.handle_of = handle_of
         self.find = find
         self.why = why
-        # Names in words and calls: no outline has to hold them.
-        texts = [message.text for message in messages]
+        self.room = room
+        # Names in words and calls: no outline has to hold them. A list may lose its own.
+        texts = [message.text for at, message in enumerate(messages) if at not in earlier]
         self.names = possible_names([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
         self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
         # Each way is built once, and so is each exchange in its ways.
@@ -108,35 +125,64 @@ class Builder:
         """Return what stays. `names`: id of a call -> names beside the text that replaces what left of it; None for a draft, whose
         lists name no handle yet and are not in `left`. Calls that are only listed are listed together where nothing is between them."""
         built = Built()
-        away: list[Message] = []  # whole calls, with their results as the archive has them
+        places: list[Place] = []
         for at, message in enumerate(self.messages):
             if message.uses:
                 ways = [self.pairs[use.id].now for use in message.uses]
                 known = self._exchanges.get(at)
                 if known is None or known.ways != ways or (names and not names.keys().isdisjoint([use.id for use in message.uses])):
                     self._exchanges[at] = self._exchange(at, ways, names or {})
-        # Files whose whole path stays.
-        whole = [at for at, exchange in self._exchanges.items() if not exchange.is_listed]
-        named = {self.pairs[use.id].file for at in whole for use in self.messages[at].uses}
         for at, message in enumerate(self.messages):
             if message.results:
                 continue  # with their calls
-            if not message.uses:
-                self._list(built, away, named, names)
+            if at in self.earlier:
+                self._add_to_list(places, len(built.messages), self.earlier[at])
+            elif not message.uses:
                 built.messages.append(message)
                 built.tokens += self._words[at]
-                continue
-            known = self._exchanges[at]
-            built.left += known.left
-            built.ids.update(known.ids)
-            if known.is_listed:
-                away += known.messages
             else:
-                self._list(built, away, named, names)
-                built.messages += known.messages
-                built.tokens += known.tokens
-        self._list(built, away, named, names)
+                known = self._exchanges[at]
+                built.left += known.left
+                built.ids.update(known.ids)
+                if known.is_listed:
+                    pairs = [self.pairs[use.id] for use in message.uses]
+                    built.ids.update([pair.use.id for pair in pairs])
+                    self._add_to_list(places, len(built.messages), lists.Calls(list(known.messages), pairs))
+                else:
+                    built.messages += known.messages
+                    built.tokens += known.tokens
+        self._write_lists(built, places, names)
         return built
+
+    def _add_to_list(self, places: list[Place], at: int, part: Calls | Earlier) -> None:
+        """Add a part to the list that comes after so many of the messages that stay (`at`)."""
+        if not places or places[-1].at != at:
+            places.append(lists.Place(at, [(at, part)]))
+            return
+        parts = places[-1].parts
+        last = parts[-1][1]
+        if isinstance(last, lists.Calls) and isinstance(part, lists.Calls):
+            last.messages += part.messages
+            last.pairs += part.pairs
+        else:
+            parts.append((at, part))
+
+    def _write_lists(self, built: Built, places: list[Place], names: Mapping[str, Sequence[str]] | None) -> None:
+        """Put the lists of these places between what stays."""
+        if not places:
+            return
+        # Files whose whole path stays.
+        whole = [at for at, exchange in self._exchanges.items() if not exchange.is_listed]
+        named = {self.pairs[use.id].file for at in whole for use in self.messages[at].uses}
+        handle_of = None if names is None else (lambda content: self.handle_of("", content))
+        stays, built.messages = built.messages, []
+        done = 0
+        for written in lists.write(places, stays, self.room, named, names or {}, handle_of):
+            built.messages += [*stays[done : written.at], written.message]
+            done = written.at
+            built.tokens += estimate_tokens(written.message.text)
+            built.left += [Left(CALLS, "", label, NEEDED_ROOM, handle, content) for label, handle, content in written.archived]
+        built.messages += stays[done:]
 
     def _exchange(self, at: int, ways: list[Way], names: Mapping[str, Sequence[str]]) -> _Exchange:
         """Return the calls that a message made, and the answer, in these ways."""
@@ -155,31 +201,6 @@ class Builder:
             exchange.tokens += use.tokens + self.pairs[each.id].tokens_of(shown)
         exchange.messages = [Message(message.role, message.text, uses), Message(answer.role, answer.text, (), results)]
         return exchange
-
-    def _list(self, built: Built, away: list[Message], named: set[str], names: Mapping[str, Sequence[str]] | None) -> None:
-        """Add a line for the calls that are `away`, and empty that. `named`: files whose whole path stays."""
-        if not away:
-            return
-        ids = [use.id for message in away for use in message.uses]
-        labels: list[str] = []
-        different: set[str] = set()
-        for id in ids:
-            pair = self.pairs[id]
-            label = pair.line(named)
-            labels.append(label)
-            different.add(label)
-            if len(different) <= LISTED and label.endswith(pair.masked):
-                named.add(pair.file)
-        handle = NO_HANDLE
-        if names is not None:
-            content: Content = [message.to_json() for message in away]
-            handle = self.handle_of("", content)
-            built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
-        message = folded(labels, handle, [name for id in ids for name in names.get(id, ())] if names else ())
-        built.messages.append(message)
-        built.tokens += estimate_tokens(message.text)
-        built.ids.update(ids)
-        away.clear()
 
     def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown, list[Left]]:
         """Return what stays of a call and its result, and what left of them; `leaves`: the whole message does."""

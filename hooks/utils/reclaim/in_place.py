@@ -14,10 +14,10 @@ from ..hosts.claude_code import as_sent, usage
 from ..hosts.claude_code.attachments import Attachments
 from ..io import files, home
 from ..io.system import sha256
-from ..policy import compacting, events, messages
+from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
-from ..policy.messages import USER, Message, handle_of_fold, put_back
+from ..policy.messages import USER, Message, handle_of_list, put_back
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
 from ..policy.remaining import NOT_TEXT, Left
@@ -137,11 +137,12 @@ def answer(
         return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
+        ours = _our_lists(site, current)
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
                 current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, sent.lost, found_in, wholes,
-                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
+                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours,
             )  # fmt: skip
     except Refused as error:
         raise Declined(str(error)) from None
@@ -251,11 +252,10 @@ def _with_back(
     def note(_summarised: bool) -> Callable[[], None]:
         paths = site.paths(agent_id)
         reconciling.note(site, paths, entries)
-        if left:
-            reasons = {one.id: one.why for one in left if one.kind == compacting.RESULT}
-            store.journal(paths, journal.compacted(ASKED, before, after, [one.handle for one in left], now, beside, False))
+        reasons = {one.id: one.why for one in left if one.kind == compacting.RESULT}
+        if reasons:
             store.journal(paths, journal.cleared(list(reasons), 0, reasons, now))
-        return keeper.take_in
+        return keeper.take_in if left else lambda: None
 
     return Answer(_rows(back), before + beside, after + beside, left, [record.tool_use_id for record in records], True, sent.loaded, note)
 
@@ -294,10 +294,41 @@ def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
     return [message.to_json() for message in joined]
 
 
+def _our_lists(site: Site, current: Sequence[Message]) -> dict[str, list[str]]:
+    """Return the handles of the lists of calls that this session has archived, each with those of the lists that it holds. Where the
+    archive cannot be read, no list is known, and they stay as they are."""
+    handles = list(filter(None, map(handle_of_list, current)))
+    ours: dict[str, list[str]] = {}
+    if not handles:
+        return ours
+    try:
+        with Opened(site.home) as db:
+            for handle in handles:
+                record = archive.record(db, handle)
+                chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
+                if chain is not None and chain.session_id == site.session_id:
+                    ours[handle] = lists.held_by(_content(content_of(db, handle)))
+    except Refused:
+        return {}
+    return ours
+
+
 def _with_lists(db: Connection, current: Sequence[Message], handles: Collection[str]) -> list[str]:
-    """Return the handles, and those of lists of calls that have one of them."""
-    lists = [handle for handle in map(handle_of_fold, (message.text for message in current)) if handle]
-    holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
+    """Return the handles, and those of lists of calls that have one of them, in calls or in lists that they hold."""
+    held: dict[str, list[str]] = {}
+    holding: set[str] = set()
+    waiting = list(filter(None, map(handle_of_list, current)))
+    while waiting:
+        at = waiting.pop()
+        if at not in held:
+            content = content_of(db, at) or ""
+            held[at] = lists.directly_held_by(_content(content))
+            waiting += held[at]
+            if any(handle in content for handle in handles):
+                holding.add(at)
+    for outer, inner in reversed(list(held.items())):  # what a list holds comes behind it
+        if not holding.isdisjoint(inner):
+            holding.add(outer)
     return list(dict.fromkeys([*handles, *holding]))
 
 

@@ -27,14 +27,14 @@ class NotFound(Exception):
     """No archived content has that name, or several have; the message says what to do."""
 
 
-def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
-    """Return whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no
-    parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
+def record_of(site: Site, handle: str, transcript_path: str) -> Record | None:
+    """Return the Record with exactly this handle if it is of this session, or of one that it continues. A fork has a new id and names no
+    parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt None."""
     path = home.archive_path(site.home)
     try:
         os.stat(path)
     except OSError:
-        return False
+        return None
     try:
         db = archive.open_archive(path, create=False, busy_s=WAIT_S)
         try:
@@ -43,10 +43,10 @@ def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
         finally:
             db.close()
         if not record or not chain:
-            return False
-        return chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id)
+            return None
+        return record if chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id) else None
     except errors():
-        return False
+        return None
 
 
 def _holds_result(transcript_path: str, tool_use_id: str) -> bool:
@@ -130,14 +130,16 @@ def pruned(db: Connection, session_id: str) -> str:
 
 
 def printed(db: Connection, records: list[Record], popkit_home: str = "") -> list[tuple[Record, str | None]]:
-    """Return (Record, text) of each; a text of None where the content is gone for good. `popkit_home`: where pictures and documents are
-    written to, so that they can be looked at; "" to only name them."""
+    """Return (Record, text) of each; a text of None where the content is gone for good. Of a list of calls that holds lists, and so on, the
+    lists that hold calls: each names its own handle. `popkit_home`: where pictures and documents are written to, so that they can be looked
+    at; "" to only name them."""
     contents = [(record, content_of(db, record.id)) for record in records]
     return [(record, None if content is None else _printed(db, record, content, popkit_home)) for record, content in contents]
 
 
 def _printed(db: Connection, record: Record, content: str, popkit_home: str) -> str:
-    text, chain = archive.text_of(content), archive.chain(db, record.task_id) if popkit_home else None
+    text = "\n".join(map(archive.text_of, _parts(db, record, content)))
+    chain = archive.chain(db, record.task_id) if popkit_home else None
     if chain is None:
         return text
     return "\n".join([text, *_saved(record.id, content, home.session_folder(popkit_home, chain.session_id))])
@@ -158,6 +160,28 @@ def _saved(handle: str, content: str, folder: str) -> list[str]:
         else:
             lines.append(f"Saved as {path}: read that file to see it.")
     return lines
+
+
+def _parts(db: Connection, record: Record, content: str) -> list[str]:
+    """Return what a content is printed as: itself, or the lists that a list of calls holds."""
+    if not content.startswith("["):
+        return [content]
+    from ..policy.compacting import CALLS
+    from ..policy.lists import directly_held_by
+
+    if record.type != CALLS or not directly_held_by(archive.value_of(content)):
+        return [content]
+    parts: list[str] = []
+    waiting: list[Any] = [archive.value_of(content)]
+    while waiting:
+        rows = waiting.pop()
+        for at, row in enumerate(rows):
+            inner = archive.value_of("".join(content_of(db, handle) or "" for handle in directly_held_by([row])))
+            if directly_held_by(inner):
+                waiting += [rows[at + 1 :], inner]
+                break
+            parts.append(codec.dumps([row]))
+    return parts
 
 
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:

@@ -35,11 +35,16 @@ SCRIPT = "statusline.sh"
 PREVIOUS = "statusline.previous.json"
 STORAGE = (Storage(LOGS, {"": r"statusline\.(sh|previous\.json)"}),)
 _FOLDER = "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}"
-# The same for everyone, so that a project's settings can be shared: the script behind it is each user's own. A shell expands no `~` in a
-# variable.
-COMMAND = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popkit#?}};; esac; sh "$popkit/{SCRIPT}"'
-# Between events, the remaining time of the cache counts down.
-VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
+# In a project's settings, the same for everyone: the script behind it is each user's own. A shell expands no `~` in a variable.
+SHARED = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popkit#?}};; esac; sh "$popkit/{SCRIPT}"'
+
+
+def value(scope: str, popkit_home: str) -> dict[str, Any]:
+    """Return the status line for settings of a scope. In the user's own no variable counts: a project's settings may set any, and so choose
+    which program runs."""
+    command = f"sh {shlex.quote(os.path.join(popkit_home, SCRIPT))}" if scope == "user" else SHARED
+    # Between events, the remaining time of the cache counts down.
+    return {"type": "command", "command": command, "refreshInterval": 30}
 
 
 class Settings:
@@ -48,6 +53,7 @@ class Settings:
     def __init__(self, scope: str, environ: Mapping[str, str]):
         self.environ = environ
         self.home = home.popkit_home(environ)
+        self.value = value(scope, self.home)
         self.previous = settings_file.Previous(PREVIOUS, environ)
         project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         folder = home.claude_folder(environ) if scope == "user" else os.path.join(os.path.abspath(project), ".claude")
@@ -60,8 +66,12 @@ class Settings:
 
     def ours(self) -> dict | None:
         """Return the status line in the settings if it is ours, of any version; else None."""
-        value = loads(self.current) if self.current else None
-        return value if isinstance(value, dict) and _is_ours(value.get("command")) else None
+        current = loads(self.current) if self.current else None
+        return current if isinstance(current, dict) and self._is_ours(current.get("command")) else None
+
+    def _is_ours(self, command: object) -> bool:
+        is_shared = isinstance(command, str) and _FOLDER in command and command.endswith(f'/{SCRIPT}"')
+        return is_shared or command == value("user", self.home)["command"]
 
     def is_agreed(self, after: str, yes: bool) -> bool:
         """Show the change and ask for it."""
@@ -71,10 +81,6 @@ class Settings:
     def write(self, after: str) -> None:
         """Write the change that was shown, if the file has not changed since."""
         settings_file.write(self.path, self.text, after)
-
-
-def _is_ours(command: object) -> bool:
-    return isinstance(command, str) and _FOLDER in command and command.endswith(f'/{SCRIPT}"')
 
 
 def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
@@ -87,14 +93,14 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
             " brings it back"
         )
     before = settings.text or "{}\n"
-    after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **VALUE}))
-    if ours == {**(ours or {}), **VALUE}:
-        _write_script(settings.home)
+    after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **settings.value}))
+    if ours == {**(ours or {}), **settings.value}:
+        _write_script(settings)
         answering.say(f"The status line is already installed in {settings.path}.", environ)
         return 0
     if not settings.is_agreed(after, yes):
         return 1
-    _write_script(settings.home)
+    _write_script(settings)
     if settings.current is None:
         settings.previous.forget(settings.path)
     elif ours is None:
@@ -121,18 +127,19 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
     return 0
 
 
-def _write_script(popkit_home: str) -> None:
+def _write_script(settings: Settings) -> None:
     """Write the script that the settings name. It finds PopKit at its present place, or where an update has put it."""
     here = shlex.quote(os.path.join(home.plugin_root(), "bin", "popkit"))
+    cache = shlex.quote(os.path.join(home.claude_folder(settings.environ), "plugins", "cache"))
     script = (
         "# Written by `popkit statusline install`; the status line in settings.json runs it.\n"
-        'for popkit in "${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/plugins/cache/*/popkit/*/bin/popkit; do :; done\n'
+        f"for popkit in {cache}/*/popkit/*/bin/popkit; do :; done\n"
         f"[ -x {here} ] && popkit={here}\n"
         '[ -x "$popkit" ] && exec "$popkit" statusline\n'
         "exit 0\n"
     )
-    files.make_private_folder(popkit_home)
-    files.replace_text(os.path.join(popkit_home, SCRIPT), script)
+    files.make_private_folder(settings.home)
+    files.replace_text(os.path.join(settings.home, SCRIPT), script)
 
 
 # --- clearing by the provider ------------------------------------------------------------------------------------------------------------

@@ -48,6 +48,8 @@ def run(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
 def _state_home(environ: Mapping[str, str]) -> str | None:
     try:
         return home.popkit_home(environ)
+    except home.Refused:
+        raise
     except home.NoHome:
         return None
 

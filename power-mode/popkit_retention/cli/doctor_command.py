@@ -19,7 +19,7 @@ import time
 from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.hosts import is_kept
-from hooks.utils.io import files, home, storage
+from hooks.utils.io import files, foreign, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
@@ -215,7 +215,7 @@ RECENT_S = 7 * 24 * 3_600
 def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
     """Check which Python the launcher starts hooks with, and how long its bare start takes."""
     remembered = _remembered(popkit_home)
-    on_path = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in _NAMES)), None)
+    on_path = next(filter(None, (foreign.program(name, environ) for name in _NAMES)), None)
     # Where no interpreter is remembered, `popkit doctor` was started as the launcher will start hooks.
     python = remembered or (on_path and sys.executable)
     if not python:
@@ -287,7 +287,7 @@ def _numbers(version: str) -> tuple:
 def client(environ: Mapping[str, str]) -> Check:
     """Check the version of the Claude Code on PATH."""
     oldest = ".".join(map(str, OLDEST_CLIENT))
-    program = shutil.which("claude", path=environ.get("PATH"))
+    program = foreign.program("claude", environ)
     if not program:
         return Check("client", WARNING, "there is no claude on PATH, so its version is unknown", f"PopKit needs {oldest} or later.")
     version = _numbers(_output([program, "--version"]))

@@ -7,13 +7,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, verdict
+from hooks.utils.policy import compacting, lists, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 # The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too.
 _AS_LARGE = 0.98
+_BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
 
 
 class Summaries(Policy):
@@ -67,6 +69,8 @@ class Compact(AutoPolicy):
         self.is_due = False  # whether the user has asked for a compaction
         self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
         self.is_turn = False  # whether the user has spoken since the last request
+        self.listed: dict[str, list[str]] = {}  # handle of a list -> ids of the calls that it stands for
+        self.held: dict[str, list[str]] = {}  # handle of a list -> those of the lists that it holds
 
     # --- events ---------------------------------------------------------------------------------------------------------------
 
@@ -123,10 +127,10 @@ class Compact(AutoPolicy):
     def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
         """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
-        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS)
+        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS, ours=self.held)
         if after.before - after.after < least_gain:
             return []
-        choices = choices_of(view, before, after)
+        choices = choices_of(view, before, after, self.listed)
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in choices if block.id in live]
         self.out.update((block.id, view.size(block) - tokens_of(len(text))) for block, text in left)
@@ -134,8 +138,16 @@ class Compact(AutoPolicy):
         self._clear([block.id for block, _ in left])
         return choices
 
-    def _handle(self, id: str, content: object) -> str:
-        return self.blocks[id].handle if id in self.blocks else NO_HANDLE
+    def _handle(self, id: str, content: compacting.Content) -> str:
+        if id in self.blocks:
+            return self.blocks[id].handle
+        if not isinstance(content, list):
+            return NO_HANDLE
+        handle = records.handle(len(self.listed) << _BEHIND_HANDLE, records.HANDLE_CHARS)
+        inner = [id for each in lists.directly_held_by(content) for id in self.listed[each]]
+        self.listed[handle] = [*inner, *[use["tool_use_id"] for row in content for use in row["toolUses"]]]
+        self.held[handle] = lists.held_by(content)
+        return handle
 
 
 def messages_of(view: View) -> list[Message]:
@@ -157,30 +169,32 @@ def messages_of(view: View) -> list[Message]:
     return messages
 
 
-def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted) -> list[Choice]:
+def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted, ids_of: Mapping[str, Sequence[str]]) -> list[Choice]:
     """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, and where calls are only listed, the
-    line in the place of the first result and nothing in those of the others."""
+    line in the place of the first result and nothing in those of the others. `ids_of`: handle of a list -> ids of the calls that it stands
+    for."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
     whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
     of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
-    old = set(map(id, before))
-    lines = [message.text for message in after.messages if id(message) not in old and handle_of_fold(message.text)]
     new_texts, new_inputs = dict(texts), dict(inputs)
     for message in after.messages:
         new_texts.update((each.id, each.text) for each in message.results)
         new_inputs.update((each.id, each.input) for each in message.uses)
+    old = set(map(id, before))
     listed: dict[str, str] = {}
-    for left, line in zip([each for each in after.left if each.kind == compacting.CALLS], lines):
-        ids = [use["tool_use_id"] for each in left.content for use in each["toolUses"]]  # type: ignore[index]
-        listed.update(dict.fromkeys(ids, ""), **{ids[0]: line})
-        whys.update(dict.fromkeys(ids, left.why))
+    for message in after.messages:
+        ids = ids_of.get(handle_of_fold(message.text), ()) if id(message) not in old else ()
+        if ids:
+            listed.update(dict.fromkeys(ids, ""), **{ids[0]: message.text})
+            whys.update(dict.fromkeys(ids, compacting.NEEDED_ROOM))
     choices: list[Choice] = []
     for block in view.context:
-        if block.id in listed:
-            choices.append((block, listed[block.id], [whys[block.id]]))
-        elif block.asks in listed:
-            choices.append((block, "", [whys[block.asks]]))
+        call_id = block.id or block.asks
+        if call_id in listed:
+            text = listed[call_id] if block.id else ""
+            if view.cleared.get(block) != text:  # an earlier list may have had it
+                choices.append((block, text, [whys[call_id]]))
         elif block.id in texts and new_texts[block.id] is not texts[block.id]:
             choices.append((block, new_texts[block.id], [whys[block.id]]))
         elif block.asks in inputs and new_inputs[block.asks] is not inputs[block.asks]:

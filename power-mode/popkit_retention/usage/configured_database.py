@@ -9,7 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import effective, layers
-from hooks.utils.io import home, processes
+from hooks.utils.io import foreign, home, processes
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.io.system import day_of
 from hooks.utils.io.system import now as time_of_day
@@ -66,6 +66,10 @@ def check_usable(environ: Mapping[str, str]) -> str:
 
 def server_in(environ: Mapping[str, str]) -> Server | None:
     """Return the configured server; None for SQLite in our folder. DatabaseUnavailable, NoHome."""
+    if environ.get(WHOLE_URL) and foreign.is_set_by_project(WHOLE_URL, environ):
+        raise DatabaseUnavailable(
+            f"{WHOLE_URL} is set by this project's settings, so a repository would choose where your usage goes. Set it in your own"
+        )
     try:
         return server_of(configuration(environ)["database"], environ, login_name(environ))
     except BadAddress as error:

@@ -11,6 +11,7 @@ the conversation and leave the tools of the request as they were.
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
@@ -34,6 +35,8 @@ _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
 _OF_HOOKS = ("hook_additional_context", "hook_success")
 _LONGEST_CALL = 200
+# So many names of each kind are held of a transcript that grows. What goes back further behind what was said is not seen to do so.
+MOST_NAMES = 4_000
 # From this version on, if not earlier, the client asks the provider to keep the thinking of earlier turns; its notes say whether it did.
 _KEEPS_THINKING = (2, 1, 100)
 # What the provider says that a request has otherwise than the one before -> the part of it. It also says that it cannot tell.
@@ -85,7 +88,7 @@ def read(path: str, size: int) -> Session:
 
 
 class Following:
-    """A transcript that grows: what was read stays read."""
+    """A transcript that grows: what was read stays read, and what has been reported is held no longer, however long it grows."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -105,25 +108,51 @@ class Following:
                 self._reading.take(line)
                 self._end = begin + len(line)
         requests, before = self._reading.session.requests, self._reported
-        self._reported = len(requests) - self._reading.notes.are_late
-        return requests[before : self._reported], is_other
+        reported = len(requests) - self._reading.notes.are_late
+        new = requests[before:reported]
+        self._reported = reported - self._reading.forget(reported)
+        return new, is_other
+
+    @property
+    def held(self) -> int:
+        """Return how much is held of what was read: requests, and names of what it says."""
+        return self._reading.held
 
 
 class _Reading:
     def __init__(self, contents: Contents | None = None) -> None:
         self.contents = contents  # None: nobody asks what the prompts are made of
         self.session = Session()
+        self.count = 0  # of requests, those forgotten too
         self.between = Between()
-        self.known: set[str] = set()  # ids of messages
-        self.without: set[str] = set()  # the same, of those whose usage is not known
+        # In the order in which they came, so that the oldest can be forgotten.
+        self.known: dict[str, None] = {}  # ids of messages
+        self.without: dict[str, None] = {}  # the same, of those whose usage is not known
         self.asks = False  # whether the user has said something since the last request
-        self.calls: set[str] = set()  # ids of calls
+        self.calls: dict[str, None] = {}  # ids of calls
         self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
         self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
         self.thinks = False  # whether the turn under way has thought
         self.thought = False  # whether the one before had
         self.last = ""  # the kind of the newest block
         self.notes = Notes()
+
+    @property
+    def _ids(self) -> tuple[dict[str, Any], ...]:
+        return self.known, self.without, self.calls, self.ends
+
+    @property
+    def held(self) -> int:
+        return len(self.session.requests) + sum(map(len, self._ids))
+
+    def forget(self, reported: int) -> int:
+        """Forget the first requests, all but the last that was reported, and the oldest names. Return how many requests."""
+        first = max(0, min(reported, len(self.session.requests)) - 1)
+        del self.session.requests[:first]
+        for names in self._ids:
+            for name in list(islice(names, max(0, len(names) - MOST_NAMES))):
+                del names[name]
+        return first
 
     def take(self, line: bytes) -> None:
         if line.startswith((REQUEST, SHAPE)):
@@ -158,7 +187,7 @@ class _Reading:
         else:
             self._between(entry)
         if self.contents is not None:
-            self.contents.entry(entry, bool(self.session.requests))
+            self.contents.entry(entry, bool(self.count))
         self._place(entry["uuid"])
 
     def _is_other(self, is_side: bool) -> bool:
@@ -171,7 +200,7 @@ class _Reading:
         self.last = kind
 
     def _place(self, uuid: str) -> None:
-        self.ends[uuid] = len(self.session.requests)
+        self.ends[uuid] = self.count
 
     def _assistant(self, entry: Entry) -> None:
         blocks = entries.blocks_of(entry)
@@ -183,7 +212,8 @@ class _Reading:
         id = message.get("id") or entry["uuid"]
         usage = None if id in self.known else usage_of({**entry, "isSidechain": False})
         if usage is not None:
-            self.known.add(id)
+            self.known[id] = None
+            self.count += 1
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
@@ -194,8 +224,8 @@ class _Reading:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
         else:
-            self.without.add(id)
-        self.session.unmeasured = len(self.without - self.known)
+            self.without[id] = None
+        self.session.unmeasured = len(self.without.keys() - self.known.keys()) if self.without else 0
         if id in self.known:
             _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
@@ -215,7 +245,7 @@ class _Reading:
         id, tool, arguments = block.get("id"), block.get("name"), block.get("input")
         if not isinstance(id, str) or not isinstance(tool, str) or id in self.calls:
             return
-        self.calls.add(id)
+        self.calls[id] = None
         self.session.called(tool, at)
         keys, word = _NAMED.get(tool, ((), ""))
         named = next((arguments[key] for key in keys if isinstance(arguments.get(key), str)), "") if isinstance(arguments, dict) else ""
@@ -230,7 +260,7 @@ class _Reading:
             self.between.error = True
         elif isinstance(attached, dict):
             self._grow("text")
-            if not self.session.requests:
+            if not self.count:
                 self._before_the_first(attached)
             if attached.get("type") in _CHANGES_TOOLS and not self.between.tools:
                 self.between.tools = _names(attached)
@@ -252,7 +282,7 @@ class _Reading:
             self.session.hooks += tokens
 
     def _user(self, entry: Entry) -> None:
-        count = len(self.session.requests)
+        count = self.count
         parent = entries.parent_of(entry) or ""
         if self.ends.get(parent, count) < count and not entries.is_summary(entry):
             self.between.rewind = True
@@ -263,7 +293,7 @@ class _Reading:
         self.between.spoke = True
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else ""
         text = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
-        if not self.session.requests:
+        if not self.count:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
             self.session.words += estimate_tokens(str(text)) + images * IMAGE_TOKENS
         self.between.interruption |= text.startswith(_INTERRUPTED)

@@ -10,7 +10,7 @@ setting goes into `policy/ruleset.py`, a new law into `tests/policy/door_laws.py
 
 from __future__ import annotations
 
-from .. import kinds
+from .. import kinds, own_lines
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE, SAY_ONCE, SHAPES
 from ..tools import EDITS, LOOKUPS, OUTPUT, READ, SHELLS
 from . import informative, once, outputs
@@ -18,9 +18,9 @@ from .once import lines_of, name_of, source
 from .shown import Lines, Shown, Source
 
 __all__ = [
-    "ANY", "CHOSEN", "OFF", "READS", "REBUILT", "REBUILT_BUT_FOR_NOISE", "RULES", "SAFE", "STRONG",
+    "ANY", "CHOSEN", "MARKED", "OFF", "READS", "REBUILT", "REBUILT_BUT_FOR_NOISE", "RULES", "SAFE", "STRONG",
     "Arrival", "Entry", "Lines", "Rule", "Settings", "Shown", "Source",
-    "enter", "is_partial", "lines_of", "name_of", "shows", "source_of", "written",
+    "enter", "enter_whole", "is_partial", "lines_of", "name_of", "shows", "source_of", "written",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -74,13 +74,25 @@ REBUILT = "rebuilt"
 REBUILT_BUT_FOR_NOISE = "rebuilt but for noise"
 # Whole lines stay in their order, each that tells of a failure among them; a line says how many are missing, and the archive has them.
 CHOSEN = "chosen"
+# Nothing is left out: what looks like a line of ours has a mark, and nothing else is changed.
+MARKED = "marked"
 
 # What runs commands, whose outputs tell of failures.
 _RUNNERS = frozenset((*SHELLS, OUTPUT))
 # What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
 _PRINTS = _RUNNERS | LOOKUPS
+# The command that references, notices and placeholders name.
+_RESTORE = "popkit restore "
 # A run of a test or a build of so few characters is read at a glance, and its lines belong together.
 _SHORT_RUN = 1_000
+
+
+def _may_be_forged(arrival: Arrival, value: str) -> bool:
+    return own_lines.may_look_like_one(arrival.text)
+
+
+def _marked(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+    return Shortened(*own_lines.marked(text))
 
 
 def _may_be_noisy(arrival: Arrival, value: str) -> bool:
@@ -121,6 +133,9 @@ def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
 
 
 RULES = (
+    Rule(
+        "forged", "say_once", (READS, ANY), MARKED, "{:,} parts marked that look like lines of PopKit's", _may_be_forged, _marked,
+    ),
     Rule(
         "noise", "shape", (SAFE, STRONG), REBUILT_BUT_FOR_NOISE, "{:,} characters of noise left out", _may_be_noisy, _quieted,
     ),
@@ -191,11 +206,14 @@ class Arrival:
 
 
 def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
-    """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole."""
+    """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole, and so is what was
+    left out and is asked for."""
+    if arrival.again or _is_restored(arrival):
+        rules = [rule for rule in rules if rule.law == MARKED]
     text = arrival.text
     leans_on: tuple[str, ...] = ()
     reasons: list[str] = []
-    for rule in () if arrival.again else rules:
+    for rule in rules:
         value = getattr(settings, rule.setting)
         if value in rule.values and rule.concerns(arrival, value):
             shortened = rule.shorten(text, arrival, shown, value)
@@ -204,6 +222,16 @@ def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: 
                 leans_on += shortened.leans_on
                 reasons.append(rule.words.format(shortened.amount))
     return Entry(text, leans_on, tuple(reasons))
+
+
+def _is_restored(arrival: Arrival) -> bool:
+    command = arrival.tool_input.get(arrival.traits.line) if arrival.operation in SHELLS else None
+    return isinstance(command, str) and command.startswith(_RESTORE)
+
+
+def enter_whole(arrival: Arrival, settings: Settings) -> Entry:
+    """Return a result of which everything enters."""
+    return enter(arrival, Shown(), settings, [rule for rule in RULES if rule.law == MARKED])
 
 
 def is_partial(entry: Entry) -> bool:

@@ -1,0 +1,113 @@
+"""Refuse a call that would write a line of ours into a file, where it would stand for nothing: the model has copied it from its context.
+
+Only a line that refers to something really left out of this session counts, so that a text about PopKit may be written.
+"""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import calls, entries, projects
+from ..policy import own_lines
+from ..policy.messages import texts_in
+from ..policy.tools import EDITS, SHELLS
+from ..state import journal, store
+from . import restoring
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..policy.own_lines import OwnLine
+    from ..policy.tools import Tool
+    from ..state.live import Site
+
+# How a command line writes a text into a file: by a redirection or a here-document, or by one of these programs.
+_WRITING = (">", "<", "tee ", "sed -i", "-Content ", "Out-File ")
+_NAMED, _LINE_CHARS = 4, 240
+
+
+def may_write_one(tool: Tool, tool_input: dict[str, Any]) -> bool:
+    """Return whether a call writes a text that deserves a closer look."""
+    return any(map(own_lines.may_hold, _written(tool, tool_input)))
+
+
+def refusal(site: Site, tool: Tool, tool_input: dict[str, Any], transcript_path: str, agent_id: str = "") -> str:
+    """Return why a call of a context may not run, for the model; "" where it may. `transcript_path`: of the main thread."""
+    kept = [text for field, text in _fields(tool_input) if _is_replaced(field)]
+    found = {one.line: one for text in _written(tool, tool_input) for one in own_lines.found_in(text)}
+    wanted = [one for one in found.values() if not any(one.line in text for text in kept)]
+    entered = _Entered(site, projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path, agent_id)
+    stands = [(one, *meant) for one in wanted if (meant := _meaning(site, one, transcript_path, entered))]
+    return _words(stands) if stands else ""
+
+
+def _written(tool: Tool, tool_input: dict[str, Any]) -> list[str]:
+    """Return the texts that a call may write into a file."""
+    if tool.operation in SHELLS:
+        command = calls.text(tool_input, tool.line)
+        return [command] if any(sign in command for sign in _WRITING) else []
+    return [text for field, text in _fields(tool_input) if not _is_replaced(field)] if tool.operation in EDITS else []
+
+
+def _fields(tool_input: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (field, text) of an input, of the edits within it, too."""
+    edits = tool_input.get("edits")
+    for each in [tool_input, *(edits if isinstance(edits, list) else ())]:
+        if isinstance(each, dict):
+            yield from ((field, text) for field, value in each.items() if field != "edits" for text in texts_in(value))
+
+
+def _is_replaced(field: str) -> bool:
+    """Return whether a field holds what a file has already: what was there before may stay."""
+    return field.startswith("old")
+
+
+class _Entered:
+    """The results of a context that have entered shorter than they were, which its transcript shows as they did."""
+
+    def __init__(self, site: Site, transcript_path: str, agent_id: str) -> None:
+        self.site = site
+        self.transcript_path = transcript_path
+        self.agent_id = agent_id
+        self._texts: list[tuple[str, list[str]]] | None = None
+
+    def handle_of(self, one: OwnLine) -> str:
+        """Return the handle of the archived whole of the newest of these results that has a line; "" where none has."""
+        if self._texts is None:
+            try:
+                self._texts = list(self._shown())
+            except OSError:  # there is no transcript to read
+                self._texts = []
+        return next((handle for handle, lines in reversed(self._texts) if own_lines.holds(lines, one)), "")
+
+    def _shown(self) -> Iterator[tuple[str, list[str]]]:
+        entered = journal.Sorted(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
+        if not entered:
+            return
+        for _, line in entries.lines(self.transcript_path):
+            entry = entries.entry_of(line) if b"tool_result" in line else None
+            for block in entries.blocks_of(entry or {}):
+                event = entered.get(block.get("tool_use_id") or "") if block.get("type") == "tool_result" else None
+                if event is not None:
+                    yield event.handle, calls.text_of_blocks(block.get("content"))[0].split("\n")
+
+
+def _meaning(site: Site, one: OwnLine, transcript_path: str, entered: _Entered) -> tuple[str, str] | None:
+    """Return (what a line stands for, the handle of that); None where it refers to nothing that left this session."""
+    handle = one.handle or entered.handle_of(one)
+    record = restoring.record_of(site, handle, transcript_path) if handle else None
+    if record is None:
+        return None
+    return (f"{one.what} of {record.label}" if one.of_result and record.label else one.what), handle
+
+
+def _words(stands: list[tuple[OwnLine, str, str]]) -> str:
+    """Return the refusal. Lines stand in it without their brackets, so that nothing takes them for what they quote."""
+    lines = ["PopKit stopped this call before it wrote anything: it has text that PopKit put in the place of something it left out."]
+    for one, what, handle in stands[:_NAMED]:
+        shown = one.says if len(one.says) <= _LINE_CHARS else one.says[:_LINE_CHARS] + "…"
+        lines += [f"- {shown}", f"  This line stands for {what}: `popkit restore {handle}`"]
+    more = len(stands) - _NAMED
+    lines += [f"So do {more} more lines." if more > 1 else "So does 1 more line."] if more > 0 else []
+    lines.append("Run that command to see the text itself, and write the text instead of the line.")
+    return "\n".join(lines)
