@@ -94,7 +94,7 @@ def _missing() -> str:
     found = _version(client) if client else ()
     if found < OLDEST_CLIENT:
         what = f"Claude Code {'.'.join(map(str, found))} is too old" if found else "Claude Code is not there"
-        return f"{what}: PopKit keeps results out from 2.1.287 on (pip install --upgrade claude-agent-sdk)"
+        return f"{what}: PopKit keeps results out from 2.1.326 on (pip install --upgrade claude-agent-sdk)"
     return ""
 
 

@@ -126,7 +126,7 @@ def test_without_a_breakdown_it_says_what_transcripts_show_and_how_to_get_the_re
 
 def test_a_host_that_says_nothing_of_it_is_not_asked_for_more(tmp_path: Path):
     output = drawn(Shop(tmp_path), 100, hosts=("OpenCode",))
-    assert "OpenCode does not say. Claude Code 2.1.287 or later would, in the same project." in " ".join(output.split())
+    assert "OpenCode does not say. Claude Code 2.1.326 or later would, in the same project." in " ".join(output.split())
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_a_client_that_loads_no_modules_needs_no_helper(played: Played) -> None:
     played.has_client("2.1.286")
     check = found(played, "helper")
     assert (check["level"], check["modules"]) == ("ok", False)
-    assert "2.1.287" in check["text"]
+    assert "2.1.326" in check["text"]
 
 
 def test_failures_of_the_helper_are_counted(played: Played) -> None:

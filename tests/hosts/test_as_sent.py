@@ -160,6 +160,15 @@ def test_everything_else_is_carried_where_it_stood(transcript: Path):
     ]  # fmt: skip
 
 
+def test_of_what_the_client_counts_anew_only_the_newest_stands_and_the_others_are_known(transcript: Path):
+    counts = [reminder(f"{number} tokens left") for number in (300, 200, 100)]
+    for count in counts:
+        attach(transcript, "total_tokens_reminder", count)
+    conversation = reading(sent_with(*map(said, counts)), transcript=transcript)
+    assert words(conversation) == ["go", counts[-1], "done"]
+    assert conversation.renewed == counts[:-1]
+
+
 def test_what_is_carried_already_is_not_carried_twice():
     rules = reminder("Contents of sub/CLAUDE.md: whistle")
     rows = [ROWS[0], row(USER, rules), *ROWS[1:]]

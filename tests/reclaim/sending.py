@@ -34,11 +34,10 @@ tool_host_result_lines tool_hosts_correction tool_hosts_notice tool_offer_record
 total_tokens_reminder ultra_effort_enter ultra_effort_exit ultrathink_effort unknown_command_fallback whole_texts_withdrawn
 widget_context_hint withheld_memory workflow_keyword_request workflow_size_guideline_change of_a_type_to_come
 """.split()
-# What the client says again by itself in the first request behind a compaction, and what it counts or reminds of anew with each.
+# What the client says again by itself in the first request behind a compaction.
 AGAIN = frozenset(
     "environment model deferred_tools_delta agent_listing_delta skill_listing instructions session_context date remote_session_change"
-    " auto_mode total_tokens_reminder token_usage output_token_usage budget_usd elapsed_time_reminder silent_turn_reminder task_reminder"
-    " todo_reminder".split()
+    " auto_mode".split()
 )
 QUEUED = "queued_command"
 # Blocks of the Messages API beside texts, calls, results, pictures and documents, and where they stand. One `{}` is a text of its own.

@@ -303,7 +303,7 @@ FIELDS = {
         OFF,
     ),
     "compact": setting(
-        "Whether PopKit answers compactions without a model, in Claude Code 2.1.287 and later: off (they are Claude Code's own), on, try "
+        "Whether PopKit answers compactions without a model, in Claude Code 2.1.326 and later: off (they are Claude Code's own), on, try "
         "(a coin decides for each session: popkit try-out). A project file can only switch it off.",
         word(*ruleset.COMPACT, ruleset.TRY),
         ruleset.DEFAULT_COMPACT,

@@ -69,7 +69,7 @@ CONTEXT = Table(
         _ALL,
         effect=DESTROYS,
         offered=True,
-        more="In Claude Code 2.1.287 and later, results leave the running session; in earlier versions, /resume with the session's id"
+        more="In Claude Code 2.1.326 and later, results leave the running session; in earlier versions, /resume with the session's id"
         " loads what is left. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
         " stay, even with --now.",
     ),

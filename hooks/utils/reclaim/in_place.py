@@ -52,6 +52,8 @@ _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 # What the person showed beside text, in the archive and where it was.
 SHOWN = "shown"
+# What the host counts or lists anew, but for the newest.
+REMINDERS = "reminders"
 _NOT_HERE = "[{} was here. A compaction cannot carry it; it is archived: popkit restore {}]"
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
 
@@ -127,7 +129,7 @@ def answer(
         current = messages.paired(without_commands(sent.messages))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
-    keeper.contents.update(sent.contents)
+    keeper.take(sent)
     conversation = _conversation(site, agent_id, transcript_path, current, now)
     if not sent.lost <= {*conversation.state.live, *conversation.state.expired}:
         raise Declined("a result that shows a picture is not known to the tracker")
@@ -347,7 +349,7 @@ def _content(archived: str | None) -> Any:
 
 class _Keeper:
     """Names what leaves, and archives it. `contents`: id of a result -> its content as JSON text, where that is more than one text.
-    `shown`: the pictures and documents of the person's, which leave with any compaction."""
+    `shown`: what leaves with any compaction: pictures and documents of the person's, and reminders that the host has renewed."""
 
     def __init__(self, site: Site, agent_id: str, transcript_path: str) -> None:
         self.contents: dict[str, str] = {}
@@ -373,6 +375,15 @@ class _Keeper:
         if all(one.handle != handle for one in self.shown):
             self.shown.append(Left(SHOWN, id, f"{what} that you showed", NOT_TEXT, handle, ""))
         return _NOT_HERE.format(what, handle)
+
+    def take(self, sent: AsSent) -> None:
+        """Take the contents that are more than text, and what the host has said anew since."""
+        self.contents.update(sent.contents)
+        if sent.renewed:
+            content = _as_json("\n".join(sent.renewed))
+            id = f"reminders-{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+            self.contents[id] = content
+            self.shown.append(Left(REMINDERS, id, "Reminders of Claude Code", "a newer one follows", self.name(id, ""), ""))
 
     def take_in(self) -> None:
         """Have the archive take in what lies beside it."""

@@ -202,9 +202,9 @@ def _unknown(bill: dict[str, Any]) -> list[text.Line]:
 def _unknown_words(bill: dict[str, Any]) -> str:
     problem, hosts = bill["estimated"]["problem"], bill["whole"]["hosts"]
     if len(hosts) == 1 and hosts != [CLAUDE_CODE]:
-        return f"{hosts[0]} does not say. Claude Code 2.1.287 or later would, in the same project."
+        return f"{hosts[0]} does not say. Claude Code 2.1.326 or later would, in the same project."
     why = f"What Claude Code said could not be used: {text.clean(problem.get('why'))}." if problem else "Claude Code has not said yet."
-    ask = "Run Claude Code 2.1.287 or later here with PopKit: after the first turn it is known, and /popkit bill shows it."
+    ask = "Run Claude Code 2.1.326 or later here with PopKit: after the first turn it is known, and /popkit bill shows it."
     return f"{why} {ask}"
 
 

@@ -103,7 +103,7 @@ def on_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
         *text.wrap(
             "While you are away, shortly before the cache would expire, the last request goes out again with one short line. Its answer "
             "is discarded and does not enter the conversation. Anything that you send stops this. If the cache turns out to last an hour, "
-            "nothing is sent. It needs Claude Code 2.1.287 or later."
+            "nothing is sent. It needs Claude Code 2.1.326 or later."
         ),
         *text.wrap(f"{command} warm off stops it. {_PRICES}"),
     ]

@@ -47,7 +47,7 @@ _OUT = {
     "hide": ("hidden", "Sessions of {project} do without it"),
     "defer": ("deferred", "In sessions of {project} it stays out of the prompt until Claude looks for it"),
 }
-_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
+_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.326 or later)"
 
 
 def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:

@@ -21,7 +21,7 @@ USED = {"read": "read from the cache", "written": "written to the cache", "outpu
 _MOST_PARTS = 8
 _ID = 8  # characters of a session's id
 NONE = (
-    "There is no reading of a limit yet. Claude Code 2.1.287 or later reports them with a subscription, and PopKit stores them while a"
+    "There is no reading of a limit yet. Claude Code 2.1.326 or later reports them with a subscription, and PopKit stores them while a"
     " session runs there."
 )
 _UNKNOWN = (

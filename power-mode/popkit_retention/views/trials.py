@@ -20,10 +20,10 @@ ABOUT = {
 }
 # Notes on a trial that is started.
 ONLY = {
-    "say_once": "It needs Claude Code 2.1.287 or later, and only counts sessions in which PopKit's code runs.",
-    "shape": "It needs Claude Code 2.1.287 or later, and only counts sessions in which PopKit's code runs.",
+    "say_once": "It needs Claude Code 2.1.326 or later, and only counts sessions in which PopKit's code runs.",
+    "shape": "It needs Claude Code 2.1.326 or later, and only counts sessions in which PopKit's code runs.",
     "memory": "It only counts sessions of projects whose memory is on and not empty. Memory goes on learning from all sessions.",
-    "compact": "It needs Claude Code 2.1.287 or later, and only counts sessions in which PopKit's code runs.",
+    "compact": "It needs Claude Code 2.1.326 or later, and only counts sessions in which PopKit's code runs.",
 }
 _NO_SUMMARY = "The request by which Claude Code summarises a conversation is in no transcript, so no figure includes its cost."
 _OUTCOMES = {"requests": ("requests", "fewer", "more"), "tokens": ("tokens", "fewer", "more"), "usd": ("money", "less", "more")}

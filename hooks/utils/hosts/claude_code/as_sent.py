@@ -12,7 +12,7 @@ from __future__ import annotations
 import json  # noqa: TID253  only the helper comes here
 
 from ...policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, message_of
-from .attachments import ADAPTIVE, SAID_AGAIN, Attachments
+from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,15 +42,17 @@ _THINKS = ("thinking", "redacted_thinking")
 
 class AsSent:
     """A conversation: its `messages` · `contents`, id of a result -> its content as JSON text, where that is more than one text · `lost`,
-    ids of the results whose text alone would not say what they showed · `loaded`, names of the tools that results made known."""
+    ids of the results whose text alone would not say what they showed · `loaded`, names of the tools that results made known · `renewed`,
+    what the client has said anew since, and stands no more."""
 
-    __slots__ = ("contents", "loaded", "lost", "messages")
+    __slots__ = ("contents", "loaded", "lost", "messages", "renewed")
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.contents: dict[str, str] = {}
         self.lost: set[str] = set()
         self.loaded: list[str] = []
+        self.renewed: list[str] = []
 
 
 def read(
@@ -103,6 +105,7 @@ class _Reader:
         self.called: set[str] = set()
         self.answered: set[str] = set()
         self.reminded: set[str] = set()  # what need not be said twice
+        self.newest: dict[str, Message] = {}  # type -> what the client has said last of what it says anew
 
     def take(self, message: object) -> None:
         blocks = message.get("content") if isinstance(message, dict) else None
@@ -176,7 +179,18 @@ class _Reader:
             yield Message(USER, attachment.words)
         elif (attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.reminded:
             self.reminded.add(bare)
-            yield Message(USER, bare if bare.startswith("<") else f"{_BEGIN}\n{bare}\n{_END}")
+            reminder = Message(USER, bare if bare.startswith("<") else f"{_BEGIN}\n{bare}\n{_END}")
+            if attachment is not None and attachment.type in RENEWED:
+                self._renew(attachment.type, reminder)
+            yield reminder
+
+    def _renew(self, type: str, reminder: Message) -> None:
+        """Have the newest of a type stand alone."""
+        before = self.newest.get(type)
+        if before is not None:
+            self.done.renewed.append(before.text)
+            before.text = ""  # a message that says nothing is left out
+        self.newest[type] = reminder
 
     def _is_of_a_row(self, text: str) -> bool:
         """Return whether a text is what a row says, or one of the blocks that a row says together."""

@@ -15,11 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What the client says again by itself behind a compaction (seen: each stands in the first request after one), and what it counts or
-# reminds of anew, of which only the newest is true.
+# What the client says again by itself behind a compaction (seen: each stands in the first request after one).
 SAID_AGAIN = frozenset(
     "environment model deferred_tools_delta agent_listing_delta skill_listing instructions session_context date remote_session_change"
-    " auto_mode total_tokens_reminder token_usage output_token_usage budget_usd elapsed_time_reminder silent_turn_reminder task_reminder"
+    " auto_mode".split()
+)
+# What the client counts or lists anew, with many a result: only the newest is true.
+RENEWED = frozenset(
+    "total_tokens_reminder token_usage output_token_usage budget_usd elapsed_time_reminder silent_turn_reminder task_reminder"
     " todo_reminder".split()
 )
 ADAPTIVE = "adaptive"
