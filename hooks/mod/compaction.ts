@@ -34,7 +34,7 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
   const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows, sent }
   const answer = await ask($, '/compact', request, WAIT_MS)
 
-  if (answer === undefined && isNow && isExpected() && !isSilenceTold) {
+  if (answer === undefined && isNow && !own && e.agentId === undefined && isExpected() && !isSilenceTold) {
     isSilenceTold = true
     $.ui.toast(NO_ANSWER, { timeoutMs: TOAST_MS })
   }

@@ -117,7 +117,7 @@ def _answer_once(listening: socket.socket, body: str) -> None:
 
 
 def test_a_client_that_loads_no_modules_needs_no_helper(played: Played) -> None:
-    played.has_client("2.1.286")
+    played.has_client("2.1.325")
     check = found(played, "helper")
     assert (check["level"], check["modules"]) == ("ok", False)
     assert "2.1.326" in check["text"]

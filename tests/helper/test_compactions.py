@@ -179,7 +179,7 @@ def test_a_line_like_a_list_stays_where_nothing_has_been_archived_yet(busy: Help
     client = Running(busy)
     rows = client.rows()
     rows[0]["text"] = "[PopKit left out Read a.py: popkit restore abcd2345]"
-    answer = busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": rows})
+    answer = busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": rows, "sent": [sent_of(row) for row in rows]})
     assert texts_of(answer["rows"])[0] == rows[0]["text"]
     assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
 

@@ -173,7 +173,7 @@ def test_what_is_carried_already_is_not_carried_twice():
     rules = reminder("Contents of sub/CLAUDE.md: whistle")
     rows = [ROWS[0], row(USER, rules), *ROWS[1:]]
     sent = sent_with(result_text=f"two\n\n{rules}", before=(said(rules),))
-    assert words(reading(sent, rows)) == [rules, "go", "done"]
+    assert words(reading(sent, rows)) == ["go", rules, "done"], "where it was said last"
 
 
 def test_what_a_person_says_twice_stands_twice():
@@ -308,6 +308,46 @@ def test_whatever_a_host_hands_over_is_understood_or_not_and_nobody_fails(sent: 
         reading(sent)
 
 
+def test_the_last_word_on_a_thing_stays_the_last(transcript: Path):
+    attach(transcript, "todo_reminder", reminder("do a"))
+    attach(transcript, "todo_reminder", reminder("do b"))
+    sent = sent_with(*[said(reminder(text)) for text in ("3 errors", "do a", "do b", "fine", "3 errors", "do a")])
+    conversation = reading(sent, transcript=transcript)
+    assert words(conversation) == ["go", reminder("fine"), reminder("3 errors"), reminder("do a"), "done"]
+    assert conversation.renewed == [reminder("do a"), reminder("do b")]
+
+
+def test_a_picture_of_the_turn_that_is_under_way_is_left_where_it_is():
+    rows = [*ROWS[:2], row(USER, "", (), (("t1", ""),))]
+    for sent in ([user(said("go")), OPEN[1], user(result("t1", [IMAGE]))], [user(IMAGE, said("go")), OPEN[1], user(result("t1", ""))]):
+        with pytest.raises(NotUnderstood, match="picture"):
+            reading(sent, rows)
+
+
+@pytest.mark.parametrize(
+    ("request_line", "thinking"),
+    [
+        ({"querySource": "prompt_suggestion", "params": {"thinking": {"type": "adaptive"}}}, "enabled"),
+        ({"querySource": "sdk", "agentId": "a1", "params": {"thinking": {"type": "adaptive"}}}, "enabled"),
+        ({"querySource": "generate_session_title", "params": {}}, "enabled"),
+        ({"querySource": "repl_main_thread", "params": {"thinking": {"type": "adaptive"}}}, "adaptive"),
+        ({"querySource": "sdk", "params": []}, ""),
+    ],
+)
+def test_only_requests_of_the_conversation_itself_tell_how_the_model_thinks(transcript: Path, request_line: dict, thinking: str):
+    first = {"type": "api-request", "querySource": "sdk", "params": {"thinking": {"type": "enabled"}}}
+    lines = [first, {"type": "api-request", **request_line}]
+    transcript.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    attachments = Attachments(str(transcript))
+    attachments.look()
+    assert attachments.thinking == thinking
+
+
+def test_a_session_without_a_transcript_says_so():
+    with pytest.raises(OSError, match="keeps no transcript"):
+        Attachments().look()
+
+
 # --- a transcript that grows --------------------------------------------------------------------------------------------------------
 
 
@@ -316,7 +356,9 @@ def test_a_transcript_is_read_on_as_it_grows_and_from_its_beginning_where_it_was
     attachments = Attachments(str(transcript))
     attachments.look()
     with transcript.open("a") as file:
-        file.write('{"type":"api-request","sessionId":"s","params":{"model":"m","thinking":{"type":"enabled","budget_tokens":1024}}}\n')
+        file.write(
+            '{"type":"api-request","sessionId":"s","querySource":"sdk","params":{"model":"m","thinking":{"type":"enabled","budget_tokens":1024}}}\n'
+        )
         file.write('{"type":"attachment","attachment":{"type":"da')
     attachments.look()
     assert attachments.thinking == "enabled"

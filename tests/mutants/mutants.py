@@ -1029,15 +1029,15 @@ MUTANTS = [
     Mutant(
         "what the client has added is carried",
         "../hosts/claude_code/as_sent.py",
-        "(attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.reminded",
-        "attachment is None and bare not in self.reminded",
+        "elif attachment is None or attachment.type not in SAID_AGAIN:",
+        "elif attachment is None:",
         f"{_NOTHING_LOST}::test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_again",
     ),
     Mutant(
         "what the client says again is not carried as well",
         "../hosts/claude_code/as_sent.py",
-        "attachment.type not in SAID_AGAIN)",
-        "True)",
+        "or attachment.type not in SAID_AGAIN:",
+        "or True:",
         f"{_NOTHING_LOST}::test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_again",
     ),
     Mutant(
@@ -1050,8 +1050,8 @@ MUTANTS = [
     Mutant(
         "what the person showed is archived",
         "../reclaim/in_place.py",
-        "self.shown.append(Left(",
-        "(Left(",
+        "self.shown.append(Left(SHOWN",
+        "(Left(SHOWN",
         f"{_NOTHING_LOST}::test_pictures_and_documents_leave_under_a_handle_and_an_undo_never_puts_them_back_as_text",
     ),
     Mutant(

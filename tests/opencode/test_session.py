@@ -133,7 +133,8 @@ def test_a_call_that_would_write_a_reference_fails_and_the_model_reads_what_it_s
     project.say("[[SCRIPT:back]] write it back")
     *_, write, shell, guide = results(bodies(api, project)[-1]).values()
     for denied in (write, shell):
-        assert f"of bash cat {project.work}/src/big.js: `popkit restore {handle[1]}`" in denied
+        assert " of bash cat " in denied
+        assert f": `popkit restore {handle[1]}`" in denied
     assert not (project.work / "broken.js").exists()
     assert (project.work / "guide.md").read_text() == "\n".join(OURS), guide
 

@@ -110,7 +110,7 @@ class Client:
         self._last: str | None = None
         self._count = 0
         asked = {"sessionId": SESSION, "params": {"model": "claude-opus-5-5", "thinking": {"type": thinking}}}
-        transcript.write_text(_line({"type": "api-request", **asked}))
+        transcript.write_text(_line({"type": "api-request", "querySource": "sdk", **asked}))
 
     def add(self, entry: Said | Added) -> None:
         self.entries.append(entry)

@@ -37,6 +37,8 @@ def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
 @pytest.mark.parametrize(
     "theirs",
     [
+        ["<command-name>/compact</command-name>\n<command-args>keep auth; never touch secret.cfg</command-args>"],
+        ["<command-name>/popkit-review:start</command-name>\n<command-args>fix the login</command-args>"],
         [CAVEAT, MODEL, SET], [CAVEAT], [SET], ["Compacted"], ["why does " + COMPACT + " stand here?"], ["run /popkit clear"],
         ["<command-message>popkit:context</command-message>\n<command-name>/popkit:context</command-name>", "Show the context."],
         ["<local-command-stdout>42 files were read, then Compacted</local-command-stdout>"],

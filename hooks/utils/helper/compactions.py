@@ -113,8 +113,8 @@ class Compactions:
         except Declined as error:
             if is_own:
                 return {"skip": str(error)} if wanted.why == COLD else {"skip": str(error), "notice": f"Nothing was changed: {error}."}
-            return self._left_to_host(str(error))
-        self.declined = ""
+            return self._left_to_host(str(error), agent_id)
+        self.declined = self.declined if agent_id else ""
         self._answered = lambda: done.note(True)
         stays = {"rows": done.rows, "loaded": done.loaded}
         if trigger == MANUAL and wanted.why == MANUAL and str(request.get("instructions") or "").strip():
@@ -132,8 +132,10 @@ class Compactions:
         saved = reclaiming.share_of_shorter_prompts(site, transcript_path, done.before - done.after, now)
         return {**stays, "notice": notice(done, saved)}
 
-    def _left_to_host(self, reason: str) -> dict[str, Any]:
-        """Note why a compaction is the host's; the person hears of each reason once."""
+    def _left_to_host(self, reason: str, agent_id: str) -> dict[str, Any]:
+        """Note why a compaction is the host's; of the main thread's the person hears each reason once."""
+        if agent_id:
+            return {}
         self.declined = reason
         if reason in self._told:
             return {}

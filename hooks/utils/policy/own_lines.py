@@ -45,7 +45,8 @@ _LISTED = rf"\[PopKit left out (.+): popkit restore {_HANDLE}\]"
 _NOTICE = rf"\[PopKit left out ([0-9,]+ of [0-9,]+ lines)(?:; [^\]]+)?; to see all: popkit restore {_HANDLE}(?:; they name: [^\]]*)?\]"
 # What names no handle, or not always.
 _REFERENCE = (
-    r"\[((?:lines [0-9]+–[0-9]+|[0-9]+ lines) as in (?:the input of )?your [^\[\]\n]+ above[^\[\]«»\n]*: from «[^«»\n]*» to «[^«»\n]*»"
+    r"\[((?:lines [0-9]+–[0-9]+|[0-9]+ lines) as in (?:the input of )?your [^\[\]\n]{1,400}? above[^\[\]«»\n]{0,200}"
+    r": from «[^«»\n]*» to «[^«»\n]*»"
     r"|the line above stands [0-9]+ times? in a row|… [0-9,]+ lines?)"
     rf"(?:; to see all: popkit restore {_HANDLE})?\]"
 )

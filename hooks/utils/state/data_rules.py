@@ -37,11 +37,11 @@ def held(environ: Mapping[str, str], popkit_home: str, session_id: str, configur
 
 
 def _said(popkit_home: str, session_id: str) -> tuple[str, ...] | None:
-    """Return the rules that were left beside a session; None where nothing was."""
+    """Return the rules that were left beside a session; None where nothing was, or it cannot be read."""
     try:
         text = files.read_text(_path(popkit_home, session_id), _MOST_BYTES)
     except (OSError, ValueError):
-        return (UNKNOWN,)
+        return None
     return None if text is None else tuple(text.split("\n")[:-1])
 
 

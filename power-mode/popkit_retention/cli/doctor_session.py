@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-FIRST_CLIENT = (2, 1, 287)
+FIRST_CLIENT = (2, 1, 326)
 LIMIT_S = 1.0
 FAULTY, FAULTY_DAYS = "messages", 7  # of the log of failures: what agents sent
 SESSIONS = 3

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 # The client hands over no more messages than this, the newest: how many came before is not known.
 MOST_MESSAGES = 4096
 _BEGIN, _END = "<system-reminder>", "</system-reminder>"
-_BETWEEN = "\n\n"
+# What the client leaves of a result that it has cleared itself.
+CLEARED = "[Old tool result content cleared]"
 _MEDIA = ("image", "document")
 # What each kind of block may hold: with anything else it says what a rebuilt one would not.
 _FIELDS = {
@@ -70,21 +71,30 @@ def read(
     for message in sent:
         reader.take(message)
     reader.check()
-    if attachments.thinking != ADAPTIVE and _thinks_in_open_turn(sent):
+    turn = _open_turn(sent)
+    if attachments.thinking != ADAPTIVE and any(not kinds.isdisjoint(_THINKS) for kinds in turn):
         raise NotUnderstood("Claude is in the middle of a turn, and this model needs its thinking until the turn ends")
+    if turn and not (turn[0] | turn[-1]).isdisjoint(_MEDIA):
+        raise NotUnderstood("Claude is in the middle of a turn about a picture or a document, which a compaction cannot carry")
     return reader.done
 
 
-def _thinks_in_open_turn(sent: Sequence[Any]) -> bool:
-    """Return whether the turn still waits for the answer to a result, and the model has thought in it: where thinking is not adaptive, the
-    provider refuses a request that lacks this."""
-    turn = []
+def _open_turn(sent: Sequence[Any]) -> list[set[str]]:
+    """Return the kinds of blocks of each message since the person spoke last, what shows in results among them: first what the model has
+    not seen, last what the person said; none where the turn waits for no answer to a result. Where thinking is not adaptive, the provider
+    refuses a request that lacks what was thought in an open turn."""
+    turn: list[set[str]] = []
     for message in reversed(sent):
-        kinds = [block.get("type") for block in message["content"]]
+        kinds = {block["type"] for block in message["content"]}
+        for block in message["content"]:
+            if block["type"] == "tool_result" and isinstance(block.get("content"), list):
+                kinds |= {each["type"] for each in block["content"]}
+        turn.append(kinds)
+        if "tool_result" not in turn[0]:
+            return []
         if message["role"] == USER and "tool_result" not in kinds:
             break
-        turn.append(kinds)
-    return any(kind in _THINKS for kinds in turn for kind in kinds) if turn and "tool_result" in turn[0] else False
+    return turn
 
 
 class _Reader:
@@ -104,7 +114,7 @@ class _Reader:
         self.taken: set[str] = set()
         self.called: set[str] = set()
         self.answered: set[str] = set()
-        self.reminded: set[str] = set()  # what need not be said twice
+        self.reminded: dict[str, Message] = {}  # what stands once: where it was said last
         self.newest: dict[str, Message] = {}  # type -> what the client has said last of what it says anew
 
     def take(self, message: object) -> None:
@@ -171,26 +181,26 @@ class _Reader:
         bare = text.strip()
         if not bare:
             return
-        if self._is_of_a_row(bare) and not bare.startswith(_BEGIN):
-            yield Message(USER, bare)
-            return
         attachment = self.attachments.of(text)
-        if attachment is not None and attachment.words:
+        if (bare in self.is_word or attachment is None) and self._is_of_a_row(bare) and not bare.startswith(_BEGIN):
+            yield Message(USER, bare)
+        elif attachment is not None and attachment.words:
             yield Message(USER, attachment.words)
-        elif (attachment is None or attachment.type not in SAID_AGAIN) and bare not in self.reminded:
-            self.reminded.add(bare)
-            reminder = Message(USER, bare if bare.startswith("<") else f"{_BEGIN}\n{bare}\n{_END}")
-            if attachment is not None and attachment.type in RENEWED:
-                self._renew(attachment.type, reminder)
-            yield reminder
+        elif attachment is None or attachment.type not in SAID_AGAIN:
+            yield self._reminder(bare, attachment.type if attachment is not None else "")
 
-    def _renew(self, type: str, reminder: Message) -> None:
-        """Have the newest of a type stand alone."""
-        before = self.newest.get(type)
-        if before is not None:
-            self.done.renewed.append(before.text)
-            before.text = ""  # a message that says nothing is left out
-        self.newest[type] = reminder
+    def _reminder(self, bare: str, type: str) -> Message:
+        """Return a reminder. What was said before in the same words, or of what only the newest is true, stands no more where it stood:
+        the last word on a thing stays the last."""
+        reminder = Message(USER, bare if bare.startswith("<") else f"{_BEGIN}\n{bare}\n{_END}")
+        same, older = self.reminded.get(reminder.text), self.newest.get(type) if type in RENEWED else None
+        if same is not None:
+            same.text = ""  # a message that says nothing is left out
+        if older is not None and older.text:
+            self.done.renewed.append(older.text)
+            older.text = ""
+        self.reminded[reminder.text] = self.newest[type] = reminder
+        return reminder
 
     def _is_of_a_row(self, text: str) -> bool:
         """Return whether a text is what a row says, or one of the blocks that a row says together."""
@@ -213,6 +223,9 @@ class _Reader:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         if not isinstance(blocks, list):
             raise NotUnderstood(f"the content of {id} is no list")
+        if content == CLEARED:
+            self.answered.add(id)
+            return Shown(id, CLEARED, block.get("is_error") is True)
         own, texts = [], []
         rest = self.results[id].strip() if id in self.results else None
         for each in blocks:
@@ -244,6 +257,8 @@ class _Reader:
     def _apart(self, text: str, row: str | None) -> tuple[str, str | None, list[str]]:
         """Return (what of a text the result itself says, what of its row is left to come, the reminders behind it). `row`: what its row
         says from here on, None where there is no row."""
+        if row is None and _BEGIN in text:
+            raise NotUnderstood("what Claude Code has put behind a result cannot be told from it")
         if row is None:
             return text, None, []
         bare = text.strip()

@@ -10,6 +10,7 @@ import os
 
 from ...io.codec import loads
 from ...io.system import sha256
+from .request_parts import REQUEST, is_of_conversation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ RENEWED = frozenset(
     " todo_reminder".split()
 )
 ADAPTIVE = "adaptive"
-_ATTACHED, _RENDERED, _REQUEST = b'"attachment":{', b'"rendered":[', b'{"type":"api-request",'
-_THINKING = b'"thinking":{"type":"'
+_ATTACHED, _RENDERED = b'"attachment":{', b'"rendered":['
 # Who wrote what was delivered into a running turn: the person, in this mode.
 _DELIVERED, _TYPED = "queued_command", "prompt"
 
@@ -58,6 +58,8 @@ class Attachments:
 
     def look(self) -> None:
         """Read what has been written since the last look. OSError where it cannot be read."""
+        if not self.path:
+            raise OSError("this session keeps no transcript")
         with open(self.path, "rb") as file:
             status = os.fstat(file.fileno())
             if status.st_ino != self._inode or status.st_size < self._read:
@@ -67,21 +69,41 @@ class Attachments:
                 if not line.endswith(b"\n"):
                     return  # it is being written
                 self._read += len(line)
-                if line.startswith(_REQUEST):
-                    _, found, value = line.partition(_THINKING)
-                    self.thinking = value.partition(b'"')[0].decode("ascii", "replace") if found else ""
+                if line.startswith(REQUEST):
+                    self._note_thinking(line)
                 elif _ATTACHED in line and _RENDERED in line:
                     self._take(line)
 
+    def _note_thinking(self, line: bytes) -> None:
+        """Note how a request of this context had the model think; those for titles and the like have it think otherwise."""
+        request = object_of(line)
+        if is_of_conversation(request) and self._is_own(request):
+            params = request.get("params")
+            thinking = params.get("thinking") if isinstance(params, dict) else None
+            self.thinking = str(thinking.get("type") or "") if isinstance(thinking, dict) else ""
+
+    def _is_own(self, request: dict[str, Any]) -> bool:
+        """Return whether a request is of the main thread in its transcript; a subagent's transcript has only its own."""
+        return not request.get("agentId") or "/subagents/" in self.path
+
     def _take(self, line: bytes) -> None:
         try:
-            entry: Any = loads(line.decode("utf-8", "replace"))
+            entry: Any = object_of(line)
             attachment, rendered = entry["attachment"], entry["rendered"]
             texts = [text for each in rendered for text in _texts(each["content"])]
             known = Attachment(str(attachment["type"]), _words(attachment))
         except (ValueError, KeyError, TypeError):
             return
         self._known.update((_digest(text), known) for text in texts)
+
+
+def object_of(line: bytes) -> dict[str, Any]:
+    """Return the object of a line; empty for one that holds none."""
+    try:
+        value = loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _digest(text: str) -> bytes:

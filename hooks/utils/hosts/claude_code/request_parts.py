@@ -148,6 +148,11 @@ _MOST_NAMES = 3
 LONGEST_NAME = 60
 
 
+def is_of_conversation(request: dict[str, Any]) -> bool:
+    """Return whether a noted request is one of a conversation itself."""
+    return str(request.get("querySource")).startswith(_OF_CONVERSATION)
+
+
 class _Shape:
     """`tools`: name -> a hash of its description · `system`: [(heading, hash of the text below it)]. Texts would fill the
     helper's memory: each subagent has its own."""
@@ -228,7 +233,7 @@ class Notes:
         id = str(entry.get("id"))
         note = _Note(entry, self._notes.get(str(entry.get("base"))))
         _keep(self._notes, id, note)
-        if not str(entry.get("querySource")).startswith(_OF_CONVERSATION):
+        if not is_of_conversation(entry):
             return
         if self._late and self._late[0] == id:
             self._compare(note, self._late[1])
