@@ -1057,7 +1057,7 @@ MUTANTS = [
     Mutant(
         "a loop that needs its thinking is declined",
         "../hosts/claude_code/as_sent.py",
-        "if attachments.thinking != ADAPTIVE and _thinks_in_open_turn(sent):",
+        "if attachments.thinking != ADAPTIVE and any(not kinds.isdisjoint(_THINKS) for kinds in turn):",
         "if attachments.thinking != ADAPTIVE and not sent:",
         f"{_NOTHING_LOST}::test_an_open_loop_that_needs_its_thinking_is_left_to_the_client_or_ends_in_words",
     ),
