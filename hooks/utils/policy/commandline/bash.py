@@ -43,6 +43,10 @@ _SWITCHING = frozenset([name.partition(" ")[0] for name in SWITCHES])
 _DEEPEST = 5
 # Of those that show nothing, these may fail, so that what follows them does not run.
 _ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash"))
+# So may these, whose success is an acknowledgement, but some not with this letter; and a pipeline that ends in one of those that pick.
+_MAY_FAIL = frozenset("git cp mv ln chmod chown tee rm mkdir touch".split())
+_FORCED = {"rm": "f", "mkdir": "p"}
+_PICKING = (["grep"], ["egrep"], ["rg"])
 # Programs with looks that run_options.py knows; and looks that show no more than the paths that they name.
 _LOOKING = frozenset("git docker kubectl npm pip terraform coverage gh systemctl".split())
 _LIMITED_TO_PATHS = ("git status", "git diff")
@@ -96,8 +100,8 @@ class _Place:
     `deciding`, `is_script`: of the pipeline that was read last."""
 
     __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "is_script", "may_have_failed", "piped", "pushed",
-        "stops_at_failure",
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "may_have_failed",
+        "piped", "pushed", "stops_at_failure",
     )  # fmt: skip
 
     def __init__(self, cwd: str, depth: int):
@@ -111,6 +115,7 @@ class _Place:
         self.piped: list[list[Command]] = []
         self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
         self.stops_at_failure = False
+        self.has_pipefail = False
         self.deciding = 0
         self.is_script = False
 
@@ -166,7 +171,8 @@ def _judge(found: list[Action], stages: list, following: Command | None, place: 
         from . import environments
 
         environments.change(place, first.words)
-    if word in _ASIDE_MAY_FAIL or (len(stages) == 1 and any(not action.move and _may_fail(action, word) for action in found)):
+    decides = len(stages) == 1 or place.has_pipefail or stages[-1].words[:1] in _PICKING
+    if _may_fail(first, found if decides else []):
         place.may_have_failed = True
         place.piped += outlets
 
@@ -176,8 +182,16 @@ def _tells_failure(words: list[str]) -> bool:
     return bool(words) and (words[0] in _GIVES_UP or (words[0] in _SAYS and len(words) > 1))
 
 
-def _may_fail(action: Action, word: str) -> bool:
-    return action.kind != kinds.ACK or word == "git"
+def _may_fail(first: Command, found: list[Action]) -> bool:
+    """Return whether a pipeline may fail that begins so, and whose status is that of the actions found."""
+    if not first.words:
+        return any("$(" in assignment or "`" in assignment for assignment in first.assignments)
+    program = first.words[0]
+    if program in _ASIDE_MAY_FAIL:
+        return True
+    if program in _FORCED and any(word[:1] == "-" and _FORCED[program] in word for word in first.words[1:]):
+        return False
+    return program in _MAY_FAIL or any(action.kind != kinds.ACK for action in found)
 
 
 def _is_hidden(stages: list) -> bool:
