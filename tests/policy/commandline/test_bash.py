@@ -244,6 +244,68 @@ def test_a_command_covers_what_it_shows_again(new, old, covered):
 
 
 @pytest.mark.parametrize(
+    ("new", "old", "covered"),
+    [
+        ("(npm test) 2>&1 | tail -3", "npm test", False),
+        ("npm test", "(npm test) 2>&1 | tail -3", True),
+        ("(npm test; npm run lint) | tail -30", "(npm test; npm run lint) | tail -3", True),
+        ("{ npm test; } | grep -c error", "npm test", False),
+        ("(npm test) 2>/dev/null", "npm test", False),
+        ("(npm test) 2>&1", "npm test", True),
+        ("npm test || true", "npm test", False),
+        ("npm test || echo failed", "npm test", True),
+        ("(cat a) | head -3", "cat a", False),
+        ("cat a", "(cat a) | head -3", True),
+        ("kubectl -n a get pods -o wide", "kubectl get pods -n a", True),
+        ("kubectl -n b get pods", "kubectl get pods -n a", False),
+        ("docker compose -f a.yml ps -a", "docker compose -f a.yml ps", True),
+        ("docker compose -f b.yml ps", "docker compose ps", False),
+        ("terraform -chdir=a plan", "terraform -chdir=a plan -no-color", True),
+        ("terraform plan -lock-timeout=30s", "terraform plan", True),
+    ],
+)
+def test_what_stands_around_a_command_counts(new, old, covered):
+    assert covered is parts.covers(shown(new)[0], shown(old)[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "ran"),
+    [
+        ("npm test", parts.ALWAYS),
+        ("npm run lint && npm test", parts.ON_SUCCESS),
+        ("(npm run lint && npm test) 2>&1", parts.ON_SUCCESS),
+        ("npm run lint && npm test && echo done", parts.ON_SUCCESS),
+        ("npm run lint && npm test || exit 1", parts.ON_SUCCESS),
+        ("bash -c 'npm run lint && npm test'", parts.ON_SUCCESS),
+        ("npm run lint | tail -3 && npm test", parts.ALWAYS),
+        ("cd web && npm test || true", parts.ALWAYS),
+        ("(npm run lint; npm test) | tail -3", parts.ALWAYS),
+        ("npm run lint && (cd web && npm test) | tail -3", parts.ON_SUCCESS),
+        ("rm -f a && mkdir -p b && sleep 1 && npm test", parts.ALWAYS),
+        ("A=1 && npm test", parts.ALWAYS),
+        ("cp a b && npm test", parts.ON_SUCCESS),
+        ("A=$(node a.js) && npm test", parts.ON_SUCCESS),
+        ("git log | grep -q fix && npm test", parts.ON_SUCCESS),
+        ("set -o pipefail; npm run lint | tail -3 && npm test", parts.ON_SUCCESS),
+        ("set -euo pipefail; npm run lint | tail -3; npm test", parts.ON_SUCCESS),
+        ("npm run lint && npm test || true", parts.UNSURE),
+        ("npm run lint && npm test && echo fine || echo failed", parts.UNSURE),
+        ("(npm run lint && npm test) || echo failed", parts.UNSURE),
+        ("npm run lint && npm test; echo done", parts.UNSURE),
+        ("(npm run lint && npm test) | tail -30", parts.UNSURE),
+        ("(npm run lint && npm test) 2>&1 | tail -30", parts.UNSURE),
+        ("bash -c 'npm run lint && npm test' | tail -30", parts.UNSURE),
+        ("bash -c 'npm run lint && npm test'; echo done", parts.UNSURE),
+        ("bash -c 'npm run lint && npm test' || true", parts.UNSURE),
+        ("(npm test) > log", parts.UNSURE),
+        ("{ npm run lint; npm test; } > log 2>&1", parts.UNSURE),
+    ],
+)
+def test_a_run_whose_turn_may_not_have_come_is_not_sure(line, ran):
+    assert next(action.ran for action in bash.actions(line, "/w") if "npm:test" in action.part[0]) == ran
+
+
+@pytest.mark.parametrize(
     ("line", "path"),
     [
         ("cd src && cat a", "/w/src/a"),
@@ -318,7 +380,7 @@ def test_never_raises(line, cwd):
 
 
 @pytest.mark.parametrize(
-    "piece", ["cd a;", "(cd a;", "sudo ", "env a=b ", "bash -c ", "eval ", "cat x ", "a|", "pytest a ", "git -C a ", "../"]
+    "piece", ["cd a;", "(cd a;", "sudo ", "env a=b ", "bash -c ", "eval ", "cat x ", "a|", "pytest a ", "git -C a ", "../", "(a;b)|c;"]
 )
 def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
     short, long = (steps(bash.actions, piece * times, "/w") for times in (500, 4_000))

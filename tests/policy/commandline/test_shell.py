@@ -117,6 +117,24 @@ def test_groups_name_subshells():
     assert len({first, inner, other, ()}) == 4
 
 
+@pytest.mark.parametrize(
+    ("line", "behind"),
+    [
+        ("(a; b) | c", [["c"], ["c"], []]),
+        ("{ a; b; } > f 2>&1", [[">f 2>&1"], [">f 2>&1"], []]),
+        ("((a) | b; c) | d", [["b", "d"], ["d"], ["d"], []]),
+        ("for x in 1 2; do a; done | b", [["b"], []]),
+        ("(a) | b; (c); d | e", [["b"], [], [], [], []]),
+        ("(a) && b | c", [[], [], []]),
+    ],
+)
+def test_what_stands_in_brackets_leaves_by_what_stands_behind_them(line, behind):
+    def text(command):
+        return " ".join([*command.words, *[operator + target for operator, target in command.redirects]])
+
+    assert [[text(stage) for outlet in command.outlets for stage in outlet] for command in shell.parse(line)] == behind
+
+
 PLAIN = st.text(alphabet=st.characters(blacklist_characters="\x00"), max_size=20)
 
 

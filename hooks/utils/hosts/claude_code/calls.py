@@ -68,11 +68,24 @@ _WORKS_ON = (
 )  # fmt: skip
 _MOVED = "was moved to the background"
 _LINES_CUT = " lines truncated] ..."
-# What a shell or a runner says when there was nothing to run. It says little else.
+# What a shell or a runner says when there was nothing to run, and a client when nobody answered it. They say little else.
 _NOTHING_RAN = (
-    "command not found", "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
+    "ommand not found", "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
     "0 tests collected", "unrecognized arguments", "cd: no such", "can't cd to", "No such file or directory (os error 2)",
+    # no such task, project or test
+    'error Command "', "no such command: ", "could not determine executable", "could not find `Cargo.toml`", "did not match any packages",
+    "go.mod file not found", "does not contain main module", "there is no POM in", "in the reactor: ", "not found in root project",
+    "not found in project", "Could not locate Gemfile", "Could not open input file: ", "MSB1003", "MSB1009",
+    "No test matches the given", "No projects matched", "None of the selected packages has", "ould not read package.json",
+    "ERR! enoent ", "No test files found", "No tests executed", "No examples found", "sh: 1: ", "Executable doesn't exist at ",
+    # no answer
+    "Cannot connect to the Docker daemon", "failed to connect to the docker API", "error during connect: ",
+    "Unable to connect to the server", "did you specify the right host or port", "must be logged in to the server",
+    "acquiring the state lock", "Backend initialization required", "error connecting to api.", "API rate limit exceeded",
+    "gh auth login", "Could not resolve host", "ssh: connect to host ", "Permission denied (publickey",
+    "Host key verification failed", "psql: error: connection to server", "index.lock': File exists",
 )  # fmt: skip
+_NO_TARGET, _OF_A_TARGET = "No rule to make target", "needed by"
 _LITTLE = 600
 _REDIRECTED = "REDIRECT DETECTED"
 # The host shows only some of what a search has found.
@@ -204,7 +217,9 @@ def _fate(tool: Tool, tool_input: dict[str, Any], text: str) -> str:
 
 
 def _ran_nothing(text: str) -> bool:
-    return any(words in text for words in _NOTHING_RAN) or ("cd:" in text and "o such file or directory" in text)
+    if any(words in text for words in _NOTHING_RAN) or ("cd:" in text and "o such file or directory" in text):
+        return True
+    return _NO_TARGET in text and _OF_A_TARGET not in text
 
 
 def outcome_of_error(error: str) -> Outcome:

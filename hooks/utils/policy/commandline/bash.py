@@ -43,11 +43,16 @@ _SWITCHING = frozenset([name.partition(" ")[0] for name in SWITCHES])
 _DEEPEST = 5
 # Of those that show nothing, these may fail, so that what follows them does not run.
 _ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash"))
+# So may these, whose success is an acknowledgement, but some not with this letter; and a pipeline that ends in one of those that pick.
+_MAY_FAIL = frozenset("git cp mv ln chmod chown tee rm mkdir touch".split())
+_FORCED = {"rm": "f", "mkdir": "p"}
+_PICKING = (["grep"], ["egrep"], ["rg"])
 # Programs with looks that run_options.py knows; and looks that show no more than the paths that they name.
 _LOOKING = frozenset("git docker kubectl npm pip terraform coverage gh systemctl".split())
 _LIMITED_TO_PATHS = ("git status", "git diff")
 _OTHER_TREES = frozenset(("gh", "hg", "sl", "svn", "jj"))
 _GIVES_UP = frozenset(("exit", "return", "false"))
+_SAYS = frozenset(("echo", "printf"))
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
@@ -91,11 +96,12 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
 
 class _Place:
     """Where a command runs: its folder (a subshell has its own, which begins as that of the shell around it), the marks of its environment,
-    and what of the line has to succeed before it runs. `deciding`, `is_script`: of the pipeline that was read last."""
+    and what of the line has to succeed before it runs. `piped`: the outlets of those that may have failed, whose failure a pipe hides ·
+    `deciding`, `is_script`: of the pipeline that was read last."""
 
     __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "is_script", "may_have_failed", "pushed",
-        "stops_at_failure",
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "may_have_failed",
+        "piped", "pushed", "stops_at_failure",
     )  # fmt: skip
 
     def __init__(self, cwd: str, depth: int):
@@ -106,8 +112,10 @@ class _Place:
         self.pushed: list[str] = []
         self.environment: list[str] = []
         self.may_have_failed = False
+        self.piped: list[list[Command]] = []
         self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
         self.stops_at_failure = False
+        self.has_pipefail = False
         self.deciding = 0
         self.is_script = False
 
@@ -137,39 +145,61 @@ def _judge(found: list[Action], stages: list, following: Command | None, place: 
     """Note of the actions of a pipeline when they have run and can be seen, and what makes what they show less, or another's."""
     first = stages[0]
     word = first.words[0] if first.words else ""
-    if not first.joined and not place.stops_at_failure:
+    if (not first.joined and not place.stops_at_failure) or (first.joined == OR and word not in _GIVES_UP):
         for action in place.conditional:
             action.ran = UNSURE  # the line's success is that of what follows
         place.conditional = []
-        place.may_have_failed = False
+        place.may_have_failed = place.may_have_failed and first.joined == OR
+    outlets = [outlet for outlet in first.outlets if any(stage.words for stage in outlet)]
+    behind = [stage for outlet in first.outlets for stage in outlet if stage not in stages]
     ran = 0
-    if first.is_branch or first.is_background or first.joined == OR or (found and _is_hidden(stages)):
+    if first.is_branch or first.is_background or first.joined == OR or (found and (_is_hidden(stages) or _is_hidden(behind))):
         ran = UNSURE
     elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):
-        ran = ON_SUCCESS
-        place.conditional += found
-    swallowed = following is not None and following.joined == OR and following.words[:1] and following.words[0] not in _GIVES_UP
+        ran = UNSURE if any(outlet is one for outlet in outlets for one in place.piped) else ON_SUCCESS
+    swallowed = following is not None and following.joined == OR and not _tells_failure(following.words)
+    is_script_piped = place.is_script and bool(outlets or stages[place.deciding + 1 :])
     for action in found:
-        action.ran = max(action.ran, ran)
+        action.ran = UNSURE if is_script_piped and action.ran == ON_SUCCESS else max(action.ran, ran)
+        if action.ran == ON_SUCCESS:
+            place.conditional.append(action)
         if action.kind != kinds.ACK and (action.kind != kinds.READ or place.is_script):
-            _mark(action, stages, bool(swallowed), place)
+            _mark(action, stages, swallowed, place)
+        if behind and action.kind != kinds.ACK:
+            _mark_behind(action, behind)
     if word in ENVIRONMENT:
         from . import environments
 
         environments.change(place, first.words)
-    if word in _ASIDE_MAY_FAIL or (len(stages) == 1 and any(not action.move and _may_fail(action, word) for action in found)):
+    decides = len(stages) == 1 or place.has_pipefail or stages[-1].words[:1] in _PICKING
+    if _may_fail(first, found if decides else []):
         place.may_have_failed = True
+        place.piped += outlets
 
 
-def _may_fail(action: Action, word: str) -> bool:
-    return action.kind != kinds.ACK or word == "git"
+def _tells_failure(words: list[str]) -> bool:
+    """Return whether a command that runs if another has failed fails, too, or says a word."""
+    return bool(words) and (words[0] in _GIVES_UP or (words[0] in _SAYS and len(words) > 1))
+
+
+def _may_fail(first: Command, found: list[Action]) -> bool:
+    """Return whether a pipeline may fail that begins so, and whose status is that of the actions found."""
+    if not first.words:
+        return any("$(" in assignment or "`" in assignment for assignment in first.assignments)
+    program = first.words[0]
+    if program in _ASIDE_MAY_FAIL:
+        return True
+    if program in _FORCED and any(word[:1] == "-" and _FORCED[program] in word for word in first.words[1:]):
+        return False
+    return program in _MAY_FAIL or any(action.kind != kinds.ACK for action in found)
 
 
 def _is_hidden(stages: list) -> bool:
     """Return whether a pipeline's output goes to a file, or nowhere."""
     return any(
         ">" in operator and operator[0] != "2" and (target == "/dev/null" or _is_file(operator, target))
-        for operator, target in stages[-1].redirects
+        for stage in stages
+        for operator, target in stage.redirects
     )
 
 
@@ -191,6 +221,19 @@ def _mark(action: Action, stages: list, swallowed: bool, place: _Place) -> None:
 
         marks += filters.marks(behind, action.kind == kinds.SEARCH)
     action.part = with_marks(action.part, marks)
+
+
+def _mark_behind(action: Action, behind: list) -> None:
+    """Add the marks of what stands behind the brackets around a pipeline."""
+    from . import filters
+
+    marks = filters.marks([stage for stage in behind if stage.words], action.kind == kinds.SEARCH)
+    if any(operator[:1] == "2" and operator != "2>&" for stage in behind for operator, _ in stage.redirects):
+        marks.append(LESS + "2>")
+    if action.kind != kinds.READ:
+        action.part = with_marks(action.part, marks)
+    elif marks:
+        action.part = (action.part[0], list(EXCERPT))
 
 
 def _pipeline(stages: list, place: _Place) -> list[Action]:

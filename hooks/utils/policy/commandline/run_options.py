@@ -271,6 +271,7 @@ LOOKS = {
     "docker compose logs": "X:--tail,-n m:-t,--timestamps L:--since,--until n:--no-color,--no-log-prefix",
     "kubectl get": (
         "m:-o=wide,--output=wide,--show-labels V:-n,--namespace,--context,-o,--output,--kubeconfig K:-l,--selector K:--field-selector"
+        " l:--no-headers v:--sort-by,--request-timeout"
     ),
     "kubectl logs": "X:--tail m:--timestamps L:--since,--since-time V:-c,--container,-n,--namespace,--context,-l",
     "kubectl describe": "V:-n,--namespace,--context,-l",
@@ -279,7 +280,8 @@ LOOKS = {
     "npm outdated": "m:--long,--all",
     "pip list": "l:--outdated,-o m:-v n:--disable-pip-version-check V:--format",
     "terraform plan": (
-        "L:-target l:-refresh=false,-refresh-only n:-no-color,-input=false,-lock=false,-compact-warnings v:-parallelism V:-var-file,-var"
+        "L:-target l:-refresh=false,-refresh-only n:-no-color,-input=false,-lock=false,-compact-warnings V:-var-file,-var"
+        " v:-parallelism,-lock-timeout n:-detailed-exitcode"
     ),
     "coverage report": "m:-m,--show-missing l:--skip-covered,--skip-empty L:--include,--omit V:--rcfile,--data-file v:--precision,--sort",
     "gh pr checks": "V:-R,--repo,--json",
@@ -288,6 +290,14 @@ LOOKS = {
     "gh run list": "X:-L,--limit V:-R,--repo,--json,-q,--jq K:-b,--branch,-w,--workflow,-s,--status",
     "gh issue view": "m:--comments,-c V:-R,--repo,--json,-q,--jq",
     "systemctl status": "n:--no-pager m:-l,--full X:-n,--lines",
+}
+# Of programs with looks, the options with a value that may stand before the command.
+BEFORE_COMMAND = {
+    "kubectl": ("-n", "--namespace", "--context", "--kubeconfig", "--cluster", "-s", "--server", "--user", "--request-timeout"),
+    "docker": ("-c", "--context", "-H", "--host", "-f", "--file", "-p", "--project-name", "--profile", "--env-file"),
+    "gh": ("-R", "--repo"),
+    "npm": ("--prefix", "-w", "--workspace"),
+    "systemctl": ("-H", "--host", "-M", "--machine"),
 }
 # What follows a script's name goes to a tool that is not known, hence `script`: the options of the usual ones.
 _SAME = {

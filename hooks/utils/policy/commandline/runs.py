@@ -23,6 +23,8 @@ _TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
 # These write long options with one dash, or their letters are not known.
 _LONG_WITH_ONE_DASH = frozenset(("go", "xcodebuild", "script"))
 _TAKE_VALUES = frozenset("kKpdvVLMNX")
+# The first of two words that are a command together.
+_BEGIN_COMMANDS = ("compose", "pr", "run", "issue")
 _EACH = ("recursive", "workspaces", "foreach", "m", "multi")
 _VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
 
@@ -353,11 +355,29 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
     return limits.run(family, identity.replace(":", " "), identity)
 
 
+def _command_first(words: list[str], with_value: Sequence[str]) -> list[str]:
+    """Return the words with the options between a program and its command, which may have two words, behind that."""
+    command, options = words[:1], []
+    at = 1
+    while at < len(words) and len(command) < 3:
+        if words[at][:1] != "-":
+            command.append(words[at])
+            at += 1
+        elif len(command) == 2 and command[1] not in _BEGIN_COMMANDS:
+            break
+        else:
+            end = at + (2 if words[at] in with_value else 1)
+            options += words[at:end]
+            at = end
+    return [*command, *options, *words[at:]]
+
+
 def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | None:
     """Return (the words that name a look, the targets, the marks) of a command that looks at the state of something, as far as
     run_options.py knows it; None for any other."""
     from . import run_options
 
+    words = _command_first(words, run_options.BEFORE_COMMAND.get(words[0], ()))
     name = next((name for name in (" ".join(words[:3]), " ".join(words[:2])) if name in run_options.LOOKS), "")
     if not name:
         return None

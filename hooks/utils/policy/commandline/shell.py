@@ -12,18 +12,22 @@ AND, OR = "\x00a", "\x00o"
 _CONTROL = frozenset(("\x00", AND, OR, "|", ";", "&", "(", ")"))
 _PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"))
 _SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
+# These begin and end commands whose output goes the same way, as brackets do.
+_OPENING, _CLOSING = frozenset(("{", "if", "while", "until", "for", "select")), frozenset(("}", "fi", "done"))
 # Between these a command runs only sometimes, or not once: how deep they lead.
 _BRANCHES = {"then": 1, "do": 1, "elif": -1, "fi": -1, "done": -1}
 _KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "esac", "[["))
-# Deeper subshells count as part of this one, which keeps hostile lines linear.
+# Deeper subshells count as part of this one, which keeps hostile lines linear; so does it that of the ways out only so much is known.
 _DEEPEST = 50
+_LONGEST_OUTLET = 8
 
 
 class Command:
     """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND
-    or OR before its pipeline · `is_branch`: it may not run · `is_background`: nobody waits for it."""
+    or OR before its pipeline · `is_branch`: it may not run · `is_background`: nobody waits for it · `outlets`: of each bracket around it,
+    innermost first, where its output goes: the redirections behind the bracket, a command without words, and the stages of the pipe."""
 
-    __slots__ = ("assignments", "group", "is_background", "is_branch", "joined", "redirects", "stage", "words")
+    __slots__ = ("assignments", "group", "is_background", "is_branch", "joined", "outlets", "redirects", "stage", "words")
 
     def __init__(
         self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...],
@@ -32,6 +36,7 @@ class Command:
         self.joined = joined
         self.is_branch = is_branch
         self.is_background = False
+        self.outlets: list[list[Command]] = []
         self.words = words
         self.assignments = assignments
         self.redirects = redirects
@@ -203,8 +208,8 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "branches", "cases", "commands", "group", "groups", "held", "joined", "last", "operator", "redirects", "skip",
-        "stage", "words",
+        "assignments", "branches", "cases", "closed", "commands", "group", "groups", "held", "joined", "last", "opened", "operator",
+        "outlet", "redirects", "skip", "stage", "words",
     )  # fmt: skip
 
     def __init__(self, held: list[str]):
@@ -222,6 +227,9 @@ class _Reader:
         self.operator = ""
         self.skip = ""
         self.last = ""
+        self.opened: list[int] = []  # of each bracket, the number of commands before it
+        self.closed: list[Command] = []  # those in the bracket that was closed last
+        self.outlet: list[Command] | None = None
 
     def read(self, text: str) -> list[Command]:
         words = None  # the list to which a plain token goes at once
@@ -243,7 +251,10 @@ class _Reader:
         """Complete the command that was read so far."""
         if self.words or self.assignments or self.redirects:
             is_branch = self.branches > 0 or self.cases > 0
-            self.commands.append(Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, is_branch))
+            command = Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, is_branch)
+            self.commands.append(command)
+            if self.outlet is not None and len(self.outlet) < _LONGEST_OUTLET:
+                self.leave_by(command)
             self.words = []
             self.assignments = []
             self.redirects = []
@@ -261,13 +272,14 @@ class _Reader:
         elif token == "(":
             self.open()
         elif token == ")":
-            self.end()
+            self.close()
             self.group = self.group[:-1]
         elif token == "|":
             self.end()
             self.stage += 1
         else:
             self.end()
+            self.outlet = None
             if token == ";" == self.last and self.cases:
                 self.skip = ")"
             if token == "&":
@@ -292,9 +304,28 @@ class _Reader:
             return
         self.words = []
         self.end()
+        self.opened.append(len(self.commands))
         if len(self.group) < _DEEPEST:
             self.groups += 1
             self.group += (self.groups,)
+
+    def close(self) -> None:
+        """End a bracket: what follows in its pipeline is where the output of the commands in it goes."""
+        self.end()
+        if self.opened:
+            begin = self.opened.pop()
+            self.closed = self.commands[begin:] if len(self.opened) < _DEEPEST else []
+            self.outlet = []
+
+    def leave_by(self, command: Command) -> None:
+        """Note that the output of the bracket that was closed last goes to a command, if it is in its pipeline or redirects it."""
+        if self.outlet is None or not (command.stage or not command.words):
+            return
+        if not self.outlet:
+            for one in self.closed:
+                if len(one.outlets) < _LONGEST_OUTLET:
+                    one.outlets.append(self.outlet)
+        self.outlet.append(command)
 
     def token(self, token: str) -> None:
         """Take any token but an operator: keyword, assignment, redirection or word."""
@@ -320,7 +351,13 @@ class _Reader:
         elif token in _SKIP_TO:
             self.skip = _SKIP_TO[token]
             self.cases += token == "case"
+            if token in _OPENING:
+                self.opened.append(len(self.commands))
         else:
+            if token in _OPENING:
+                self.opened.append(len(self.commands))
+            elif token in _CLOSING:
+                self.close()
             self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
 
     def assigned(self, token: str) -> bool:
