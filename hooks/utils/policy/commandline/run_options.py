@@ -6,6 +6,7 @@ An option that is not listed makes a run that is like no run without it. Letters
 - `n`, `v` (with a value): does not matter: how it reports, where it writes, how many at a time
 - `l`, `L`: checks or shows less, so that such a run does not stand for one without it: stops early, is silent, runs nothing, cannot fail
 - `m`, `M`: checks or shows more, so that only a run with it stands for such a one
+- `r`: does not matter once; given again, or in a cluster, it shows less
 - `N`: a number, and more of it is stricter · `X`: a number, and more of it shows more
 - `b`, `k`: selects tests, `k` by the name that follows, `K` in its own way · `p`: a package · `a`: all packages · `d`: the folder
 - `B`, `V`: makes it another run
@@ -22,11 +23,11 @@ _OPTIONS = {
         "k:-k K:-m,--deselect,--ignore b:--lf,--last-failed,--sw,--stepwise V:-c,--rootdir,-p,-o,--override-ini,-W"
         " v:-n,-r,--maxprocesses,--confcutdir,--junitxml,--junit-xml,--timeout,--durations-min,--log-level,--log-cli-level,--tb"
         " v:--cov-report,--cov-config,--numprocesses,--dist,--basetemp,--color,--capture,--import-mode,--timeout-method,--html"
-        " n:-v,-vv,-vvv,-q,--quiet,-l,--showlocals,--no-header,--strict-markers,--strict-config,--ff,--failed-first,--nf,--cache-clear"
+        " r:-q,--quiet n:-v,-vv,-vvv,-l,--showlocals,--no-header,--strict-markers,--strict-config,--ff,--failed-first,--nf,--cache-clear"
         " n:-ra,-rA,-rs,-rf,-rfE,-rN,--full-trace,--strict,-p=no:cacheprovider,-p=no:randomly,-p=no:xdist,--pretty"
         " n:--disable-pytest-warnings"
         " n:--sugar,--no-sugar,-pno:cacheprovider,--force-sugar"
-        " l:-x,--exitfirst,--co,--collect-only,-qq,-qqq,--tb=no,--tb=line,--no-summary,--show-capture=no,--disable-warnings,--no-cov,-rx"
+        " l:-x,--exitfirst,--co,--collect-only,--tb=no,--tb=line,--no-summary,--show-capture=no,--disable-warnings,--no-cov,-rx"
         " L:--maxfail,--reruns m:-s,--capture=no,--doctest-modules,--runxfail,--cov-branch,--setup-show M:--cov"
         " M:--cov-fail-under,--durations"
     ),
@@ -41,7 +42,8 @@ _OPTIONS = {
     "vitest": (
         "k:-t,--testNamePattern p:--project K:--shard,--changed,--exclude d:--dir,--root,-r V:-c,--config,--environment"
         " v:--reporter,--pool"
-        " v:--outputFile,--maxWorkers,--minWorkers,--testTimeout,--hookTimeout,--teardownTimeout,--poolOptions,--coverage.reporter"
+        " l:--reporter=html,--reporter=blob L:--outputFile"
+        " v:--maxWorkers,--minWorkers,--testTimeout,--hookTimeout,--teardownTimeout,--poolOptions,--coverage.reporter"
         " n:--run,--no-watch,--watch=false,--no-file-parallelism,--no-isolate,--no-threads,--no-coverage,--coverage=false,--expand"
         " n:--fileParallelism=false l:--silent,--passWithNoTests,--hideSkippedTests L:--bail,--retry m:--coverage,--coverage.enabled"
         " m:--typecheck"
@@ -51,12 +53,14 @@ _OPTIONS = {
         " n:--exit,-C,--parallel,-p,--full-trace,--recursive l:-b,--bail,--dry-run L:--retries"
     ),
     "node": (
-        "k:--test-name-pattern v:--test-reporter,--test-concurrency,--test-timeout,--test-reporter-destination n:--no-warnings,--test"
+        "k:--test-name-pattern v:--test-reporter,--test-concurrency,--test-timeout n:--no-warnings,--test"
+        " L:--test-reporter-destination n:--test-reporter-destination=stdout,--test-reporter-destination=stderr"
         " n:--enable-source-maps m:--experimental-test-coverage K:--test-skip-pattern,--test-shard b:--test-only"
     ),
     "playwright": (
         "k:-g,--grep p:--project K:--grep-invert,--shard b:--last-failed V:-c,--config v:--reporter,-j,--workers"
         " v:--timeout,--trace,--output,--repeat-each n:--headed,--quiet,--fully-parallel l:-x,--list,--pass-with-no-tests"
+        " l:--reporter=html,--reporter=blob,--reporter=null"
         " L:--max-failures,--retries"
     ),
     "cypress": (
@@ -78,17 +82,18 @@ _OPTIONS = {
     "pyright": "V:-p,--project,--pythonversion,--pythonpath,--pythonplatform v:--threads n:--stats,--outputjson L:--level m:--warnings",
     "eslint": (
         "V:--rule,-c,--config,--parser,--plugin,--rulesdir,--resolve-plugins-relative-to,--parser-options v:-f,--format,--cache-location"
-        " v:-o,--output-file,--concurrency M:--ext,--max-warnings,--report-unused-disable-directives-severity L:--ignore-path"
+        " L:-o,--output-file v:--concurrency M:--ext,--max-warnings,--report-unused-disable-directives-severity L:--ignore-path"
         " L:--ignore-pattern n:--cache,--no-cache,--debug,--stats,--no-error-on-unmatched-pattern,--no-warn-ignored"
         " l:--quiet,--no-inline-config,--pass-on-no-patterns m:--report-unused-disable-directives,--no-ignore"
     ),
     "prettier": (
         "V:--config,--parser,--ignore-path,--plugin,--print-width v:--log-level,--loglevel,--cache-location"
+        " l:--log-level=silent,--log-level=error,--loglevel=silent,--loglevel=error"
         " n:--check,-c,-l,--list-different,-u,--ignore-unknown,--cache,--no-error-on-unmatched-pattern"
     ),
     "ruff": (
         "V:--config,--target-version,--line-length,--extend-select K:--select L:--ignore,--exclude,--extend-exclude,--extend-ignore"
-        " v:--output-format,-o,--output-file,--cache-dir,-j n:--no-cache,-n,--no-fix,-v"
+        " L:-o,--output-file v:--output-format,--cache-dir,-j n:--no-cache,-n,--no-fix,-v"
         " n:--show-fixes n:-q,--quiet l:-s,--silent,-e,--exit-zero,--statistics m:--check,--diff,--no-respect-gitignore"
     ),
     "flake8": (
@@ -96,11 +101,14 @@ _OPTIONS = {
         " V:--max-line-length n:--show-source l:-q,--quiet,--exit-zero,--count m:--statistics"
     ),
     "pylint": (
-        "V:--rcfile K:-e,--enable L:-d,--disable,--ignore,--ignore-paths,--fail-under v:-j,--jobs,-f,--output-format n:-ry,-rn"
+        "V:--rcfile K:-e,--enable L:-d,--disable,--ignore,--ignore-paths,--fail-under v:-j,--jobs n:-ry,-rn"
+        " L:-f,--output-format n:-f=text,-f=parseable,-f=colorized,-f=msvs,-f=json,-f=json2,-f=github,--output-format=text"
+        " n:--output-format=parseable,--output-format=colorized,--output-format=msvs,--output-format=json,--output-format=json2"
+        " n:--output-format=github"
         " l:-E,--errors-only,--exit-zero,-sn"
     ),
     "rubocop": (
-        "V:-c,--config K:--only,--except v:-f,--format,-o,--out n:-P,--parallel,-D,--display-cop-names,--force-exclusion,--no-parallel"
+        "V:-c,--config K:--only,--except L:-o,--out v:-f,--format n:-P,--parallel,-D,--display-cop-names,--force-exclusion,--no-parallel"
         " l:-F,--fail-fast,-l,--lint,-f=offenses,-f=o,-f=worst,-f=files,--format=offenses,--format=worst,--format=files"
         " L:--fail-level,--display-only-fail-level-offenses m:-S,--display-style-guide"
     ),
@@ -108,19 +116,24 @@ _OPTIONS = {
         "p:-p,--package K:--bin,--test,--example,--bench,--skip,--exclude b:--lib,--bins,--tests,--doc,--examples,--benches"
         " V:--features,-F,--target,--manifest-path,--profile,--config,-Z,--cargo-profile B:--release,-r,--all-features"
         " B:--no-default-features,--ignored"
-        " v:-j,--jobs,--color,--message-format,--target-dir,--test-threads,-E d:-C"
+        " v:-j,--jobs,--color,--message-format,--target-dir,--test-threads d:-C K:-E,--filterset,--filter-expr"
         " n:-v,-vv,--locked,--frozen,--offline,--keep-going,-q,--quiet,--allow-dirty,--allow-staged,--"
         " l:--no-run,--list,--no-deps,--exact,--fail-fast L:--retries,-A"
         " m:--check,--nocapture,--no-capture,--show-output,--all-targets,--no-fail-fast,--include-ignored,--workspace,--all M:-D,-W"
     ),
     "go": (
         "k:-run,--run K:-skip V:-bench,-tags,-fuzz,-mod,-ldflags,-gcflags,-asmflags,-exec,-cpu,-vet,-covermode,-coverpkg"
-        " B:-race,-msan,-asan d:-C v:-count,-timeout,-o,-coverprofile,-p,-parallel,-benchtime,-cpuprofile,-memprofile,-fuzztime,-shuffle"
-        " n:-v,-json,-x,-trimpath,-benchmem,-a,-fullpath l:-short,-failfast,-c,-n m:-cover"
+        " B:-race,-msan,-asan d:-C v:-count,-o,-coverprofile,-p,-parallel,-benchtime,-cpuprofile,-memprofile,-fuzztime,-shuffle"
+        " n:-v,-json,-x,-trimpath,-benchmem,-a,-fullpath l:-count=0,-short,-failfast,-c,-n m:-cover"
+        " L:-timeout n:-timeout=0,-timeout=30s,-timeout=60s,-timeout=90s,-timeout=120s,-timeout=180s,-timeout=300s,-timeout=600s"
+        " n:-timeout=1m,-timeout=2m,-timeout=3m,-timeout=5m,-timeout=10m,-timeout=15m,-timeout=20m,-timeout=30m,-timeout=1h"
     ),
     "gotestsum": "v:--format,-f,--junitfile,--jsonfile V:--packages L:--rerun-fails l:--no-summary",
     "golangci-lint": (
-        "V:-E,-D,--enable,--disable,--build-tags,-c,--config,--enable-only,--default v:--timeout,--out-format,-j,--concurrency"
+        "V:-E,-D,--enable,--disable,--build-tags,-c,--config,--enable-only,--default v:-j,--concurrency L:--timeout,--out-format"
+        " n:--timeout=0,--timeout=1m,--timeout=2m,--timeout=3m,--timeout=5m,--timeout=10m,--timeout=15m,--timeout=20m,--timeout=30m"
+        " n:--out-format=json,--out-format=line-number,--out-format=colored-line-number,--out-format=tab,--out-format=colored-tab"
+        " n:--out-format=checkstyle,--out-format=code-climate,--out-format=github-actions,--out-format=junit-xml,--out-format=sarif"
         " L:-e,--exclude,--max-issues-per-linter,--max-same-issues,--new-from-rev,--issues-exit-code,--exclude-dirs n:-v"
         " n:--allow-parallel-runners,--print-issued-lines,--sort-results l:-n,--new,--fast"
     ),
@@ -139,7 +152,7 @@ _OPTIONS = {
         " n:--continue,--rerun,--no-watch-fs,--no-scan v:--warning-mode l:-m,--dry-run,-q,--quiet"
     ),
     "mvn": (
-        "p:-pl,--projects k:-Dtest,-Dit.test,-Dgroups V:-P,-s,--settings v:-T,--threads,-l d:-f,--file"
+        "p:-pl,--projects k:-Dtest,-Dit.test,-Dgroups V:-P,-s,--settings L:-l,--log-file v:-T,--threads d:-f,--file"
         " n:-q,-B,--batch-mode,-ntp,--no-transfer-progress,-e,--errors,-X,--debug,-o,--offline,-U,-am,--also-make,-fae,--fail-at-end"
         " n:-DtrimStackTrace=false,-Dstyle.color=never,-Dstyle.color=always,-V"
         " l:-DskipTests,-Dmaven.test.skip=true,-DskipITs,-fn,--fail-never,-ff,--fail-fast,-Dmaven.test.failure.ignore=true"
@@ -177,7 +190,7 @@ _OPTIONS = {
         " l:-quiet,-dry-run,-n"
     ),
     "rspec": (
-        "k:-e,--example K:-t,--tag,-P,--pattern b:--only-failures V:-r,--require,-I v:-f,--format,-o,--out,--seed,--order,--profile"
+        "k:-e,--example K:-t,--tag,-P,--pattern b:--only-failures V:-r,--require,-I L:-o,--out v:-f,--format,--seed,--order,--profile"
         " n:-c,--force-color,-b,--backtrace,-w,-p l:--fail-fast,--dry-run,-n L:--failure-exit-code"
     ),
     "phpunit": (
@@ -192,11 +205,12 @@ _OPTIONS = {
         " n:--check-formatted L:--max-failures m:--check-formatted,--warnings-as-errors,--cover,--strict"
     ),
     "unittest": "k:-k V:-p,--pattern,-s,--start-directory,-t n:-v,-b,--buffer,--locals,-c l:-f,--failfast,-q,--quiet v:--durations",
-    "tox": "k:-e V:-c,-x v:--workdir,-p n:-q,-v,-vv,-r,--recreate,-p=all l:--notest,-l,--listenvs,-a",
+    "tox": "k:-e V:-c,-x v:--workdir,-p r:-q n:-v,-vv,-r,--recreate,-p=all l:--notest,-l,--listenvs,-a",
     "nox": "k:-s,--session,-e K:-k,-t,-p V:-f,--noxfile,--python n:-r,-R,--reuse-existing-virtualenvs,-v l:-l,--list,-x,--install-only",
     "docker": (
         "V:-f,--file,--target,--build-arg,--platform,--secret,--network,--ssh v:-t,--tag,--progress,--cache-from,--cache-to,-o,--output"
         " v:--label,--iidfile,--metadata-file n:--pull,--no-cache,--load,--push,--rm,--force-rm,--with-dependencies l:-q,--quiet,--check"
+        " l:--progress=quiet"
     ),
     "deno": (
         "k:--filter V:-c,--config,--import-map v:--reporter,--junit-path,--coverage n:-A,--allow-all,--allow-read,--allow-env,--allow-net"
@@ -221,7 +235,10 @@ _OPTIONS = {
         " n:-v,-vv,-vvv"
         " n:--no-interaction,-n,--debug l:-q,--quiet,-b,--generate-baseline,--allow-empty-baseline"
     ),
-    "phpcs": "V:--standard L:--ignore,--error-severity,--warning-severity,--severity v:--report,--parallel n:-p,-s,-v,--colors l:-n,-q",
+    "phpcs": (
+        "V:--standard L:--ignore,--error-severity,--warning-severity,--severity v:--report,--parallel n:-p,-s,-v,--colors l:-n,-q"
+        " l:--report=summary,--report=source"
+    ),
     "swiftlint": "V:--config v:--reporter l:--quiet,--lenient m:--strict n:--no-cache,--progress",
     "composer": (
         "n:--no-ansi,--ansi,-v,-n,--no-interaction l:--no-check-all,--no-check-publish,--no-check-lock,-q m:--strict m:--with-dependencies"
@@ -239,12 +256,15 @@ _OPTIONS = {
     ),
     "isort": "V:--settings-path,--profile,-l L:--skip,--skip-glob n:--check,--check-only,-c,-v m:--diff,-d l:-q,--quiet",
     "gofmt": "n:-l,-s,-e m:-d",
-    "shellcheck": "V:-s,--shell K:-i,--include L:-e,--exclude,-S,--severity v:-f,--format n:-x,--external-sources,-a",
+    "shellcheck": (
+        "V:-s,--shell K:-i,--include L:-e,--exclude,-S,--severity v:-f,--format n:-x,--external-sources,-a l:-f=quiet,--format=quiet"
+    ),
     "next": "n:--turbo,--turbopack,--webpack,-d,--debug,--profile l:--no-lint,--quiet d:-d,--dir v:--max-warnings",
     "script": (
         "k:-t,--testNamePattern,-g,--grep,-k K:--testPathPattern,--testPathPatterns,--shard,--spec,-m,--ignore,--changed,--exclude"
         " V:-c,--config,--mode p:-w,--workspace,--filter,--project,--scope,-F a:-r,--recursive,--workspaces,-ws d:--prefix,--cwd,--dir,-C"
-        " v:--reporter,--reporters,--maxWorkers,--testTimeout,--timeout,--coverageReporters,--format,--workers,--output,--outputFile,--tb"
+        " v:--reporter,--reporters,--maxWorkers,--testTimeout,--timeout,--coverageReporters,--format,--workers,--tb"
+        " L:--output,--outputFile,--output-file,-o"
         " v:--loglevel,--log-level,--concurrency,--workspace-concurrency,--durations,-R"
         " n:--silent,-s,-v,--ci,--run,-i,--runInBand,--no-cache,--forceExit,--detectOpenHandles,--watch=false,--watchAll=false,--no-watch"
         " n:--no-coverage,--coverage=false,--stream,--pretty=false,--pretty,--noEmit,--no-update-notifier,--no-fund,--no-audit,--no-open"

@@ -101,12 +101,13 @@ def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd:
 class Limits:
     """The limits that the words behind a run set to it."""
 
-    __slots__ = ("cwd", "items", "letters", "marks", "tool", "variants")
+    __slots__ = ("cwd", "items", "letters", "marks", "repeated", "tool", "variants")
 
     def __init__(self, tool: str, cwd: str, outer: Sequence[str] = ()):
         self.tool = tool
         self.cwd = cwd
         self.letters: dict[str, str] | None = None
+        self.repeated = ""
         self.items = [item for item in outer if item.startswith(PACKAGE)]
         self.marks = [item for item in outer if item.startswith(MARKS)]
         self.variants = [item for item in outer if not item.startswith((PACKAGE, *MARKS))]
@@ -173,6 +174,10 @@ class Limits:
             self.cwd = normal_path(value, self.cwd)
         elif letter in "lLmM":
             self.marks.append((LESS if letter in "lL" else MORE) + (f"{name}={value}" if value else name))
+        elif letter == "r":
+            self.repeated += name.lstrip("-")[0]
+            if 1 < len(self.repeated) < 4:
+                self.marks.append(f"{LESS}-{self.repeated}")
         elif letter == "a":
             self.items.append(PACKAGE + EVERY)
         elif letter == "N" or letter == "X":
