@@ -188,3 +188,76 @@ def test_between_two_processes_nothing_of_it_is_forgotten(session: Scenario):
 def test_what_will_end_it_is_named(session: Scenario, line: str, on: list):
     session.bash(line)
     assert expiry(session.result("T1"), session.state, session.rules, session.at)["on"] == [*on, "session_end"]
+
+
+# A run in another tree ends none of this one.
+
+OTHER_TREES = [
+    ("git restore --source=HEAD~2 .", ""),
+    ("git restore --source main src", ""),
+    ("git restore -s main src", ""),
+    ("git restore -SW -s main src", ""),
+    ("git apply -R x.patch", ""),
+    ("git apply --reverse x.patch", ""),
+    ("git diff | git apply -R", ""),
+    ("patch -R -p1 < x.patch", ""),
+    ("git show 1a2b3c4 | patch -Rp1", ""),
+    ("git reset --hard origin/main", "HEAD is now at 1a2b3c4 x"),
+    ("git reset --keep HEAD~2", ""),
+    ("git co main", "Switched to branch 'main'"),
+    ("git sw main", "Switched to branch 'main'"),
+    ("git checkout fix.me", "Switched to branch 'fix.me'"),
+    ("git co fix.me", "Switched to branch 'fix.me'"),
+    ("git checkout rel.x", "Note: switching to 'rel.x'.\n\nHEAD is now at 1a2b3c4 x"),
+]
+SAME_TREE = [
+    ("git restore .", ""),
+    ("git restore src/a.py", ""),
+    ("git restore --source=HEAD src", ""),
+    ("git restore --staged -s main src", ""),
+    ("git apply x.patch", ""),
+    ("git apply -R --check x.patch", ""),
+    ("git apply -R --cached x.patch", ""),
+    ("patch -R --dry-run -p1 < x.patch", ""),
+    ("git reset --hard", "HEAD is now at 1a2b3c4 x"),
+    ("git checkout a.py", "Updated 1 path from the index"),
+    ("git checkout .", "Updated 3 paths from the index"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), OTHER_TREES)
+def test_a_run_in_another_tree_does_not_end_a_failure_in_this_one(session: Scenario, change: str, said: str):
+    session.bash_fails("pytest", "1 failed")
+    session.bash(change, said)
+    assert "T1" not in session.bash("pytest", "1 passed")
+
+
+@pytest.mark.parametrize(("change", "said"), SAME_TREE)
+def test_a_run_in_the_same_tree_ends_it(session: Scenario, change: str, said: str):
+    session.bash_fails("pytest", "1 failed")
+    session.bash(change, said)
+    assert session.bash("pytest", "1 passed")["T1"] == "superseded"
+
+
+@pytest.mark.parametrize(
+    ("there", "back"),
+    [
+        ("git apply -R x.patch", "git apply x.patch"),
+        ("patch -R -p1 < x.patch", "patch -p1 < x.patch"),
+        ("git co main", "git co -"),
+        ("git checkout fix.me", "git checkout -"),
+        ("git reset --hard origin/main", "git reset --hard ORIG_HEAD"),
+    ],
+)
+def test_a_run_back_in_this_tree_ends_it(session: Scenario, there: str, back: str):
+    session.bash_fails("pytest", "1 failed")
+    session.bash(there, "Switched to branch 'fix.me'" if "fix.me" in there else "")
+    assert "T1" not in session.bash("pytest", "1 passed")
+    session.bash(back, "")
+    assert session.bash("pytest", "2 passed")["T1"] == "superseded"
+
+
+def test_between_a_patch_taken_back_and_applied_again_a_line_runs_another_tree(session: Scenario):
+    session.bash_fails("pytest", "1 failed")
+    assert session.bash("patch -R -p1 < x.patch; pytest; patch -p1 < x.patch", "1 passed") == {}
+    assert session.bash("pytest", "2 passed") == {"T1": "superseded"}

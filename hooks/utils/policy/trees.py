@@ -22,13 +22,19 @@ _UNSTASHED = "+unstashed"
 _SWITCHED = "!"
 _FORMS = (("do", " "), ("run", ":"), ("run", "@"))
 _MOST_NAMES = 32
+# What git says where a name that looks like a file's is that of a branch or a commit.
+_MOVED = ("Switched to ", "HEAD is now at ", "switching to ")
 # What git says where it stays in the tree in which it is.
 _STAYED = ("would be overwritten", "did not match any file", "error: pathspec", "fatal: ", "No local changes to save", "Already on ")
 
 
 def follow(state: ContextState, classified: Classification, call: Call) -> None:
     """Give the parts of a call the name of the tree that they belong to, and move with the call to others."""
-    moves = [(at, folder, how, name) for at, (folder, how, name), ran in classified.moves if _was_done(call, at, ran, classified)]
+    moves = [
+        (at, folder, how, name)
+        for at, (folder, how, name), ran in classified.moves
+        if _was_done(call, at, ran, classified) and (how != "perhaps" or any(text in call.outcome.tail for text in _MOVED))
+    ]
     next_move = 0
     for at, part in enumerate(classified.parts):
         while next_move < len(moves) and moves[next_move][0] <= at:
@@ -83,13 +89,15 @@ def _move(state: ContextState, folder: str, how: str, name: str) -> None:
         state.trees[_SWITCHED + how] = {"at": name, "before": ""}
         return
     known = _repository_of(state, folder) or folder
+    if how == "again" and (known not in state.trees or state.trees[known]["at"] != "@" + name):
+        return
     tree = state.trees.setdefault(known, {"at": "", "before": ""})
     at = tree["at"]
     if how == "stash":
         tree["at"] = at + _STASHED
     elif how == "unstash":
         tree["at"] = at[: -len(_STASHED)] if at.endswith(_STASHED) else at + _UNSTASHED
-    elif how == "back":
+    elif how == "back" or how == "again":
         tree["at"], tree["before"] = tree["before"], at
     elif how == "named":
         tree["=" + name] = at

@@ -17,9 +17,15 @@ _CHANGES = {
     **dict.fromkeys("add stage rm mv restore apply clean stash".split(), (FILES, INDEX)),
     **dict.fromkeys("commit checkout switch reset merge rebase pull cherry-pick revert am".split(), (FILES, INDEX, HEAD)),
 }
+# What many have as their own names of commands.
+_ALIASES = {"co": "checkout", "sw": "switch"}
+# With these a patch is looked at, or goes to the index alone.
+_NO_FILES = frozenset(("--stat", "--numstat", "--summary", "--check", "--cached", "--dry-run"))
 _LOOKING = (["stash", "list"], ["stash", "show"])
 _OF_HEAD = frozenset(("log", "shortlog", "describe", "rev-parse"))
 _REVISIONS = frozenset(("HEAD", "@", "FETCH_HEAD", "ORIG_HEAD", "main", "master", "develop", "trunk"))
+# Options of `git reset` with which files change, too.
+_OF_FILES = frozenset(("--hard", "--keep", "--merge"))
 _MOST_PATHS = 64
 _HEX = frozenset("0123456789abcdef")
 
@@ -27,15 +33,16 @@ _HEX = frozenset("0123456789abcdef")
 def changes(words: list[str], cwd: str) -> Changes | None:
     """Return (folder, what changes, the words) of a git command, given by its words without the options of git itself; None for one that
     changes nothing."""
-    changed = _CHANGES.get(words[0]) if words and words[:2] not in _LOOKING else None
+    changed = _CHANGES.get(_ALIASES.get(words[0], words[0])) if words and words[:2] not in _LOOKING else None
     return (cwd, changed, words) if changed else None
 
 
 def move(words: list[str], cwd: str) -> Move | None:
     """Return (folder, how, name) of a git command that puts other files into the working tree than those of its branch and the edits
-    since, or puts them back: `stash`, `unstash`, `to` a branch or commit, `back` to the one before, `named`: a new branch for the same
-    tree. None for any other."""
+    since, or puts them back: `stash`, `unstash`, `to` a branch or commit, `perhaps` to one, if that is its name and not a file's, `back` to
+    the one before, `again` from one to that before, `named`: a new branch for the same tree. None for any other."""
     command, *rest = words or [""]
+    command = _ALIASES.get(command, command)
     named = [word for word in rest if word[:1] != "-"]
     if command == "stash":
         if not named or named[0] in ("push", "save"):
@@ -48,20 +55,52 @@ def move(words: list[str], cwd: str) -> Move | None:
             if rest[:1] == ["-"] or "@{-1}" in rest:
                 return cwd, "back", ""
             is_path = command == "checkout" and named and _has_extension(named[0]) and not _is_revision(named[0])
-            return (cwd, "to", named[0]) if named and not is_path and named[0] != "HEAD" else None
+            return (cwd, "perhaps" if is_path else "to", named[0]) if named and named[0] not in ("HEAD", ".") else None
         return (cwd, "to" if len(named) > 1 else "named", named[0]) if named else None
-    if command == "reset" and "--hard" in rest:
+    if command == "restore":
+        return _restored(rest, cwd)
+    if command == "apply":
+        return _patched(rest, cwd)
+    if command == "reset" and not _OF_FILES.isdisjoint(rest):
         if named and named[0] in ("ORIG_HEAD", "HEAD@{1}", "@{1}"):
             return cwd, "back", ""
-        return (cwd, "to", named[0]) if named and named[0] not in ("HEAD", "@") and not named[0].startswith(("origin/", "@{u")) else None
+        return (cwd, "to", named[0]) if named and named[0] not in ("HEAD", "@") else None
     if command == "bisect" and named and named[0] != "log":
         return cwd, "to", " ".join(["bisect", *rest])
     return None
 
 
+def _restored(rest: list[str], cwd: str) -> Move | None:
+    """Return the move of `git restore`, which takes files from a commit that is named."""
+    source, paths, at = "", [], 0
+    while at < len(rest):
+        word = rest[at]
+        at += 1
+        name, equals, value = word.partition("=")
+        if name in ("-s", "--source"):
+            source = value if equals else "".join(rest[at : at + 1])
+            at += not equals
+        elif word[:2] == "-s":
+            source = word[2:]
+        elif word[:1] != "-":
+            paths.append(word)
+    is_of_files = not ("--staged" in rest or "-S" in rest) or "--worktree" in rest or "-W" in rest
+    return (cwd, "to", " ".join([source, *paths])) if is_of_files and source not in ("", "HEAD", "@") else None
+
+
+def _patched(rest: list[str], cwd: str) -> Move | None:
+    """Return the move of a patch: taken back it makes another tree, which ends where it is applied again."""
+    if not _NO_FILES.isdisjoint(rest):
+        return None
+    name = " ".join(["without", *[word for word in rest if word[:1] != "-"]])
+    return cwd, "to" if any(word[:2] == "-R" or word == "--reverse" for word in rest) else "again", name
+
+
 def move_of_other(words: list[str], cwd: str) -> Move | None:
     """Return the same for programs other than git."""
     named = [word for word in words[1:] if word[:1] != "-"]
+    if words[0] == "patch":
+        return _patched(words[1:], cwd)
     if words[0] == "gh" and named[:2] == ["pr", "checkout"]:
         return cwd, "to", " ".join(named[1:])
     if words[0] in ("hg", "sl", "svn", "jj") and named[:1] and named[0] in ("update", "up", "checkout", "co", "goto", "switch", "edit"):
