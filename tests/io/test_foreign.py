@@ -99,3 +99,16 @@ def test_no_server_that_the_settings_of_a_project_name_gets_anything(shop: Path,
     (shop / ".claude" / "settings.json").write_text(json.dumps({"env": {"POPKIT_DATABASE_URL": address}}))
     with pytest.raises(DatabaseUnavailable, match="set by this project's settings"):
         server_in(environ)
+
+
+def test_the_home_that_a_container_names_is_no_project_though_settings_are_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    named = tmp_path / "dev"
+    (named / "shop" / ".claude").mkdir(parents=True)
+    (named / ".claude").mkdir()
+    (named / ".claude" / "settings.json").write_text("{}")
+    monkeypatch.chdir(named / "shop")
+    environ = {"HOME": str(named), "CLAUDE_PROJECT_DIR": str(named / "shop")}
+    assert home.popkit_home(environ) == str(named / ".claude" / "popkit")
+    (named / "shop" / ".claude" / "settings.json").write_text(json.dumps({"env": {"HOME": str(named)}}))
+    with pytest.raises(home.Refused, match="lies in the project at hand"):
+        home.popkit_home(environ)

@@ -43,7 +43,8 @@ def is_of_system(path: str) -> bool:
 def is_in_project(folder: str, environ: Mapping[str, str]) -> bool:
     """Return whether a folder, which need not be there yet, lies in the project at hand. What has the user's whole home folder in it is no
     project."""
-    projects = {identity for start in _starts(environ) for identity in _projects(start, start == environ.get("CLAUDE_PROJECT_DIR"))}
+    own = _named_home(environ)
+    projects = {identity for start in _starts(environ) for identity in _projects(start, start == environ.get("CLAUDE_PROJECT_DIR"), own)}
     above = {identity for _, identity in _upwards(folder)}
     inside = above & projects
     return bool(inside and inside.difference(identity for _, identity in _upwards(_own_home())))
@@ -77,6 +78,15 @@ def is_set_by_project(name: str, environ: Mapping[str, str]) -> bool:
     return False
 
 
+def _named_home(environ: Mapping[str, str]) -> str:
+    """Return the home folder that the environment names, whose settings are the user's own, as in a container; "" where the settings of the
+    project may have named it."""
+    named = environ.get("HOME") or ""
+    if named == _own_home():
+        return named
+    return "" if not named.startswith("/") or is_set_by_project("HOME", environ) else named
+
+
 def is_run_by_host(environ: Mapping[str, str]) -> bool:
     """Return whether the environment may be that of a project's settings: the host has started us, or what the model runs."""
     return any(environ.get(name) for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"))
@@ -91,11 +101,18 @@ def _starts(environ: Mapping[str, str]) -> list[str]:
     return [start for start in dict.fromkeys(starts) if start.startswith("/")]
 
 
-def _projects(start: str, is_one: bool) -> Iterator[tuple[int, int]]:
-    """Yield what identifies the projects that a folder lies in. `is_one`: it is one itself, whatever is in it."""
+def _projects(start: str, is_one: bool, own: str) -> Iterator[tuple[int, int]]:
+    """Yield what identifies the projects that a folder lies in. `is_one`: it is one itself, whatever is in it · `own`: a folder in which
+    settings are the user's own, "" for none."""
     for path, identity in _upwards(start):
-        if (is_one and path == start) or any(os.access(path + sign, os.F_OK) for sign in _SIGNS):
+        signs = _SIGNS[:1] if own and os.access(own, os.F_OK) and identity == _identity(own) else _SIGNS
+        if (is_one and path == start) or any(os.access(path + sign, os.F_OK) for sign in signs):
             yield identity
+
+
+def _identity(folder: str) -> tuple[int, int]:
+    stat = os.stat(folder)
+    return stat.st_dev, stat.st_ino
 
 
 def _upwards(folder: str) -> Iterator[tuple[str, tuple[int, int]]]:
