@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ..state.live import Site
 
 # How a command line writes a text into a file: by a redirection or a here-document, or by one of these programs.
-_WRITING = (">", "<", "tee ", "sed -i", "-Content ", "Out-File ")
+_WRITING = (">", "<<", "tee ", "tee\t", "sed -i", "-Content ", "Out-File ")
+# Redirections that write nothing anywhere.
+_NOWHERE = ("2>&1", ">&2", "2>/dev/null", "2> /dev/null", "&>/dev/null", "&> /dev/null", ">/dev/null", "> /dev/null")
 _NAMED, _LINE_CHARS = 4, 240
 
 
@@ -45,7 +47,10 @@ def _written(tool: Tool, tool_input: dict[str, Any]) -> list[str]:
     """Return the texts that a call may write into a file."""
     if tool.operation in SHELLS:
         command = calls.text(tool_input, tool.line)
-        return [command] if any(sign in command for sign in _WRITING) else []
+        writing = command
+        for redirect in _NOWHERE:
+            writing = writing.replace(redirect, "")
+        return [command] if any(sign in writing for sign in _WRITING) else []
     return [text for field, text in _fields(tool_input) if not _is_replaced(field)] if tool.operation in EDITS else []
 
 
