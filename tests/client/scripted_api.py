@@ -204,7 +204,7 @@ class ScriptedApi(Listening):
                 {"type": "tool_use", "id": use_id, "name": tool, "input": fill(tool_input, self.places)},
             )
         given = {"role": "assistant", "content": content}
-        thought = any(earlier.thinking for earlier in self.scripts.get(name, [])[: played + 1])
+        thought = any(earlier.thinking for earlier in itertools.islice(self.scripts.get(name, []), played + 1))
         self._answers[name_of(given)] = Answer(bool(thinking), thought)
         return {
             "id": f"msg_{name}_{played}_{number:04d}",
