@@ -70,6 +70,53 @@ def test_the_reason_names_the_newer_one(session: Scenario):
 
 # What never ran, or does not show how it went.
 
+HIDDEN = [
+    "{ pytest; } > out.txt", "(pytest) > out.txt", "(pytest) > /dev/null", "(pytest; echo done) &> log", "pytest > out | cat",
+    "(pytest) 2>/dev/null", "{ pytest; } 2>&1 | tail -1", "(pytest; echo done) | tail -1", "if pytest; then :; fi | tail -1",
+    "for t in unit; do (pytest); done > log", "{ { pytest; }; } 2>&1 | wc -l", "exec > out.txt; pytest", "(pytest; echo done) &",
+]  # fmt: skip
+NEVER_RUN = [
+    "f() { pytest; }", "f() ( pytest )", "function f { pytest; }", "function f() { pytest; }", "f()\n{\npytest\n}",
+    "check() { { pytest; }; }; git diff", "exit 0; pytest", "exit\npytest", "set -n; pytest", "set -o noexec; pytest", "bash -n -c pytest",
+    "bash -nc pytest", "bash -n <<E\npytest\nE", "exec true; pytest", "cd web || exit 0; pytest", "if [ -f x ]; then exit 0; fi; pytest",
+    "make deps || { echo no; pytest; }", "bash -c 'exit 0; pytest'", "f() { cd web; pytest; }", "env -i pytest", "exec -c pytest",
+]  # fmt: skip
+SWALLOWED = ["(pytest; exit 0)", "pytest; exit 0", "pytest || true"]
+RUN = [
+    "{ pytest; }", "(pytest)", "(exit 0); pytest", "f() { exit 0; }; pytest", "cd web2 || exit 1; (cd /p; pytest)", "exec 3>&1; pytest",
+    "{ ruff check; } > out.txt; pytest", "for i in 1 2; do echo; done | cat; pytest", "exec pytest", "set -e; pytest",
+    "{ pytest; } > >(tee log)", "case $x in a) ls;; esac > log; pytest", "f() { ls; }; { pytest; }", "f() { cd web; }; pytest", "{ pytest; } 2>&1 | cat",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*HIDDEN, *NEVER_RUN, *SWALLOWED])
+def test_a_failure_waits_for_a_run_that_ran_and_can_be_seen(session: Scenario, line: str):
+    session.bash_fails("pytest", "1 failed")
+    assert session.bash(line) == {}
+    assert session.bash("pytest", "1 passed").get("T1") == "superseded"
+
+
+@pytest.mark.parametrize("line", RUN)
+def test_what_stands_elsewhere_in_a_line_does_not_hide_a_run(session: Scenario, line: str):
+    session.bash_fails("pytest", "1 failed")
+    assert session.bash(line).get("T1") == "superseded"
+
+
+@pytest.mark.parametrize("start", ["test -f x || exit 1", "if [ -f x ]; then echo no; exit 1; fi", "[ -f x ] && return 2"])
+def test_behind_an_exit_that_is_a_failure_a_run_counts_if_the_line_succeeds(session: Scenario, start: str):
+    session.bash_fails("pytest", "1 failed")
+    assert session.bash_fails(f"{start}; pytest; git diff", "no") == {}
+    assert session.bash(f"{start}; pytest; git diff", "1 passed").get("T1") == "superseded"
+    session.bash_fails("ruff check", "1 error")
+    assert "T4" not in session.bash(f"({start}; ruff check); git diff")
+
+
+def test_a_read_behind_a_filter_of_its_group_shows_an_unknown_part(session: Scenario):
+    session.bash("cat a.py")
+    assert session.bash("{ cat a.py; cat b.py; } | head -50") == {}
+    assert session.bash("{ cat a.py; cat b.py; }") == {"T1": "superseded", "T2": "superseded"}
+
+
 STARTED = "Command running in background with ID: b1. Output is being written to: /tmp/b1.output"
 REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 SAID = REFUSED + " To tell you how to proceed, the user said:\nback up first"

@@ -31,7 +31,7 @@ from ..tools import bounded
 from .programs import ENVIRONMENT, GIT_KINDS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
 from .runs import marks_from_outside, run_of
 from .shell import AND, OR, Command, parse
-from .wrappers import Inner, unwrap
+from .wrappers import Inner, only_parses, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +50,11 @@ _PICKING = (["grep"], ["egrep"], ["rg"])
 # Programs with looks that run_options.py knows; and looks that show no more than the paths that they name.
 _LOOKING = frozenset("git docker kubectl npm pip terraform coverage gh systemctl".split())
 _LIMITED_TO_PATHS = ("git status", "git diff")
-_OTHER_TREES = frozenset(("gh", "hg", "sl", "svn", "jj"))
-_GIVES_UP = frozenset(("exit", "return", "false"))
+_OTHER_TREES = frozenset(("gh", "hg", "sl", "svn", "jj", "patch"))
+_LEAVES = ("exit", "return")
+_GIVES_UP = frozenset((*_LEAVES, "false"))
 _SAYS = frozenset(("echo", "printf"))
+_OTHER_STREAMS = "23456789"
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
@@ -86,6 +88,8 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
             place.enter(commands[begin].group)
         stages = commands[begin:end]
         found = _pipeline(stages, place)
+        if found and len(stages) > 1:
+            found[-1].move = found[-1].move or _patch_behind(stages, place)
         _judge(found, stages, commands[end] if end < count else None, place)
         actions += found
         begin = end
@@ -100,8 +104,8 @@ class _Place:
     `deciding`, `is_script`: of the pipeline that was read last."""
 
     __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "may_have_failed",
-        "piped", "pushed", "stops_at_failure",
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left",
+        "may_have_failed", "piped", "pushed", "stops_at_failure",
     )  # fmt: skip
 
     def __init__(self, cwd: str, depth: int):
@@ -109,6 +113,7 @@ class _Place:
         self.depth = depth
         self.group: tuple[int, ...] = ()
         self.folders: dict[tuple[int, ...], str] = {(): cwd}
+        self.left: dict[tuple[int, ...], int] = {}  # of the subshells that may have ended, whether what follows in them has run
         self.pushed: list[str] = []
         self.environment: list[str] = []
         self.may_have_failed = False
@@ -118,6 +123,15 @@ class _Place:
         self.has_pipefail = False
         self.deciding = 0
         self.is_script = False
+
+    def leave(self, ran: int) -> None:
+        """Note that a command may have ended this shell. Only the end of the whole one makes the line fail where it was a failure."""
+        if ran:
+            self.left[self.group] = max(self.left.get(self.group, 0), UNSURE if self.group else ran)
+
+    def ran_behind(self) -> int:
+        """Return whether a command has run as far as this depends on those that end a shell."""
+        return max([self.left.get(self.group[:depth], 0) for depth in range(len(self.group) + 1)]) if self.left else 0
 
     def enter(self, group: tuple) -> None:
         self.group = group
@@ -153,16 +167,19 @@ def _judge(found: list[Action], stages: list, following: Command | None, place: 
     outlets = [outlet for outlet in first.outlets if any(stage.words for stage in outlet)]
     behind = [stage for outlet in first.outlets for stage in outlet if stage not in stages]
     ran = 0
-    if first.is_branch or first.is_background or first.joined == OR or (found and (_is_hidden(stages) or _is_hidden(behind))):
+    behind_end = place.ran_behind()
+    is_hidden = bool(found) and (_is_hidden(stages) or _is_hidden(behind))
+    if is_hidden or first.is_branch or first.is_background or first.joined == OR or behind_end == UNSURE:
         ran = UNSURE
     elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):
         ran = UNSURE if any(outlet is one for outlet in outlets for one in place.piped) else ON_SUCCESS
-    swallowed = following is not None and following.joined == OR and not _tells_failure(following.words)
+    swallowed = following is not None and _swallows(following)
     is_script_piped = place.is_script and bool(outlets or stages[place.deciding + 1 :])
     for action in found:
         action.ran = UNSURE if is_script_piped and action.ran == ON_SUCCESS else max(action.ran, ran)
         if action.ran == ON_SUCCESS:
             place.conditional.append(action)
+        action.ran = max(action.ran, behind_end)
         if action.kind != kinds.ACK and (action.kind != kinds.READ or place.is_script):
             _mark(action, stages, swallowed, place)
         if behind and action.kind != kinds.ACK:
@@ -171,10 +188,35 @@ def _judge(found: list[Action], stages: list, following: Command | None, place: 
         from . import environments
 
         environments.change(place, first.words)
+    if len(stages) == 1:
+        place.leave(_leaves(first, place.may_have_failed))
     decides = len(stages) == 1 or place.has_pipefail or stages[-1].words[:1] in _PICKING
     if _may_fail(first, found if decides else []):
         place.may_have_failed = True
         place.piped += outlets
+
+
+def _swallows(following: Command) -> bool:
+    """Return whether what follows in a line succeeds, and says nothing, where what stands before it has failed."""
+    if following.joined == OR:
+        return not _tells_failure(following.words)
+    return not following.joined and following.words[:1] in ([name] for name in _LEAVES) and following.words[1:2] == ["0"]
+
+
+def _leaves(command: Command, may_have_failed: bool) -> int:
+    """Return whether what follows a command in its shell has run: ON_SUCCESS where the line fails if it ends there."""
+    word = command.words[0] if command.words else ""
+    if word == "exec":
+        return UNSURE if not command.is_branch and (len(command.words) > 1 or _is_hidden([command])) else 0
+    if word == "set":
+        sets = "noexec" in command.words or any(word[:1] == "-" and word[1:].isalpha() and "n" in word for word in command.words[1:])
+        return UNSURE if sets else 0
+    if word not in _LEAVES or command.is_background:
+        return 0
+    code = "".join(command.words[1:2])
+    if code == "0" or not (command.is_branch or command.joined) or not (code or command.joined == OR):
+        return UNSURE
+    return ON_SUCCESS if command.is_branch or command.joined == AND or may_have_failed else 0
 
 
 def _tells_failure(words: list[str]) -> bool:
@@ -197,7 +239,7 @@ def _may_fail(first: Command, found: list[Action]) -> bool:
 def _is_hidden(stages: list) -> bool:
     """Return whether a pipeline's output goes to a file, or nowhere."""
     return any(
-        ">" in operator and operator[0] != "2" and (target == "/dev/null" or _is_file(operator, target))
+        ">" in operator and operator[0] not in _OTHER_STREAMS and (target == "/dev/null" or _is_file(operator, target))
         for stage in stages
         for operator, target in stage.redirects
     )
@@ -274,11 +316,15 @@ def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
 
 def _written(command: Command) -> list[str]:
     """Return the files that take what a command would print."""
-    return [target for operator, target in command.redirects if ">" in operator and operator[0] != "2" and _is_file(operator, target)]
+    return [
+        target
+        for operator, target in command.redirects
+        if ">" in operator and operator[0] not in _OTHER_STREAMS and _is_file(operator, target)
+    ]
 
 
 def _is_file(operator: str, target: str) -> bool:
-    return target not in _NOWHERE and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
+    return target not in _NOWHERE and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
 
 
 def _other(stages: list, cwd: str) -> Action:
@@ -421,7 +467,7 @@ def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Ac
 
 def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
     script = inner.script
-    if not script and inner.program in SHELLS:
+    if not script and inner.program in SHELLS and not only_parses(inner.words):
         script = next((target for operator, target in stages[deciding].redirects if operator in ("<<", "<<<")), "")
     if script and place.depth < _DEEPEST:
         actions, cwd = _actions(script, inner.cwd, place.depth + 1)
@@ -447,6 +493,16 @@ def _switch(words: list[str]) -> Move | None:
         return None
     name = next((name for name in (" ".join(words[:2]), words[0]) if name in SWITCHES), "")
     return ("", name, " ".join(words)) if name and len(words) > name.count(" ") + 1 else None
+
+
+def _patch_behind(stages: list, place: _Place) -> Move | None:
+    """Return the move of a patch that comes out of a pipe: `git diff | git apply -R`."""
+    words = stages[-1].words
+    if words[:1] != ["patch"] and words[:2] != ["git", "apply"]:
+        return None
+    from . import worktree
+
+    return worktree.move_of_other(words, place.cwd) if words[0] == "patch" else worktree.move(words[1:], place.cwd)
 
 
 def _other_move(inner: Inner, place: _Place) -> Move | None:

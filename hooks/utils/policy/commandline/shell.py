@@ -10,6 +10,7 @@ from __future__ import annotations
 _END = "\x00"
 AND, OR = "\x00a", "\x00o"
 _CONTROL = frozenset(("\x00", AND, OR, "|", ";", "&", "(", ")"))
+_BODY = "body"  # of a function
 _PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"))
 _SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
 # These begin and end commands whose output goes the same way, as brackets do.
@@ -208,8 +209,8 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "branches", "cases", "closed", "commands", "group", "groups", "held", "joined", "last", "opened", "operator",
-        "outlet", "redirects", "skip", "stage", "words",
+        "assignments", "branches", "cases", "closed", "commands", "defines", "group", "groups", "held", "joined", "last", "opened",
+        "operator", "outlet", "redirects", "skip", "stage", "unsure", "words",
     )  # fmt: skip
 
     def __init__(self, held: list[str]):
@@ -227,7 +228,9 @@ class _Reader:
         self.operator = ""
         self.skip = ""
         self.last = ""
-        self.opened: list[int] = []  # of each bracket, the number of commands before it
+        self.opened: list[tuple[int, str]] = []  # of each bracket, the number of commands before it, and why it may not run: _BODY, OR
+        self.unsure = 0  # how many of them may not run
+        self.defines = False  # the body of a function follows
         self.closed: list[Command] = []  # those in the bracket that was closed last
         self.outlet: list[Command] | None = None
 
@@ -250,7 +253,7 @@ class _Reader:
     def end(self) -> None:
         """Complete the command that was read so far."""
         if self.words or self.assignments or self.redirects:
-            is_branch = self.branches > 0 or self.cases > 0
+            is_branch = self.branches > 0 or self.cases > 0 or self.unsure > 0
             command = Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, is_branch)
             self.commands.append(command)
             if self.outlet is not None and len(self.outlet) < _LONGEST_OUTLET:
@@ -274,16 +277,17 @@ class _Reader:
         elif token == ")":
             self.close()
             self.group = self.group[:-1]
+            self.defines = self.last == "("  # `f()`
         elif token == "|":
             self.end()
             self.stage += 1
         else:
             self.end()
-            self.outlet = None
             if token == ";" == self.last and self.cases:
                 self.skip = ")"
             if token == "&":
                 self.leave_behind()
+            self.outlet = None
             if token in (AND, OR):
                 self.joined = token
             elif not (token == _END and self.last in (AND, OR)):
@@ -291,7 +295,10 @@ class _Reader:
             self.stage = 0
 
     def leave_behind(self) -> None:
-        """Mark the pipeline that was read last as one that nobody waits for."""
+        """Mark the pipeline that was read last as one that nobody waits for, with all that is in a bracket that it ends with."""
+        if self.outlet is not None:
+            for command in self.closed:
+                command.is_background = True
         for command in reversed(self.commands):
             command.is_background = True
             if not command.stage:
@@ -304,7 +311,19 @@ class _Reader:
             return
         self.words = []
         self.end()
-        self.opened.append(len(self.commands))
+        self.begin()
+        self.enter()
+
+    def begin(self) -> None:
+        """Begin a bracket. What the body of a function does, it does not do here: it runs in a group of its own, if ever."""
+        reason = _BODY if self.defines else self.joined if self.joined == OR else ""
+        self.opened.append((len(self.commands), reason))
+        self.unsure += bool(reason)
+        self.defines = False
+        if reason == _BODY:
+            self.enter()
+
+    def enter(self) -> None:
         if len(self.group) < _DEEPEST:
             self.groups += 1
             self.group += (self.groups,)
@@ -313,7 +332,10 @@ class _Reader:
         """End a bracket: what follows in its pipeline is where the output of the commands in it goes."""
         self.end()
         if self.opened:
-            begin = self.opened.pop()
+            begin, reason = self.opened.pop()
+            self.unsure -= bool(reason)
+            if reason == _BODY:
+                self.group = self.group[:-1]
             self.closed = self.commands[begin:] if len(self.opened) < _DEEPEST else []
             self.outlet = []
 
@@ -352,10 +374,10 @@ class _Reader:
             self.skip = _SKIP_TO[token]
             self.cases += token == "case"
             if token in _OPENING:
-                self.opened.append(len(self.commands))
+                self.begin()
         else:
             if token in _OPENING:
-                self.opened.append(len(self.commands))
+                self.begin()
             elif token in _CLOSING:
                 self.close()
             self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
@@ -376,4 +398,5 @@ class _Reader:
         elif token == "in" == self.skip:
             self.skip = ")"
         elif token == self.skip or self.skip == "name":
+            self.defines = self.skip == "name"
             self.skip = ""

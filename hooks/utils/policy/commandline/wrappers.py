@@ -27,8 +27,15 @@ _TRANSPARENT = frozenset(
 )
 # It matters only how these start it: of an `env` without options, or an `npx` of what the project has installed, nothing is left.
 _PLAIN = frozenset("env npx bunx winpty cross-env c8 nyc npm pnpm yarn bun bundle coverage".split())
-# Options of them all that do not matter.
-_NEUTRAL = frozenset("-m -y --yes --no-install -q --quiet -s --silent --frozen --locked -T -i -t -it -ti --rm -- --no-sync".split())
+# Of each, the options that do not matter; of those that are not named, these: _QUIET.
+_QUIET = frozenset("-- -q --quiet".split())
+_NEUTRAL = {
+    **dict.fromkeys(("env", "sudo", "doas", "xargs", "bundle", "direnv", "cross-env"), frozenset(("--",))),
+    **dict.fromkeys("npx bunx npm pnpm yarn bun c8 nyc".split(), frozenset("-- -y --yes --no-install -q --quiet -s --silent".split())),
+    **dict.fromkeys(("uv", "uvx", "pixi"), frozenset("-- -m -q --quiet --frozen --locked --no-sync".split())),
+    **dict.fromkeys(("coverage", "pipenv", "hatch", "rye"), frozenset("-- -m -q --quiet".split())),
+    "docker": frozenset("-- -T -i -t -it -ti --rm -q --quiet".split()),
+}
 _SHORTENS = frozenset(("chronic", "rtk"))
 _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
@@ -113,10 +120,11 @@ def _place_of(word: str, program: str, cwd: str) -> tuple[str, ...]:
 def _started_by(program: str, words: list[str]) -> tuple[str, ...]:
     """Return the marks of a program that starts another: how it does that, and the variables that it sets."""
     if program in _TRANSPARENT:
-        return ()
+        return (OTHERWISE + "exec -c",) if program == "exec" and any(word[:1] == "-" and "c" in word for word in words) else ()
     if program == "xargs":
         return (OTHERWISE + UNKNOWN + "xargs",)
-    own = [word for word in words[1:] if word not in _NEUTRAL]
+    neutral = _NEUTRAL.get(program, _QUIET)
+    own = [word for word in words[1:] if word not in neutral]
     if program == "docker" and own[-2:-1] != ["run"]:
         # The container and the folder in it are named by the folder of what runs.
         own = [word for at, word in enumerate(own[:-1], 1) if word not in ("compose", "exec", "-w", "--workdir") and words[at] != "-w"]
@@ -194,6 +202,8 @@ def _script_of(program: str, words: list[str]) -> str:
     """Return the text that a shell is to run."""
     if program == "eval":
         return " ".join(words[1:])
+    if only_parses(words):
+        return ""
     at = 1
     while at < len(words):
         word = words[at]
@@ -205,3 +215,16 @@ def _script_of(program: str, words: list[str]) -> str:
             return "".join(words[at + 1 : at + 2])
         at += 1
     return ""
+
+
+def only_parses(words: list[str]) -> bool:
+    """Return whether a shell is told to run nothing: `bash -n`."""
+    for at, word in enumerate(words[1:], 1):
+        if word == "noexec" and words[at - 1][-1:] == "o":
+            return True
+        if word[:1] != "-":
+            if words[at - 1] not in ("-o", "-O"):
+                return False
+        elif word[1:2] != "-" and "n" in word:
+            return True
+    return False
