@@ -74,6 +74,7 @@ HIDDEN = [
     "{ pytest; } > out.txt", "(pytest) > out.txt", "(pytest) > /dev/null", "(pytest; echo done) &> log", "pytest > out | cat",
     "(pytest) 2>/dev/null", "{ pytest; } 2>&1 | tail -1", "(pytest; echo done) | tail -1", "if pytest; then :; fi | tail -1",
     "for t in unit; do (pytest); done > log", "{ { pytest; }; } 2>&1 | wc -l", "exec > out.txt; pytest", "(pytest; echo done) &",
+    "pytest && echo done &",
 ]  # fmt: skip
 NEVER_RUN = [
     "f() { pytest; }", "f() ( pytest )", "function f { pytest; }", "function f() { pytest; }", "f()\n{\npytest\n}",
@@ -85,7 +86,8 @@ SWALLOWED = ["(pytest; exit 0)", "pytest; exit 0", "pytest || true"]
 RUN = [
     "{ pytest; }", "(pytest)", "(exit 0); pytest", "f() { exit 0; }; pytest", "cd web2 || exit 1; (cd /p; pytest)", "exec 3>&1; pytest",
     "{ ruff check; } > out.txt; pytest", "for i in 1 2; do echo; done | cat; pytest", "exec pytest", "set -e; pytest",
-    "{ pytest; } > >(tee log)", "case $x in a) ls;; esac > log; pytest", "f() { ls; }; { pytest; }", "f() { cd web; }; pytest", "{ pytest; } 2>&1 | cat",
+    "{ pytest; } > >(tee log)", "case $x in a) ls;; esac > log; pytest", "f() { ls; }; { pytest; }", "{ pytest; } 2>&1 | cat",
+    "f() { cd web; }; pytest",
 ]  # fmt: skip
 
 

@@ -383,7 +383,7 @@ def test_never_raises(line, cwd):
     "piece",
     ["cd a;", "(cd a;", "sudo ", "env a=b ", "bash -c ", "eval ", "cat x ", "a|", "pytest a ", "git -C a ", "../", "{ pytest; ",
      "pytest; } >f|a;", "{ pytest; } >f >g|a|", "if a;then b;fi|c;", "f(){ exit;};", "(exit);", "exit 1;a;",
-     "(a;b)|c;", "f()(", "a||{ ", "a&&"],
+     "(a;b)|c;", "f()(", "a||{ ", "a&&", "a&&b&"],
 )  # fmt: skip
 def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
     short, long = (steps(bash.actions, piece * times, "/w") for times in (500, 4_000))

@@ -295,13 +295,15 @@ class _Reader:
             self.stage = 0
 
     def leave_behind(self) -> None:
-        """Mark the pipeline that was read last as one that nobody waits for, with all that is in a bracket that it ends with."""
+        """Mark the list of pipelines that was read last as one that nobody waits for, with all that is in a bracket that it ends with."""
         if self.outlet is not None:
             for command in self.closed:
                 command.is_background = True
-        for command in reversed(self.commands):
+        begin = self.opened[-1][0] if self.opened else 0
+        for at in range(len(self.commands) - 1, begin - 1, -1):
+            command = self.commands[at]
             command.is_background = True
-            if not command.stage:
+            if not (command.stage or command.joined):
                 break
 
     def open(self) -> None:
