@@ -43,8 +43,8 @@ def is_of_system(path: str) -> bool:
 def is_in_project(folder: str, environ: Mapping[str, str]) -> bool:
     """Return whether a folder, which need not be there yet, lies in the project at hand. What has the user's whole home folder in it is no
     project."""
-    own = _named_home(environ)
-    projects = {identity for start in _starts(environ) for identity in _projects(start, start == environ.get("CLAUDE_PROJECT_DIR"), own)}
+    project = environ.get("CLAUDE_PROJECT_DIR")
+    projects = {identity for start in _starts(environ) for identity in _projects(start, start == project, environ)}
     above = {identity for _, identity in _upwards(folder)}
     inside = above & projects
     return bool(inside and inside.difference(identity for _, identity in _upwards(_own_home())))
@@ -78,13 +78,13 @@ def is_set_by_project(name: str, environ: Mapping[str, str]) -> bool:
     return False
 
 
-def _named_home(environ: Mapping[str, str]) -> str:
-    """Return the home folder that the environment names, whose settings are the user's own, as in a container; "" where the settings of the
-    project may have named it."""
+def _is_named_home(identity: tuple[int, int], environ: Mapping[str, str]) -> bool:
+    """Return whether a folder is the home that the environment names, as in a container: the settings there are the user's own, unless
+    those of the project may have named it."""
     named = environ.get("HOME") or ""
-    if named == _own_home():
-        return named
-    return "" if not named.startswith("/") or is_set_by_project("HOME", environ) else named
+    if not named.startswith("/") or not os.access(named, os.F_OK) or _identity(named) != identity:
+        return False
+    return named == _own_home() or not is_set_by_project("HOME", environ)
 
 
 def is_run_by_host(environ: Mapping[str, str]) -> bool:
@@ -101,12 +101,14 @@ def _starts(environ: Mapping[str, str]) -> list[str]:
     return [start for start in dict.fromkeys(starts) if start.startswith("/")]
 
 
-def _projects(start: str, is_one: bool, own: str) -> Iterator[tuple[int, int]]:
-    """Yield what identifies the projects that a folder lies in. `is_one`: it is one itself, whatever is in it · `own`: a folder in which
-    settings are the user's own, "" for none."""
+def _projects(start: str, is_one: bool, environ: Mapping[str, str]) -> Iterator[tuple[int, int]]:
+    """Yield what identifies the projects that a folder lies in. `is_one`: it is one itself, whatever is in it."""
     for path, identity in _upwards(start):
-        signs = _SIGNS[:1] if own and os.access(own, os.F_OK) and identity == _identity(own) else _SIGNS
-        if (is_one and path == start) or any(os.access(path + sign, os.F_OK) for sign in signs):
+        if (
+            (is_one and path == start)
+            or os.access(path + _SIGNS[0], os.F_OK)
+            or (any(os.access(path + sign, os.F_OK) for sign in _SIGNS[1:]) and not _is_named_home(identity, environ))
+        ):
             yield identity
 
 
