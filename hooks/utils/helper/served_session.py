@@ -117,6 +117,8 @@ class Session:
         if rules == self.data_rules:
             return
         with self.lock:
+            if rules == self.data_rules:
+                return  # another request has said so meanwhile: what is known since stays known
             if rules or data_rules.is_asked(self.environ):
                 data_rules.say(self.door.site.home, self.door.session_id, rules)
             self.data_rules = rules
