@@ -14,22 +14,16 @@ from ...io.system import sha256
 from ...policy.estimate import image_tokens, wide_chars
 from ...policy.tools import (
     BACKGROUND,
-    CUT,
     EDITS,
-    FETCH,
     FIND,
-    NEVER_RAN,
     READ,
     SEARCH,
-    SHELLS,
-    STOPPED,
-    TOLD,
     Call,
     Outcome,
     Tool,
     text_in,
 )
-from . import TOOLS
+from . import TOOLS, fates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,56 +36,16 @@ HASH_CHARS = 32
 TAIL_CHARS = 4_000
 # What the context has of an output that the host has moved to a file: a notice and the first 2 kB.
 PERSISTED_CHARS = 2_300
-# The host moves what a search found to a file where it has more characters, and shows so many of the end of a task's output.
-_LONGEST_FOUND, _TASK_CHARS = 20_000, 32_000
+# The host shows so many of the end of a task's output.
+_TASK_CHARS = 32_000
 # What the host says of a subagent that it has started, and of a list of todos that it has written down.
 _STARTED_CHARS, _TODOS_CHARS = 900, 160
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
-_IN_FILE, _SAVED = "<persisted-output>", "exceeds maximum allowed tokens. Output has been saved to "
-# How the host begins what it says in place of a result: the call was refused, or not made because another failed.
-_REFUSED = (
-    "The user doesn't want to", "This command requires approval", "This Bash command contains multiple operations",
-    "Sibling tool call errored", "Cancelled: ", "Blocked", "Permission ", "Claude requested permissions", "PreToolUse:", "Hook PreToolUse",
-    "InputValidationError", "User chose ", "[Request interrupted", "Tool use was rejected", "Command failed: cygpath",
-    "[Tool result missing",
-)  # fmt: skip
-_SAID = "the user said:"
-_INTERRUPTED = "[Request interrupted"
-_STOPPED = ("Command timed out after", "Command was aborted", "Request timed out", "The operation timed out")
-# What it says of a command or an agent that works on in the background.
-_WORKS_ON = (
-    "Command running in background with ID", "Command was manually backgrounded", "Async agent launched successfully",
-    "Remote agent launched",
-)  # fmt: skip
-_MOVED = "was moved to the background"
-_LINES_CUT = " lines truncated] ..."
-# What a shell or a runner says when there was nothing to run, and a client when nobody answered it. They say little else.
-_NOTHING_RAN = (
-    "ommand not found", "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
-    "0 tests collected", "unrecognized arguments", "cd: no such", "can't cd to", "No such file or directory (os error 2)",
-    # no such task, project or test
-    'error Command "', "no such command: ", "could not determine executable", "could not find `Cargo.toml`", "did not match any packages",
-    "go.mod file not found", "does not contain main module", "there is no POM in", "in the reactor: ", "not found in root project",
-    "not found in project", "Could not locate Gemfile", "Could not open input file: ", "MSB1003", "MSB1009",
-    "No test matches the given", "No projects matched", "None of the selected packages has", "ould not read package.json",
-    "ERR! enoent ", "No test files found", "No tests executed", "No examples found", "sh: 1: ", "Executable doesn't exist at ",
-    # no answer
-    "Cannot connect to the Docker daemon", "failed to connect to the docker API", "error during connect: ",
-    "Unable to connect to the server", "did you specify the right host or port", "must be logged in to the server",
-    "acquiring the state lock", "Backend initialization required", "error connecting to api.", "API rate limit exceeded",
-    "gh auth login", "Could not resolve host", "ssh: connect to host ", "Permission denied (publickey",
-    "Host key verification failed", "psql: error: connection to server", "index.lock': File exists",
-)  # fmt: skip
-_NO_TARGET, _OF_A_TARGET = "No rule to make target", "needed by"
-_LITTLE = 600
-_REDIRECTED = "REDIRECT DETECTED"
-# The host shows only some of what a search has found.
-_LIST_CUT, _PAGED = "(Results are truncated", "[Showing results with pagination"
 _AROUND = "Here's the result of running `cat -n`"
-_HEAD, _EDITED_HEAD = 200, 600  # characters in which a notice says so; what is said of an edit begins with a path
+_EDITED_HEAD = 600  # characters in which it says so, behind a path
 
 
 def text(payload: dict[str, Any], name: str) -> str:
@@ -176,50 +130,8 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
             return Outcome(chars=_TODOS_CHARS)
     shown, images = _shown(tool, response)
     outcome = _outcome(shown, images)
-    outcome.fate = _fate_of_structure(tool, tool_input, response) or _fate(tool, tool_input, shown)
+    outcome.fate = fates.of_response(tool, tool_input, response) or fates.of_text(tool, tool_input, shown)
     return outcome
-
-
-def _fate_of_structure(tool: Tool, tool_input: dict[str, Any], response: object) -> str:
-    """Return why a structured response does not show how its call went; "" where the text alone tells."""
-    if not isinstance(response, dict):
-        return ""
-    if response.get("backgroundTaskId"):
-        return BACKGROUND
-    if response.get("interrupted") is True:
-        return STOPPED
-    if isinstance(response.get("persistedOutputPath"), str) or (tool.operation == FIND and response.get("truncated") is True):
-        return CUT
-    if tool.operation == SEARCH and response.get("appliedLimit") and not tool_input.get("head_limit"):
-        return CUT
-    found = response.get("content")
-    return CUT if tool.operation == SEARCH and isinstance(found, str) and len(found) > _LONGEST_FOUND else ""
-
-
-def _fate(tool: Tool, tool_input: dict[str, Any], text: str) -> str:
-    """Return why the text of a successful call does not show how it went; "" where it does."""
-    if is_in_file(text):
-        return CUT
-    if text.startswith(_WORKS_ON) or _MOVED in text[:_HEAD]:
-        return BACKGROUND
-    if (tool.operation == FIND and _LIST_CUT in text[-_HEAD:]) or (
-        tool.operation == SEARCH and _PAGED in text[-_HEAD:] and not tool_input.get("head_limit")
-    ):
-        return CUT
-    if tool.operation == FETCH and text.startswith(_REDIRECTED):
-        return NEVER_RAN
-    if tool.operation in SHELLS:
-        if _LINES_CUT in text:
-            return CUT
-        if len(text) < _LITTLE and _ran_nothing(text):
-            return NEVER_RAN
-    return ""
-
-
-def _ran_nothing(text: str) -> bool:
-    if any(words in text for words in _NOTHING_RAN) or ("cd:" in text and "o such file or directory" in text):
-        return True
-    return _NO_TARGET in text and _OF_A_TARGET not in text
 
 
 def outcome_of_error(error: str) -> Outcome:
@@ -235,12 +147,7 @@ def outcome_of_error(error: str) -> Outcome:
     outcome = _outcome(text, 0)
     outcome.error = True
     outcome.exit_code = code
-    if text.startswith(_STOPPED) or (code is not None and _INTERRUPTED in text[-_HEAD:]):
-        outcome.fate = STOPPED
-    elif code is None and _SAID in text:
-        outcome.fate = TOLD
-    elif (code is None and text.startswith(_REFUSED)) or (code is not None and len(text) < _LITTLE and _ran_nothing(text)):
-        outcome.fate = NEVER_RAN
+    outcome.fate = fates.of_error(text, code)
     return outcome
 
 
@@ -256,13 +163,8 @@ def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcom
     if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
         text = text.partition("\n")[2]
     outcome = _outcome(text, 0)
-    outcome.fate = _fate(tool, tool_input, text)
+    outcome.fate = fates.of_text(tool, tool_input, text)
     return outcome
-
-
-def is_in_file(text: str) -> bool:
-    """Return whether the host has written an output to a file, and shows a notice and its beginning."""
-    return text.startswith(_IN_FILE) or _SAVED in text[:_HEAD]
 
 
 def shows_file(text: str) -> bool:
@@ -272,7 +174,7 @@ def shows_file(text: str) -> bool:
 
 def is_hosts_own(text: str) -> bool:
     """Return whether the host has shortened a result itself: to a file, or to the word that nothing has changed."""
-    return is_in_file(text) or text.startswith(_UNCHANGED)
+    return fates.is_in_file(text) or text.startswith(_UNCHANGED)
 
 
 def _outcome(text: str, images: int) -> Outcome:
@@ -366,7 +268,7 @@ def _shown(tool: Tool, response: object) -> tuple:
         return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
     if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
         matches = response["content"]
-        return (matches if len(matches) <= _LONGEST_FOUND else matches[:PERSISTED_CHARS]), 0
+        return (matches if len(matches) <= fates.LONGEST_FOUND else matches[:PERSISTED_CHARS]), 0
     if isinstance(response.get("content"), list):
         return _blocks(response["content"])
     names = response.get("filenames")

@@ -18,7 +18,7 @@ from ...policy.placeholder import handle_in
 from ...policy.tools import EDITS
 from .. import IN_COMMITS, kept_by
 from .. import tool as tool_named
-from . import TOOLS, calls, entries, seconds_of, usage
+from . import TOOLS, calls, entries, fates, seconds_of, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
 
@@ -262,7 +262,7 @@ class Reader:
         tool, tool_input = (TOOLS.of if "host" not in entry else tool_named)(call[0]), call[1]
         structure = entry.get("toolUseResult")
         text, images = calls.text_of_blocks(self._content(block))
-        if calls.is_in_file(text):
+        if fates.is_in_file(text):
             self.in_files.add(block["tool_use_id"])
         if block.get("is_error") is True:
             outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
