@@ -12,10 +12,6 @@ from .. import kinds
 from ..parts import (  # fmt: skip
     EXCERPT,
     KEY_CHARS,
-    LESS,
-    ON_SUCCESS,
-    OTHERWISE,
-    UNKNOWN,
     UNSURE,
     WHOLE,
     Action,
@@ -28,9 +24,11 @@ from ..parts import (  # fmt: skip
 )
 from ..ruleset import outlives
 from ..tools import bounded
-from .programs import ENVIRONMENT, GIT_KINDS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
+from . import ran
+from .place import Place
+from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
 from .runs import marks_from_outside, run_of
-from .shell import AND, OR, Command, parse
+from .shell import Command, parse
 from .wrappers import Inner, only_parses, unwrap
 
 TYPE_CHECKING = False
@@ -41,21 +39,10 @@ if TYPE_CHECKING:
 _SWITCHING = frozenset([name.partition(" ")[0] for name in SWITCHES])
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
 _DEEPEST = 5
-# Of those that show nothing, these may fail, so that what follows them does not run.
-_ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash"))
-# So may these, whose success is an acknowledgement, but some not with this letter; and a pipeline that ends in one of those that pick.
-_MAY_FAIL = frozenset("git cp mv ln chmod chown tee rm mkdir touch".split())
-_FORCED = {"rm": "f", "mkdir": "p"}
-_PICKING = (["grep"], ["egrep"], ["rg"])
 # Programs with looks that run_options.py knows; and looks that show no more than the paths that they name.
 _LOOKING = frozenset("git docker kubectl npm pip terraform coverage gh systemctl".split())
 _LIMITED_TO_PATHS = ("git status", "git diff")
 _OTHER_TREES = frozenset(("gh", "hg", "sl", "svn", "jj", "patch"))
-_LEAVES = ("exit", "return")
-_GIVES_UP = frozenset((*_LEAVES, "false"))
-_SAYS = frozenset(("echo", "printf"))
-_OTHER_STREAMS = "23456789"
-_NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
 def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
@@ -75,7 +62,7 @@ def actions(line: str, cwd: str) -> list[Action]:
 
 def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
     """Return the actions, and the folder at the end of the line."""
-    place = _Place(cwd, depth)
+    place = Place(cwd, depth)
     commands = parse(line)
     actions: list[Action] = []
     begin = 0
@@ -90,7 +77,7 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
         found = _pipeline(stages, place)
         if found and len(stages) > 1:
             found[-1].move = found[-1].move or _patch_behind(stages, place)
-        _judge(found, stages, commands[end] if end < count else None, place)
+        ran.judge(found, stages, commands[end] if end < count else None, place)
         actions += found
         begin = end
     if not actions and not depth:
@@ -98,192 +85,12 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
     return actions, place.folders[()]
 
 
-class _Place:
-    """Where a command runs: its folder (a subshell has its own, which begins as that of the shell around it), the marks of its environment,
-    and what of the line has to succeed before it runs. `piped`: the outlets of those that may have failed, whose failure a pipe hides ·
-    `deciding`, `is_script`: of the pipeline that was read last."""
-
-    __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left",
-        "may_have_failed", "piped", "pushed", "stops_at_failure",
-    )  # fmt: skip
-
-    def __init__(self, cwd: str, depth: int):
-        self.cwd = cwd
-        self.depth = depth
-        self.group: tuple[int, ...] = ()
-        self.folders: dict[tuple[int, ...], str] = {(): cwd}
-        self.left: dict[tuple[int, ...], int] = {}  # of the subshells that may have ended, whether what follows in them has run
-        self.pushed: list[str] = []
-        self.environment: list[str] = []
-        self.may_have_failed = False
-        self.piped: list[list[Command]] = []
-        self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
-        self.stops_at_failure = False
-        self.has_pipefail = False
-        self.deciding = 0
-        self.is_script = False
-
-    def leave(self, ran: int) -> None:
-        """Note that a command may have ended this shell. Only the end of the whole one makes the line fail where it was a failure."""
-        if ran:
-            self.left[self.group] = max(self.left.get(self.group, 0), UNSURE if self.group else ran)
-
-    def ran_behind(self) -> int:
-        """Return whether a command has run as far as this depends on those that end a shell."""
-        return max([self.left.get(self.group[:depth], 0) for depth in range(len(self.group) + 1)]) if self.left else 0
-
-    def enter(self, group: tuple) -> None:
-        self.group = group
-        outer = group
-        while outer not in self.folders:
-            outer = outer[:-1]
-        self.cwd = self.folders[outer]
-
-    def move(self, program: str, words: list[str]) -> None:
-        target = next((word for word in words[1:] if word == "-" or word[:1] not in "-+"), "~")
-        if program == "popd":
-            self.cwd = self.pushed.pop() if self.pushed else UNKNOWN
-        else:
-            if program == "pushd":
-                self.pushed.append(self.cwd)
-            self.go(UNKNOWN if target == "-" else normal_path(target, self.cwd))
-
-    def go(self, cwd: str) -> None:
-        # No folder's path is longer, and a limit keeps hostile lines cheap.
-        self.cwd = UNKNOWN if cwd.startswith(UNKNOWN) or len(cwd) > 4096 else cwd
-        self.folders[self.group] = self.cwd
-
-
-def _judge(found: list[Action], stages: list, following: Command | None, place: _Place) -> None:
-    """Note of the actions of a pipeline when they have run and can be seen, and what makes what they show less, or another's."""
-    first = stages[0]
-    word = first.words[0] if first.words else ""
-    if (not first.joined and not place.stops_at_failure) or (first.joined == OR and word not in _GIVES_UP):
-        for action in place.conditional:
-            action.ran = UNSURE  # the line's success is that of what follows
-        place.conditional = []
-        place.may_have_failed = place.may_have_failed and first.joined == OR
-    outlets = [outlet for outlet in first.outlets if any(stage.words for stage in outlet)]
-    behind = [stage for outlet in first.outlets for stage in outlet if stage not in stages]
-    ran = 0
-    behind_end = place.ran_behind()
-    is_hidden = bool(found) and (_is_hidden(stages) or _is_hidden(behind))
-    if is_hidden or first.is_branch or first.is_background or first.joined == OR or behind_end == UNSURE:
-        ran = UNSURE
-    elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):
-        ran = UNSURE if any(outlet is one for outlet in outlets for one in place.piped) else ON_SUCCESS
-    swallowed = following is not None and _swallows(following)
-    is_script_piped = place.is_script and bool(outlets or stages[place.deciding + 1 :])
-    for action in found:
-        action.ran = UNSURE if is_script_piped and action.ran == ON_SUCCESS else max(action.ran, ran)
-        if action.ran == ON_SUCCESS:
-            place.conditional.append(action)
-        action.ran = max(action.ran, behind_end)
-        if action.kind != kinds.ACK and (action.kind != kinds.READ or place.is_script):
-            _mark(action, stages, swallowed, place)
-        if behind and action.kind != kinds.ACK:
-            _mark_behind(action, behind)
-    if word in ENVIRONMENT:
-        from . import environments
-
-        environments.change(place, first.words)
-    if len(stages) == 1:
-        place.leave(_leaves(first, place.may_have_failed))
-    decides = len(stages) == 1 or place.has_pipefail or stages[-1].words[:1] in _PICKING
-    if _may_fail(first, found if decides else []):
-        place.may_have_failed = True
-        place.piped += outlets
-
-
-def _swallows(following: Command) -> bool:
-    """Return whether what follows in a line succeeds, and says nothing, where what stands before it has failed."""
-    if following.joined == OR:
-        return not _tells_failure(following.words)
-    return not following.joined and following.words[:1] in ([name] for name in _LEAVES) and following.words[1:2] == ["0"]
-
-
-def _leaves(command: Command, may_have_failed: bool) -> int:
-    """Return whether what follows a command in its shell has run: ON_SUCCESS where the line fails if it ends there."""
-    word = command.words[0] if command.words else ""
-    if word == "exec":
-        return UNSURE if not command.is_branch and (len(command.words) > 1 or _is_hidden([command])) else 0
-    if word == "set":
-        sets = "noexec" in command.words or any(word[:1] == "-" and word[1:].isalpha() and "n" in word for word in command.words[1:])
-        return UNSURE if sets else 0
-    if word not in _LEAVES or command.is_background:
-        return 0
-    code = "".join(command.words[1:2])
-    if code == "0" or not (command.is_branch or command.joined) or not (code or command.joined == OR):
-        return UNSURE
-    return ON_SUCCESS if command.is_branch or command.joined == AND or may_have_failed else 0
-
-
-def _tells_failure(words: list[str]) -> bool:
-    """Return whether a command that runs if another has failed fails, too, or says a word."""
-    return bool(words) and (words[0] in _GIVES_UP or (words[0] in _SAYS and len(words) > 1))
-
-
-def _may_fail(first: Command, found: list[Action]) -> bool:
-    """Return whether a pipeline may fail that begins so, and whose status is that of the actions found."""
-    if not first.words:
-        return any("$(" in assignment or "`" in assignment for assignment in first.assignments)
-    program = first.words[0]
-    if program in _ASIDE_MAY_FAIL:
-        return True
-    if program in _FORCED and any(word[:1] == "-" and _FORCED[program] in word for word in first.words[1:]):
-        return False
-    return program in _MAY_FAIL or any(action.kind != kinds.ACK for action in found)
-
-
-def _is_hidden(stages: list) -> bool:
-    """Return whether a pipeline's output goes to a file, or nowhere."""
-    return any(
-        ">" in operator and operator[0] not in _OTHER_STREAMS and (target == "/dev/null" or _is_file(operator, target))
-        for stage in stages
-        for operator, target in stage.redirects
-    )
-
-
-def _mark(action: Action, stages: list, swallowed: bool, place: _Place) -> None:
-    """Add the marks of a pipeline to what an action shows."""
-    marks = [] if action.kind == kinds.SEARCH else [*place.environment, LESS + "|| .."] if swallowed else [*place.environment]
-    behind = stages[place.deciding + 1 :]
-    if action.kind == kinds.READ:
-        action.ran = UNSURE if behind else action.ran
-        return
-    if action.kind == kinds.RUN or place.is_script:
-        marks += [OTHERWISE + "fed by " + " ".join(stage.words) for stage in stages[: place.deciding]]
-        if any(operator[:1] == "2" and operator != "2>&" for stage in stages for operator, _ in stage.redirects):
-            marks.append(LESS + "2>")
-        if behind and stages[place.deciding].words[:1] and stages[place.deciding].words[0] in ("timeout", "gtimeout"):
-            marks.append(LESS + "timeout")
-    if behind and (action.kind in (kinds.RUN, kinds.SEARCH) or place.is_script):
-        from . import filters
-
-        marks += filters.marks(behind, action.kind == kinds.SEARCH)
-    action.part = with_marks(action.part, marks)
-
-
-def _mark_behind(action: Action, behind: list) -> None:
-    """Add the marks of what stands behind the brackets around a pipeline."""
-    from . import filters
-
-    marks = filters.marks([stage for stage in behind if stage.words], action.kind == kinds.SEARCH)
-    if any(operator[:1] == "2" and operator != "2>&" for stage in behind for operator, _ in stage.redirects):
-        marks.append(LESS + "2>")
-    if action.kind != kinds.READ:
-        action.part = with_marks(action.part, marks)
-    elif marks:
-        action.part = (action.part[0], list(EXCERPT))
-
-
-def _pipeline(stages: list, place: _Place) -> list[Action]:
+def _pipeline(stages: list, place: Place) -> list[Action]:
     """Return what a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
     command = stages[0]
     place.deciding, place.is_script = 0, False
     if not command.words:
-        return [plain(kinds.ACK, ["> " + target], place.cwd) for target in _written(command)]
+        return [plain(kinds.ACK, ["> " + target], place.cwd) for target in ran.written(command)]
     inner = unwrap(command.words, place.cwd)
     kind = KINDS.get(inner.program)
     if kind == "move":
@@ -314,39 +121,26 @@ def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
     return inner.program == "cat" and len(inner.words) == 1 and not any(one[0] == "<" for one in command.redirects)
 
 
-def _written(command: Command) -> list[str]:
-    """Return the files that take what a command would print."""
-    return [
-        target
-        for operator, target in command.redirects
-        if ">" in operator and operator[0] not in _OTHER_STREAMS and _is_file(operator, target)
-    ]
-
-
-def _is_file(operator: str, target: str) -> bool:
-    return target not in _NOWHERE and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
-
-
 def _other(stages: list, cwd: str) -> Action:
     first, *later = stages
     extra = "".join([" | " + " ".join(stage.words) for stage in later])
     for stage in stages:
         for operator, target in stage.redirects:
-            if operator != "2>&" and target not in _NOWHERE:
+            if operator != "2>&" and target not in ran.NOWHERE:
                 extra += f" {operator}{target}"
     words = first.assignments + first.words if first.assignments else first.words
     return plain(kinds.OTHER, words, cwd, extra)
 
 
-def _acknowledged(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _acknowledged(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     return [plain(kinds.ACK, inner.words, inner.cwd)]
 
 
-def _aside(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
-    return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in _written(stages[-1])[:1]]
+def _aside(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+    return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[:1]]
 
 
-def _content(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _content(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     from . import lookups
 
     part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, _is_fed(stages, deciding))
@@ -359,14 +153,14 @@ def _is_fed(stages: list, deciding: int) -> bool:
 
 
 def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner) -> list[Action]:
-    target = _written(stages[-1])
+    target = ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
     key, roots = part
     return [Action(kinds.SEARCH, name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
 
-def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _files(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     from . import lookups
 
     words = inner.words
@@ -386,7 +180,7 @@ def _files(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Act
     return _searched(f"{inner.program} {title}", part, stages, deciding, inner)
 
 
-def _read(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     from . import lookups, reads
 
     what = reads.shown(inner.program, inner.words)
@@ -395,7 +189,7 @@ def _read(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Acti
     intervals, files = what
     if not files:
         files = [target for operator, target in stages[deciding].redirects if operator == "<"]
-    target = _written(stages[-1])
+    target = ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
     if not files and stages[deciding].words[0] in ("xargs", "find"):
@@ -434,7 +228,7 @@ def _seen_through(stages: list, interval: list[int]) -> list[int]:
     return interval
 
 
-def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     from . import worktree
 
     words, cwd, at = inner.words, inner.cwd, 1
@@ -459,13 +253,13 @@ def _git(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Actio
     return [action]
 
 
-def _popkit(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _popkit(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     if inner.words[1:2] == ["restore"] and deciding + 1 == len(stages):
         return [plain(kinds.RESTORED, ["popkit", *inner.words[1:]], inner.cwd)]
     return [_other(stages, inner.cwd)]
 
 
-def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> list[Action]:
+def _run_or_other(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     script = inner.script
     if not script and inner.program in SHELLS and not only_parses(inner.words):
         script = next((target for operator, target in stages[deciding].redirects if operator in ("<<", "<<<")), "")
@@ -495,7 +289,7 @@ def _switch(words: list[str]) -> Move | None:
     return ("", name, " ".join(words)) if name and len(words) > name.count(" ") + 1 else None
 
 
-def _patch_behind(stages: list, place: _Place) -> Move | None:
+def _patch_behind(stages: list, place: Place) -> Move | None:
     """Return the move of a patch that comes out of a pipe: `git diff | git apply -R`."""
     words = stages[-1].words
     if words[:1] != ["patch"] and words[:2] != ["git", "apply"]:
@@ -505,7 +299,7 @@ def _patch_behind(stages: list, place: _Place) -> Move | None:
     return worktree.move_of_other(words, place.cwd) if words[0] == "patch" else worktree.move(words[1:], place.cwd)
 
 
-def _other_move(inner: Inner, place: _Place) -> Move | None:
+def _other_move(inner: Inner, place: Place) -> Move | None:
     if inner.words[0] not in _OTHER_TREES:
         return None
     from . import worktree
@@ -513,9 +307,9 @@ def _other_move(inner: Inner, place: _Place) -> Move | None:
     return worktree.move_of_other(inner.words, inner.cwd)
 
 
-def _look(words: list[str], stages: list, deciding: int, place: _Place, cwd: str) -> Action | None:
+def _look(words: list[str], stages: list, deciding: int, place: Place, cwd: str) -> Action | None:
     """Return the look at the state of something that a command is; None where it is none that is known."""
-    if deciding or words[0] not in _LOOKING or stages[0].assignments or _is_hidden(stages):
+    if deciding or words[0] not in _LOOKING or stages[0].assignments or ran.is_hidden(stages):
         return None
     from .runs import look_of
 

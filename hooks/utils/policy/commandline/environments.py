@@ -7,7 +7,7 @@ from .programs import NEUTRAL_VARIABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .bash import _Place
+    from .place import Place
 
 # Of programs that have other commands, those that change the environment.
 _CHANGES = frozenset("use activate shell load local global default env exec deactivate switch unload swap".split())
@@ -15,7 +15,7 @@ _CHANGES = frozenset("use activate shell load local global default env exec deac
 _USUAL = (".bashrc", ".zshrc", ".profile", ".bash_profile", ".zprofile", ".zshenv", "/nvm.sh", ".cargo/env")
 
 
-def change(place: _Place, words: list[str]) -> None:
+def change(place: Place, words: list[str]) -> None:
     """Change the environment of a place as a command does, given by its words."""
     program = words[0]
     if program == "set":
@@ -36,5 +36,5 @@ def change(place: _Place, words: list[str]) -> None:
         _add(place, [" ".join(words)])
 
 
-def _add(place: _Place, items: list[str]) -> None:
+def _add(place: Place, items: list[str]) -> None:
     place.environment += [OTHERWISE + item for item in items if OTHERWISE + item not in place.environment]

@@ -1,0 +1,67 @@
+"""Follow where the commands of a line run: in which folder and environment, and what has to succeed or to go on before they do. Pure."""
+
+from __future__ import annotations
+
+from ..parts import UNKNOWN, UNSURE, normal_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parts import Action
+    from .shell import Command
+
+
+class Place:
+    """Where a command runs: its folder (a subshell has its own, which begins as that of the shell around it), the marks of its environment,
+    and what of the line has to succeed before it runs. `piped`: the outlets of those that may have failed, whose failure a pipe hides ·
+    `deciding`, `is_script`: of the pipeline that was read last."""
+
+    __slots__ = (
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left",
+        "may_have_failed", "piped", "pushed", "stops_at_failure",
+    )  # fmt: skip
+
+    def __init__(self, cwd: str, depth: int):
+        self.cwd = cwd
+        self.depth = depth
+        self.group: tuple[int, ...] = ()
+        self.folders: dict[tuple[int, ...], str] = {(): cwd}
+        self.left: dict[tuple[int, ...], int] = {}  # of the subshells that may have ended, whether what follows in them has run
+        self.pushed: list[str] = []
+        self.environment: list[str] = []
+        self.may_have_failed = False
+        self.piped: list[list[Command]] = []
+        self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
+        self.stops_at_failure = False
+        self.has_pipefail = False
+        self.deciding = 0
+        self.is_script = False
+
+    def leave(self, ran: int) -> None:
+        """Note that a command may have ended this shell. Only the end of the whole one makes the line fail where it was a failure."""
+        if ran:
+            self.left[self.group] = max(self.left.get(self.group, 0), UNSURE if self.group else ran)
+
+    def ran_behind(self) -> int:
+        """Return whether a command has run as far as this depends on those that end a shell."""
+        return max([self.left.get(self.group[:depth], 0) for depth in range(len(self.group) + 1)]) if self.left else 0
+
+    def enter(self, group: tuple) -> None:
+        self.group = group
+        outer = group
+        while outer not in self.folders:
+            outer = outer[:-1]
+        self.cwd = self.folders[outer]
+
+    def move(self, program: str, words: list[str]) -> None:
+        target = next((word for word in words[1:] if word == "-" or word[:1] not in "-+"), "~")
+        if program == "popd":
+            self.cwd = self.pushed.pop() if self.pushed else UNKNOWN
+        else:
+            if program == "pushd":
+                self.pushed.append(self.cwd)
+            self.go(UNKNOWN if target == "-" else normal_path(target, self.cwd))
+
+    def go(self, cwd: str) -> None:
+        # No folder's path is longer, and a limit keeps hostile lines cheap.
+        self.cwd = UNKNOWN if cwd.startswith(UNKNOWN) or len(cwd) > 4096 else cwd
+        self.folders[self.group] = self.cwd
