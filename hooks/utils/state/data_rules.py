@@ -37,11 +37,12 @@ def held(environ: Mapping[str, str], popkit_home: str, session_id: str, configur
 
 
 def _said(popkit_home: str, session_id: str) -> tuple[str, ...] | None:
-    """Return the rules that were left beside a session; None where nothing was, or it cannot be read."""
+    """Return the rules that were left beside a session; None where nothing was. What is there and cannot be read is a rule."""
+    path = _path(popkit_home, session_id)
     try:
-        text = files.read_text(_path(popkit_home, session_id), _MOST_BYTES)
+        text = files.read_text(path, _MOST_BYTES)
     except (OSError, ValueError):
-        return None
+        return (UNKNOWN,) if files.is_there(path) else None  # where our whole folder is out of reach, nothing can be kept anyway
     return None if text is None else tuple(text.split("\n")[:-1])
 
 
