@@ -3,8 +3,9 @@ first?
 
 `pairs.json`: of each pair its kind, whether it `ends`, why, and its calls: the first, what lies between, the second. A call is what was run
 (a command line, or the tool with its input), what it returned (a long text by its name in `texts`), "error" if it failed, and what an MCP
-server says of its tool. Those of the `second` table are from somebody who had seen neither the first nor the code. A pair may end by what
-lies between, too: an edited file, a commit. `disputed` has [the place of a pair, the reason] of those whose answer the rules do not give.
+server says of its tool. Those of the `second` and the `third` table are from people who had seen neither the others nor the code. A pair
+may end by what lies between, too: an edited file, a commit. `disputed` has [the place of a pair, the reason] of those whose answer the
+rules do not give.
 """
 
 from __future__ import annotations

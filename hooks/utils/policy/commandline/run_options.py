@@ -202,7 +202,7 @@ _OPTIONS = {
     ),
     "mix": (
         "K:--only,--exclude,--include,--partitions b:--stale,--failed v:--seed,--timeout,--formatter,--max-cases n:--trace,--force"
-        " n:--check-formatted L:--max-failures m:--check-formatted,--warnings-as-errors,--cover,--strict"
+        " n:--check-formatted L:--max-failures m:--check-formatted,--warnings-as-errors,--cover,--strict M:--slowest"
     ),
     "unittest": "k:-k V:-p,--pattern,-s,--start-directory,-t n:-v,-b,--buffer,--locals,-c l:-f,--failfast,-q,--quiet v:--durations",
     "tox": "k:-e V:-c,-x v:--workdir,-p r:-q n:-v,-vv,-r,--recreate,-p=all l:--notest,-l,--listenvs,-a",

@@ -35,16 +35,17 @@ _HARMLESS = ("passed", "passing", "authored-by", "author ", "$(pwd)")
 # The programs and beginnings of phrases in the tables that need not have a mark beside them, in the pieces that a dot or a colon leaves of
 # them, and what takes a secret from a pipe. Not made of the tables: these are a module that most texts do not need.
 NAMES = (
-    " --stdin -setairportnetwork 7z 7za 7zr 7zz acl age altool argon2 asterisk az bcp borg bundle bw cadaver certutil cf chamber choco"
-    " cloudflared cme codecov composer consul cosign coveralls cqlsh crackmapexec curl cypher-shell doctl dokku dotnet eb ejabberdctl"
-    " etcdctl evil-winrm expdp firebase ftp gcloud gpg heroku hydra impdp influx ipmitool ipmiutil isql kinit kubectl kubeseal"
-    " kwallet-query ldapadd ldapcompare ldapdelete ldapmodify ldapsearch luksformat luksopen mariadb mariadb-admin mariadb-dump mc mcrcon"
-    " medusa mongo mongodump mongoexport mongoimport mongorestore mongosh mongostat mosquitto_pub mosquitto_sub mysql mysqladmin"
-    " mysqldump mysqlsh mysqlslap ncftpget ncftpput net netexec netlify nickserv nuget nxc oc op openssl osql pbcopy pdfimages pdfinfo"
-    " pdftocairo pdftohtml pdftoppm pdftotext pip poetry prosodyctl psexec pulumi put-parameter rabbitmqadmin rabbitmqctl railway rar"
-    " rclone rcon rdesktop redis-cli restic rman rpcclient rw schtasks security signin signtool smbclient smbmap snmpbulkwalk snmpget"
-    " snmpset snowsql snyk sonar-scanner sops sqlcl sqlcmd sqlldr sqlplus steghide supabase travis tsql twine unrar unzip useradd usermod"
-    " uv variable vercel wg wmic wrangler xclip xfreerdp zip zipcloak "
+    " --stdin -setairportnetwork 7z 7za 7zr 7zz acl age altool argon2 asterisk az bcp borg bundle bw cadaver certutil cf chamber"
+    " choco cloudflared cme codecov composer consul cosign coveralls cqlsh crackmapexec curl cypher-shell doctl dokku dotnet eb"
+    " ejabberdctl etcdctl evil-winrm expdp firebase ftp gcloud gpg heroku hydra impdp influx ipmitool ipmiutil isql kinit kubectl"
+    " kubeseal kwallet-query ldapadd ldapcompare ldapdelete ldapmodify ldapsearch luksformat luksopen mariadb mariadb-admin"
+    " mariadb-dump mc mcrcon medusa mongo mongodump mongoexport mongoimport mongorestore mongosh mongostat mosquitto_pub"
+    " mosquitto_sub mysql mysqladmin mysqldump mysqlsh mysqlslap ncftpget ncftpput net netexec netlify nickserv nuget nxc oc op"
+    " openssl osql pbcopy pdfimages pdfinfo pdftocairo pdftohtml pdftoppm pdftotext pip pkcs11-tool pkcs15-init pkcs15-tool poetry"
+    " prosodyctl psexec pulumi put-parameter rabbitmqadmin rabbitmqctl railway rar rclone rcon rdesktop redis-cli restic rman"
+    " rpcclient rw schtasks security signin signtool smbclient smbmap snmpbulkwalk snmpget snmpset snowsql snyk softhsm2-util"
+    " sonar-scanner sops sqlcl sqlcmd sqlldr sqlplus steghide supabase travis tsql twine unrar unzip useradd usermod uv variable"
+    " vercel wg wmic wrangler xclip xfreerdp ykman yubico-piv-tool zip zipcloak "
 )
 _NAMES = frozenset(NAMES.split())
 # What is between words, and the folders before a program.

@@ -24,7 +24,7 @@ _NAME_CHARS = 40
 _HARMLESS_ENDS = tuple(
     "stdin file path dir prompt type count limit size ttl expiry expires sock socket keys url uri endpoint name keyid key_id key-id"
     " keyref authentication authentications"
-    " length enabled required policy version pattern patterns regex field header expired store provider manager".split()
+    " _ids length enabled required policy version pattern patterns regex field header expired store provider manager".split()
 )
 _HARMLESS = frozenset(
     "true false yes no on off null none nil undefined string str int integer number bool boolean required optional any bytes object basic"
@@ -50,7 +50,11 @@ _EXPRESSIONS = (
     "${",
     "$(",
     "your",
+    "get-",
+    "read-host",
 )
+# Types of a column, behind a colon: `reset_token:string:uniq`.
+_TYPES = frozenset("string text integer bigint digest references binary boolean".split())
 # What a command does with secrets, as a word behind them and a colon: `secret:create`.
 _ACTIONS = frozenset(
     "create list ls set add put get delete remove rm push pull edit show view update import export rotate generate".split()
@@ -127,7 +131,7 @@ def _is_harmless(value: str, match: Match[str], is_bare: bool) -> bool:
     whole = (match.group(1) + match.group(2)).lower()
     if lowered in _HARMLESS or lowered.startswith(_EXPRESSIONS) or not any(char.isalnum() for char in value):
         return True
-    if match.group(4) == ":" and lowered in _ACTIONS:
+    if match.group(4) == ":" and (lowered in _ACTIONS or lowered.partition(":")[0] in _TYPES):
         return True
     if _is_expression(match, value) or (":" in match.group(4) and not match.group(3) and _is_message(match, value)):
         return True
@@ -179,6 +183,9 @@ def _is_call_ended(text: str, begin: int, end: int) -> bool:
 def _is_set_elsewhere(value: str) -> bool:
     """Return whether the last word is a variable, or only says what kind of secret one is: `Bearer $TOKEN`."""
     word = value.rpartition(" ")[2]
+    scheme, _, behind = value.partition(" ")
+    if behind[:1] == "$" and (behind[1:2] == "(" or is_variable(behind[1:2])) and scheme.lower() in _SCHEMES.split("|"):
+        return True
     if value.lower().lstrip().startswith(_EXPRESSIONS):
         return True
     return word.lower() in _SCHEMES.split("|") or (word[:1] == "$" and is_variable(word[1:2]))
@@ -230,6 +237,8 @@ def _has_value(text: str, match: Match[str]) -> bool:
         return "${" in words[-1]
     if between[0] == ",":
         return bool(quote) and _is_first_argument(before)
+    if ":" in between and ("${" in words[-1] and following[:1] == "?"):
+        return False  # what is said where a variable is missing
     if ":" in between and (before.endswith("${") or (following[:1] == "." and following[1:].isalpha())):
         return False  # a part of a variable; a path of jq
     return "=" in between or bool(quote) or whole not in ("auth", "pass")
@@ -260,6 +269,8 @@ _ENDS = frozenset(" \t\r\n\f\v\"'<>`")
 _MOST_CHARS = 2_000
 # A single name before a host is a token from this length on.
 _TOKEN_CHARS = 16
+# What stands for a password where the name is a token.
+_OF_TOKEN = ("x-oauth-basic@", "x-oauth-token@")
 
 
 def _in_addresses(text: str) -> list[tuple[int, int]]:
@@ -291,6 +302,8 @@ def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
     if colon < 0 or "@" in authority[:colon]:
         name = authority.partition("@")[0]
         return [(0, len(name))] if "@" in authority and (len(name) >= _TOKEN_CHARS or secret_shapes.looks_random(name)) else []
+    if authority[colon + 1 :].startswith(_OF_TOKEN):
+        return [(0, colon)]
     password = address[colon + 1 :]
     port = authority[colon + 1 :]
     if (port.isdigit() and len(port) <= 5) or (password[:1] == "$" and is_variable(password[1:2])):

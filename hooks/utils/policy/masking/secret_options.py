@@ -43,6 +43,7 @@ OPTIONS = (
     ("ccrypt ccencrypt ccdecrypt mcrypt", "-K -k"),
     ("supabase", "-p"),
     ("cypress mp4decrypt", "--key"),
+    ("pkcs11-tool pkcs15-tool pkcs15-init yubico-piv-tool ykman softhsm2-util", "--pin --so-pin --new-pin --puk --new-puk"),
 )
 # For what two words name together.
 PAIRS = (("auth create", "-t --token"), ("auth init", "-t"), ("variable set", "-v --value"), ("caddy hash-password", "--plaintext"))
@@ -107,7 +108,7 @@ PHRASES = (
     "mc alias set . . . X",
     "mc config host add . . . X",
     "machine . login . password X",
-    "nmcli device|dev|d wifi|w connect . password X",
+    "nmcli device|dev|d wifi|w connect .. password X",
     "wpa_passphrase . X",
     "sqlplus|expdp|impdp|sqlldr|rman|sqlcl /X",
     "acl setuser . . >X",

@@ -11,7 +11,7 @@ from .line import AHEAD, QUOTES, Line, value_at
 from .named import without_scheme
 
 # What a text must hold for one of these to be looked for.
-DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp")
+DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp", "machine ")
 _USERS = ("user", "proxy-user")
 _PROMPTS = ("assword", "assphrase", "asscode")
 # A prompt is at most so many words before what is sent to it.
@@ -62,8 +62,9 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _is_variable(value: str) -> bool:
+    """Return whether a value is a variable, or a mark that asks for it."""
     name = value.strip("'\"")
-    return name[:1] == "$" and name[1:].strip("{}").replace("_", "").isalnum()
+    return name == "*" or (name[:1] == "$" and name[1:].strip("{}").replace("_", "").isalnum())
 
 
 def _piped(line: Line, number: int) -> list[tuple[int, int]]:
@@ -81,7 +82,10 @@ def _receives(command: list[str]) -> bool:
         return True
     if not command or command[0].rpartition("/")[2] in accounts.READERS:
         return False
-    return any(not _RECEIVING.isdisjoint(word.replace("_", "-").replace(":", "-").split("-")) for word in command)
+    return any(
+        not _RECEIVING.isdisjoint(word.replace("_", "-").replace(":", "-").split("-")) or word.endswith(("password", "passwd"))
+        for word in command
+    )
 
 
 def _substituted(line: Line, number: int) -> list[tuple[int, int]]:
@@ -116,7 +120,7 @@ def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int
     ]
 
 
-# --- dialogues with one program: what `curl` reads, what `expect` sends, lines of `.pgpass`, the login of FTP ---------------------------
+# --- dialogues with one program: what `curl` reads, what `expect` sends, lines of `.pgpass` and `.netrc`, the login of FTP ---------------
 
 
 def _has_dialogue(text: str) -> bool:
@@ -133,6 +137,8 @@ def _dialogue(line: Line, number: int) -> list[tuple[int, int]]:
         return _sent(line, number)
     if word.count(":") == 4 and "pgpass" in line.text:
         return [(line.begins[number] + word.rindex(":") + 1, line.begins[number] + len(word))]
+    if word == "password" and "login" in line.words[max(0, number - 2) : number] and line.same(number, number + 1):
+        return [line.value(number + 1)] if "machine " in line.text else []  # of .netrc
     if word == "user" and "ftp" in line.text and line.same(number, number + 2) and line.starts[number] == number:
         return [line.value(number + 2)]
     return []
