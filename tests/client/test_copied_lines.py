@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.policy import own_lines
 from tests.policy.door_laws import OURS
 
 from . import installs
@@ -48,6 +49,34 @@ def test_a_reference_is_not_written_back_and_a_text_about_popkit_is(session: Ses
     assert restored.split("\n")[:231] == [f"{number}\t{LINES[number - 1]}" for number in range(70, 301)], "all of it, though it is above"
     assert "created successfully" in guide
     assert (session.home.work / "guide.md").read_text() == GUIDE
+    assert session.log() == ""
+
+
+def test_a_mark_before_what_only_looks_like_a_line_of_ours_is_not_written_into_its_file(session: Session):
+    file, page = "{work}/notes.md", session.home.work / "notes.md"
+    page.write_text(f"# Notes\n{OURS[0]}\nthe end\n")
+    guide = f"The mark: {own_lines.MARK}{OURS[1]}\n"
+    (session.home.work / "guide.md").write_text(guide)
+    session.api.scripts["notes"] = [call(("Read", {"file_path": file})), call(("Read", {"file_path": "{work}/guide.md"})), say("done")]
+    session.play("go [[SCRIPT:notes]]")
+    read, of_guide = session.results()
+    assert own_lines.MARK + own_lines.MARK + OURS[1] in of_guide
+    line = read.split("\n")[1].partition("\t")[2]
+    assert line == own_lines.MARK + OURS[0]
+    session.api.scripts["back"] = [
+        call(("Write", {"file_path": file, "content": f"# Notes\n{line}\n"})),
+        call(("Edit", {"file_path": file, "old_string": "the end", "new_string": f"{line}\nthe end"})),
+        call(("Edit", {"file_path": file, "old_string": OURS[0], "new_string": "nothing"})),
+        call(("Write", {"file_path": "{work}/guide.md", "content": guide + "More.\n"})),
+        say("done"),
+    ]
+    session.play("write it back [[SCRIPT:back]]")
+    *_, write, wrong, right, allowed = session.results()
+    for denied in (write, wrong):
+        assert f"The file does not have them.\n- {OURS[0].lstrip('[')}\nWrite this without the words and their brackets." in denied
+    assert "has been updated" in right
+    assert page.read_text() == "# Notes\nnothing\nthe end\n"
+    assert "has been updated" in allowed
     assert session.log() == ""
 
 

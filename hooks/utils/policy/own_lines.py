@@ -29,7 +29,7 @@ else:
     OwnLine = namedtuple("OwnLine", "line says what of_result handle")
 
 # What a text has that holds any of them: looked for before anything else. The registered line of the hook looks for the same.
-SIGNS = ("popkit restore ", " as in your ", " as in the input of your ", " in a row]", " lines]", " line]")
+SIGNS = ("popkit restore ", " as in your ", " as in the input of your ", " in a row]", " lines]", " line]", "[part of this result")
 _NOTICES = "[PopKit left out "
 # Stands before what looks like one of ours and is not.
 MARK = "[part of this result's text:] "
@@ -104,6 +104,13 @@ def found_in(text: str) -> Iterator[OwnLine]:
         if found:
             yield OwnLine(line, line[1:-1], found[1], bool(notice), found[2])
         at = text.find(_RESTORE, at + 1)
+
+
+def marked_in(text: str) -> Iterator[str]:
+    """Yield the lines of a text that have our mark before a part that looks like one of ours."""
+    for line in text.split("\n") if MARK in text else ():
+        if any(_is_marked(line, at) for at in _beginnings(line)):
+            yield line
 
 
 def _in_words(says: str) -> str:

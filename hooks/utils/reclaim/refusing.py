@@ -1,6 +1,8 @@
-"""Refuse a call that would write a line of ours into a file, where it would stand for nothing: the model has copied it from its context.
+"""Refuse a call that would write a line of ours into a file, where it would stand for nothing, or the mark that we put before what only
+looks like one: the model has copied it from its context.
 
-Only a line that refers to something really left out of this session counts, so that a text about PopKit may be written.
+Only a line that refers to something really left out of this session counts, and only a mark that really was put into one of its results, so
+that a text about PopKit may be written.
 """
 
 from __future__ import annotations
@@ -35,12 +37,16 @@ def may_write_one(tool: Tool, tool_input: dict[str, Any]) -> bool:
 
 def refusal(site: Site, tool: Tool, tool_input: dict[str, Any], transcript_path: str, agent_id: str = "") -> str:
     """Return why a call of a context may not run, for the model; "" where it may. `transcript_path`: of the main thread."""
-    kept = [text for field, text in _fields(tool_input) if _is_replaced(field)]
-    found = {one.line: one for text in _written(tool, tool_input) for one in own_lines.found_in(text)}
+    written, kept = _written(tool, tool_input), [text for field, text in _fields(tool_input) if _is_replaced(field)]
+    found = {one.line: one for text in written for one in own_lines.found_in(text)}
     wanted = [one for one in found.values() if not any(one.line in text for text in kept)]
     entered = _Entered(site, projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path, agent_id)
     stands = [(one, *meant) for one in wanted if (meant := _meaning(site, one, transcript_path, entered))]
-    return _words(stands) if stands else ""
+    if stands:
+        return _words(stands)
+    # A file that has the mark itself may keep it: such a part has it twice when it enters.
+    marked = [line for text in written for line in own_lines.marked_in(text) if entered.has_line(line)]
+    return _words_of_mark(marked[0]) if marked else ""
 
 
 def _written(tool: Tool, tool_input: dict[str, Any]) -> list[str]:
@@ -78,12 +84,19 @@ class _Entered:
 
     def handle_of(self, one: OwnLine) -> str:
         """Return the handle of the archived whole of the newest of these results that has a line; "" where none has."""
+        return next((handle for handle, lines in reversed(self._all()) if own_lines.holds(lines, one)), "")
+
+    def has_line(self, line: str) -> bool:
+        """Return whether one of these results has a line that begins with our mark, whatever a Read or a search puts before it."""
+        return any(shown.endswith(line) and not shown.endswith(own_lines.MARK + line) for _, lines in self._all() for shown in lines)
+
+    def _all(self) -> list[tuple[str, list[str]]]:
         if self._texts is None:
             try:
                 self._texts = list(self._shown())
             except OSError:  # there is no transcript to read
                 self._texts = []
-        return next((handle for handle, lines in reversed(self._texts) if own_lines.holds(lines, one)), "")
+        return self._texts
 
     def _shown(self) -> Iterator[tuple[str, list[str]]]:
         entered = journal.Sorted(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
@@ -116,3 +129,15 @@ def _words(stands: list[tuple[OwnLine, str, str]]) -> str:
     lines += [f"So do {more} more lines." if more > 1 else "So does 1 more line."] if more > 0 else []
     lines.append("Run that command to see the text itself, and write the text instead of the line.")
     return "\n".join(lines)
+
+
+def _words_of_mark(line: str) -> str:
+    """Return the refusal of a text that has our mark. The line stands in it behind its first bracket, so that nothing takes it for one."""
+    said = line[line.index(own_lines.MARK) + len(own_lines.MARK) :].lstrip("[")
+    shown = said if len(said) <= _LINE_CHARS else said[:_LINE_CHARS] + "…"
+    return (
+        f"PopKit stopped this call before it wrote anything: it has the words «{own_lines.MARK.strip('[] :')}», which PopKit put in"
+        " brackets before a part of a result that looks like one of its own lines. The file does not have them.\n"
+        f"- {shown}\n"
+        "Write this without the words and their brackets."
+    )
