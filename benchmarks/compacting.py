@@ -60,7 +60,7 @@ STEPS = {
     (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
     (ways, "_WRITTEN"): (0.9, 0.97), (remaining, "NAMES_SHARE"): (0.003, 0.008), (remaining, "_CALLS"): (64, 256),
     (remaining, "_HALVED"): (10, 40), (remaining, "_IN_INPUT"): (1, 6), (remaining, "_BESIDE"): (0, 10),
-    (compacting, "LISTS_SHARE"): (0.15, 0.3), (lists, "_AROUND_SHARE"): (0.3, 0.7), (lists, "LISTED"): (6, 24),
+    (compacting, "LISTS_SHARE"): (0.2, 0.4), (lists, "_AROUND_SHARE"): (0.3, 0.7), (lists, "LISTED"): (6, 24),
 }  # fmt: skip
 
 

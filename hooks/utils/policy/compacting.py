@@ -45,7 +45,7 @@ __all__ = (
 )
 
 # Of the target, what all lists of calls may take together, and how many tokens they may take of a small one.
-LISTS_SHARE, LISTS_LEAST_TOKENS = 0.2, 600
+LISTS_SHARE, LISTS_LEAST_TOKENS = 0.3, 600
 # Calls at the end that stay whole, for the work is about them, while they have no more tokens than this.
 NEWEST, NEWEST_TOKENS = 4, 15_000
 
