@@ -2,10 +2,11 @@
 
 Results as sessions have them: files of 20 to 400 lines read, changed and read again, searches, test runs, listings, in the main thread and
 in subagents that come and go, and the transcript that the client writes. A turn begins every 20 results. With --compact-every the
-conversation is compacted each time after so many results, as a client does when its window is full, and each turn ends with a look at the
-pane; without it never, so all that bounds the helper is the helper. With --every it says how much it holds on the way.
+conversation is compacted each time after so many results, as a client does when its window is full; without it never, so all that bounds
+the helper is the helper. With --pane-every the pane is drawn each time after so many results. With --every it says how much it holds on the
+way. --all measures the four ways one after the other, and --check fails where one of them is above the bound.
 
-    python benchmarks/helper_memory.py --results 20000 [--compact-every 400] [--every 2000]
+    python benchmarks/helper_memory.py --results 20000 [--compact-every 400] [--pane-every 20] [--every 2000] [--all] [--check]
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class Transcript:
 
 
 def measure(
-    results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0, compact_every: int = 0
+    results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0, compact_every: int = 0, pane_every: int = 0
 ) -> dict[str, Any]:
     """Drives a helper through so many results; returns what it then says of itself, and `chars`, how much it was given; says on the way
     how much it holds, each `every` results."""
@@ -155,7 +156,7 @@ def measure(
                     transcript.call(id, tool, tool_input, answer.get("content", [block])[0], 10_000 + 40 * number)
                 if number % TURN == TURN - 1:
                     asking.ask("/rows", {"agent_id": "", "usage": {"window": 1_000_000}})
-                if compact_every and number % TURN == TURN - 1:
+                if pane_every and number % pane_every == pane_every - 1:
                     asking.ask("/view", {"turn_ended": True, "usage": {"window": 1_000_000}, "columns": 100})
                 if compact_every and number % compact_every == compact_every - 1:
                     transcript.compacted()
@@ -173,10 +174,11 @@ def main() -> int:
     parser.add_argument("--say-once", default="any", choices=("off", "reads", "any"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--every", type=int, default=0, help="say on the way how much it holds, each time after so many results")
+    parser.add_argument("--pane-every", type=int, default=0, help="draw the pane each time after so many results (default: never)")
     parser.add_argument("--compact-every", type=int, default=0, help="compact each time after so many results (default: never)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pk") as folder:
-        figures = measure(args.results, Path(folder), args.say_once, every=args.every, compact_every=args.compact_every)
+        figures = measure(args.results, Path(folder), args.say_once, every=args.every, compact_every=args.compact_every, pane_every=args.pane_every)
     if args.json:
         print(json.dumps(figures))
     else:

@@ -117,7 +117,7 @@ class Door:
     def keep(self, agent_id: str, ids: list[str]) -> None:
         """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
         known = self.contexts.get(agent_id)
-        if known is not None and not set(ids) <= known.numbers.keys():
+        if known is not None and not all(id in known.numbers for id in ids):
             del self.contexts[agent_id]
         self.context(agent_id).keep(set(ids))
 
