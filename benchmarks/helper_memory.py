@@ -178,7 +178,9 @@ def main() -> int:
     parser.add_argument("--compact-every", type=int, default=0, help="compact each time after so many results (default: never)")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pk") as folder:
-        figures = measure(args.results, Path(folder), args.say_once, every=args.every, compact_every=args.compact_every, pane_every=args.pane_every)
+        figures = measure(
+            args.results, Path(folder), args.say_once, every=args.every, compact_every=args.compact_every, pane_every=args.pane_every
+        )
     if args.json:
         print(json.dumps(figures))
     else:
