@@ -16,6 +16,7 @@ from ..io import files, home, storage
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
+from ..policy.events import Entered
 from ..policy.messages import Use
 from ..policy.trials import BY_HELPER
 from ..reclaim.places import stamp_of
@@ -256,7 +257,8 @@ class Door:
         paths = self.site.paths(agent_id)
         store.journal(paths, noted)
         event = journal.event_of(noted)
-        self.later(reconciling.note, self.site, paths, [], event)
+        if isinstance(event, Entered):
+            self.later(reconciling.note_entered, self.site, paths, event)
 
 
 def _learn(call: dict[str, Any]) -> None:

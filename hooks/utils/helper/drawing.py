@@ -77,19 +77,24 @@ class PaneRequest:
 
 def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
     """Return what `draw` does. Where a process of its own fails, this one looks."""
-    try:
-        if os.path.getsize(transcript_path) >= LONG_BYTES:
+    if _is_long(transcript_path):
+        try:
             return _drawn_elsewhere(site, transcript_path, request, usd, now)
-    except FileNotFoundError:
-        pass  # there is no transcript yet
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        storage.log_failure(site.environ, "pane", error)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            storage.log_failure(site.environ, "pane", error)
     return draw(site, transcript_path, request, usd, now)
+
+
+def _is_long(transcript_path: str) -> bool:
+    try:
+        return os.path.getsize(transcript_path) >= LONG_BYTES
+    except (OSError, ValueError):
+        return False  # there is none yet
 
 
 def _drawn_elsewhere(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
     words = ["serve", "--draw", "--session", site.session_id, "--transcript", transcript_path, "--cwd", site.project]
-    asked = {"request": request.to_json(), "usd": usd, "now": now, "in_place": site.in_place, "learnt": masking.learnt()}
+    asked = {"request": request.to_json(), "usd": usd, "now": now, "in_place": site.in_place, "learnt": masking.secrets_learnt()}
     done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
         processes.popkit_command(words), env=dict(site.environ), input=json.dumps(asked).encode("ascii"), stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, timeout=_LONGEST_S, check=True,

@@ -12,7 +12,7 @@ import time
 
 from ..hosts.claude_code import projects
 from ..io import files
-from ..io.codec import loads
+from ..io.codec import dumps, loads
 from ..io.system import now as time_of_day
 from ..io.system import os
 from ..policy import engine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.conversation import Conversation, Editing
-    from ..policy.events import Event
+    from ..policy.events import Entered, Event
     from .pending import Waiting
     from .rebuild import Rebuilt
 
@@ -136,6 +136,25 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dic
         if event is not None:
             engine.observe(stored.state, event, rules)
     store.save_rebuilt(paths, stored)
+
+
+def note_entered(site: Site, paths: store.ContextFiles, event: Entered) -> None:
+    """Let the stored state follow that a result has entered shorter, which happens with many a call: of a large state only the row of that
+    result is read. Where another process holds the lock the next reconcile does it."""
+    try:
+        with paths.locked():
+            known = store.load(paths, live.REST_FROM)
+            if known is None:
+                return
+            if dumps(event.id) in (files.read_text(paths.expired) or ""):
+                _follow_entries(site, paths, (), (event,))
+                return
+            stored, rules = live.open_context(site, paths, known)
+            if event.id in stored.state.live:
+                engine.observe(stored.state, event, rules)
+                store.save(paths, stored)
+    except files.LockTimeout:
+        return
 
 
 def lags_behind(fresh: Rebuilt, known: ContextState, now: float) -> bool:

@@ -69,7 +69,7 @@ def learn(text: str, redacted: str) -> None:
         _known.clear()
 
 
-def learnt() -> list[str]:
+def secrets_learnt() -> list[str]:
     """Return what `learn` has taken in."""
     return list(_learnt)
 
