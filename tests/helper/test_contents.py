@@ -219,9 +219,20 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
 # --- bounds ---------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("results", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_a_helper_stays_below_60_mb_however_much_it_is_given(tmp_path_factory: pytest.TempPathFactory, results: int):
-    found = measure(results, tmp_path_factory.mktemp("h") / "in")
+@pytest.mark.parametrize(
+    ("results", "compact_every", "pane_every"),
+    [
+        (1_000, 0, 0),
+        (1_000, 400, 250),
+        pytest.param(20_000, 0, 0, marks=pytest.mark.slow),
+        pytest.param(20_000, 400, 0, marks=pytest.mark.slow),
+        pytest.param(20_000, 400, 500, marks=pytest.mark.slow),
+    ],
+)
+def test_a_helper_stays_below_60_mb_however_much_it_is_given(
+    tmp_path_factory: pytest.TempPathFactory, results: int, compact_every: int, pane_every: int
+):
+    found = measure(results, tmp_path_factory.mktemp("h") / "in", compact_every=compact_every, pane_every=pane_every)
     if found["rss_mb"] is None:
         pytest.skip("this system does not tell how much memory a process has")
     assert (found["rows"], found["rewritten"] > results // 10) == (results, True)
