@@ -139,22 +139,32 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dic
 
 
 def note_entered(site: Site, paths: store.ContextFiles, event: Entered) -> None:
-    """Let the stored state follow that a result has entered shorter, which happens with many a call: of a large state only the row of that
-    result is read. Where another process holds the lock the next reconcile does it."""
+    """Let the stored state follow that a result has entered shorter, which happens with many a call: a state that does not know the result
+    yet is not loaded, and of a large one that does little more than its row. Where another process holds the lock the next reconcile does
+    it."""
+    id = files.encoded(dumps(event.id))
     try:
         with paths.locked():
-            known = store.load(paths, live.REST_FROM)
-            if known is None:
-                return
-            if dumps(event.id) in (files.read_text(paths.expired) or ""):
+            known = store.load(paths, live.REST_FROM) if _is_named(id, paths.state) else None
+            if known is not None:
+                stored, rules = live.open_context(site, paths, known)
+                if event.id in stored.state.live:
+                    engine.observe(stored.state, event, rules)
+                    store.save(paths, stored)
+                    return
+            if _is_named(id, paths.expired):
                 _follow_entries(site, paths, (), (event,))
-                return
-            stored, rules = live.open_context(site, paths, known)
-            if event.id in stored.state.live:
-                engine.observe(stored.state, event, rules)
-                store.save(paths, stored)
     except files.LockTimeout:
         return
+
+
+def _is_named(id: bytes, path: str) -> bool:
+    """Return whether a file of a context names a result; read by the line, as it may be long."""
+    try:
+        with files.open_regular(path) as file:
+            return any(id in line for line in file)
+    except FileNotFoundError:
+        return False
 
 
 def lags_behind(fresh: Rebuilt, known: ContextState, now: float) -> bool:
