@@ -51,7 +51,7 @@ TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), S
 TABS = 1  # rows above all else
 COMMAND = "/popkit"
 # Bytes of a transcript from which a look is taken in a process of its own: it takes longer than that needs to start.
-LONG_BYTES = 4 * 1024 * 1024
+LONG_BYTES = 2 * 1024 * 1024
 _LONGEST_S = 300.0
 _LABEL = 48
 _CLEARED = "archived first; undo brings it back"  # the verdict above it says what leaves
