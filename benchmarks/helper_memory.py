@@ -2,10 +2,11 @@
 
 Results as sessions have them: files of 20 to 400 lines read, changed and read again, searches, test runs, listings, in the main thread and
 in subagents that come and go, and the transcript that the client writes. A turn begins every 20 results. With --compact-every the
-conversation is compacted each time after so many results, as a client does when its window is full, and each turn ends with a look at the
-pane; without it never, so all that bounds the helper is the helper. With --every it says how much it holds on the way.
+conversation is compacted each time after so many results, as a client does when its window is full; without it never, so all that bounds
+the helper is the helper. With --pane-every the pane is drawn each time after so many results. With --every it says how much it holds on the
+way. --all measures the four ways one after the other, and --check fails where one of them is above the bound.
 
-    python benchmarks/helper_memory.py --results 20000 [--compact-every 400] [--every 2000]
+    python benchmarks/helper_memory.py --results 20000 [--compact-every 400] [--pane-every 20] [--every 2000] [--all] [--check]
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SESSION = "5e551011-0000-4000-8000-0000000000aa"
 MOST_MB = 60.0
 TURN = 20  # results
+_COMPACT_EVERY, _PANE_EVERY = 400, 20  # of all four ways, results
 _WORDS = (
     "order invoice customer parse render total amount request handler session buffer index value retry limit cache route schema".split()
 )
@@ -125,7 +127,7 @@ class Transcript:
 
 
 def measure(
-    results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0, compact_every: int = 0
+    results: int, folder: Path, say_once: str = "any", most_agents: int = 40, every: int = 0, compact_every: int = 0, pane_every: int = 0
 ) -> dict[str, Any]:
     """Drives a helper through so many results; returns what it then says of itself, and `chars`, how much it was given; says on the way
     how much it holds, each `every` results."""
@@ -155,7 +157,7 @@ def measure(
                     transcript.call(id, tool, tool_input, answer.get("content", [block])[0], 10_000 + 40 * number)
                 if number % TURN == TURN - 1:
                     asking.ask("/rows", {"agent_id": "", "usage": {"window": 1_000_000}})
-                if compact_every and number % TURN == TURN - 1:
+                if pane_every and number % pane_every == pane_every - 1:
                     asking.ask("/view", {"turn_ended": True, "usage": {"window": 1_000_000}, "columns": 100})
                 if compact_every and number % compact_every == compact_every - 1:
                     transcript.compacted()
@@ -173,16 +175,34 @@ def main() -> int:
     parser.add_argument("--say-once", default="any", choices=("off", "reads", "any"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--every", type=int, default=0, help="say on the way how much it holds, each time after so many results")
+    parser.add_argument("--pane-every", type=int, default=0, help="draw the pane each time after so many results (default: never)")
     parser.add_argument("--compact-every", type=int, default=0, help="compact each time after so many results (default: never)")
+    parser.add_argument("--all", action="store_true", help="measure four ways: as it is, compacted, with the pane, with both")
+    parser.add_argument("--check", action="store_true", help="fail where a helper holds more than the bound")
     args = parser.parse_args()
+    compact_every, pane_every = args.compact_every, args.pane_every
+    ways = [(compact_every, pane_every)]
+    if args.all:
+        compact_every, pane_every = compact_every or _COMPACT_EVERY, pane_every or _PANE_EVERY
+        ways = [(0, 0), (compact_every, 0), (0, pane_every), (compact_every, pane_every)]
+    held = [_held(args, *way) for way in ways]
+    return 1 if args.check and max(held) > MOST_MB else 0
+
+
+def _held(args: argparse.Namespace, compact_every: int, pane_every: int) -> float:
+    """Measures one way, prints what was found, and returns how much the helper holds (MB)."""
+    if args.all and not args.json:
+        compacted = f"compacted every {compact_every:,} results" if compact_every else "never compacted"
+        print(f"\n{compacted}, {f'the pane drawn every {pane_every:,}' if pane_every else 'no pane'}:")
     with tempfile.TemporaryDirectory(prefix="pk") as folder:
-        figures = measure(args.results, Path(folder), args.say_once, every=args.every, compact_every=args.compact_every)
+        figures = measure(args.results, Path(folder), args.say_once, every=args.every, compact_every=compact_every, pane_every=pane_every)
     if args.json:
-        print(json.dumps(figures))
+        print(json.dumps({**figures, "compact_every": compact_every, "pane_every": pane_every}))
     else:
         print(f"{args.results:,} results, {figures['chars'] / 1e6:.0f} million characters, {figures['rewritten']:,} entered shorter:")
-        print(f"{figures['rss_mb']:.0f} MB (bound: {MOST_MB:.0f}), {figures['p50_ms']} ms a result")
-    return 0 if figures["rss_mb"] <= MOST_MB else 1
+        print(f"{figures['rss_mb']:.0f} MB (bound: {MOST_MB:.0f}), {figures['p50_ms']} ms a result", flush=True)
+    held: float = figures["rss_mb"]
+    return held
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
+from hooks.utils.helper.drawing import PaneRequest
 from hooks.utils.helper.native import Native
-from hooks.utils.helper.pane import Pane, PaneRequest
+from hooks.utils.helper.pane import Pane
 from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.operations import context_words
 from hooks.utils.policy.figures import of

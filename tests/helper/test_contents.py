@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 from benchmarks import helper_memory
 from benchmarks.helper_memory import MOST_MB, measure
 from hooks.utils import archive
-from hooks.utils.helper import compactions
+from hooks.utils.helper import compactions, shown_context
 from hooks.utils.helper.compactions import Outlines
 from hooks.utils.helper.door import MOST_AGENTS, Door
 from hooks.utils.helper.shown_context import MOST_BYTES, Context
 from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.claude_code.attachments import Attachments
 from hooks.utils.hosts.claude_code.sent import MOST_NAMES, Following
 from hooks.utils.policy import masking
 from hooks.utils.policy.door import Lines, Source
@@ -218,9 +219,20 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
 # --- bounds ---------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("results", [1_000, pytest.param(20_000, marks=pytest.mark.slow)])
-def test_a_helper_stays_below_60_mb_however_much_it_is_given(tmp_path_factory: pytest.TempPathFactory, results: int):
-    found = measure(results, tmp_path_factory.mktemp("h") / "in")
+@pytest.mark.parametrize(
+    ("results", "compact_every", "pane_every"),
+    [
+        (1_000, 0, 0),
+        (1_000, 400, 250),
+        pytest.param(20_000, 0, 0, marks=pytest.mark.slow),
+        pytest.param(20_000, 400, 0, marks=pytest.mark.slow),
+        pytest.param(20_000, 400, 500, marks=pytest.mark.slow),
+    ],
+)
+def test_a_helper_stays_below_60_mb_however_much_it_is_given(
+    tmp_path_factory: pytest.TempPathFactory, results: int, compact_every: int, pane_every: int
+):
+    found = measure(results, tmp_path_factory.mktemp("h") / "in", compact_every=compact_every, pane_every=pane_every)
     if found["rss_mb"] is None:
         pytest.skip("this system does not tell how much memory a process has")
     assert (found["rows"], found["rewritten"] > results // 10) == (results, True)
@@ -240,6 +252,46 @@ def test_what_is_shown_has_a_bound_that_holds_a_whole_window():
     assert chars >= 500_000, "of lines as short as these"
     context.compacted()
     assert (context.weight, context.weights) == (0, {})
+
+
+def test_of_a_result_that_is_out_of_sight_a_few_bytes_are_held(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shown_context, "MOST_BYTES", 20_000)
+    context, count = Context(), 20_000
+    tracemalloc.start()
+    try:
+        for number in range(count):
+            id = f"toolu_{number:024}"
+            context.arrive(id)
+            context.show(Source(id, f"Read of src/{number}/{number}.py", [f"{number} {line}" for line in range(9)]))
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(context.numbers) == count
+    assert len(context.shown.sources) < 100
+    assert held <= 100 * count
+
+
+def test_of_an_attachment_a_few_bytes_are_held(tmp_path: Path):
+    path, count = tmp_path / f"{SESSION}.jsonl", 5_000
+    attachments = Attachments(str(path))
+    attached = {"type": "total_tokens_reminder"}
+    with path.open("w") as file:
+        for number in range(count):
+            rendered = [{"role": "user", "content": f"{number} tokens are left"}]
+            file.write(json.dumps({"type": "attachment", "attachment": attached, "rendered": rendered}, separators=(",", ":")) + "\n")
+    attachments.look()  # loads what it needs
+    again = Attachments(str(path))
+    tracemalloc.start()
+    try:
+        again.look()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    known = again.of(f"{count - 1} tokens are left")
+    assert known is not None
+    assert known.type == attached["type"]
+    assert again.of("tokens are left") is None
+    assert held <= 50 * count
 
 
 def test_of_many_subagents_the_ones_that_are_silent_let_go_first(helper: Helper):

@@ -11,7 +11,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.helper.prompt_cache import Misses
+from hooks.utils.helper.prompt_cache import MOST_AGENTS, Misses
 from hooks.utils.io import home
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.economics import models_of
@@ -184,6 +184,35 @@ def test_a_subagent_that_ended_before_the_session_was_taken_up_is_not_read(watch
     subagent.write()
     os.utime(subagent.path, (BEGAN - 10, BEGAN - 10))
     assert Misses(str(watched.path), BEGAN).notice(MODELS) == ""
+
+
+def test_of_subagents_that_come_and_go_only_the_newest_are_held(watched: Watched):
+    watched.notice()
+    held = []
+    for number in range(3 * MOST_AGENTS):
+        subagent = subagent_of(watched, f"agent-{number:03}")
+        os.utime(subagent.path, (BEGAN + number + 1, BEGAN + number + 1))
+        watched.misses.look()
+        held.append(watched.misses.held)
+    assert held[MOST_AGENTS] < 2 * held[MOST_AGENTS // 2] + held[0]
+    assert max(held[MOST_AGENTS:]) == held[MOST_AGENTS]
+
+
+def test_a_subagent_that_was_let_go_and_goes_on_reports_what_it_loses_then_and_nothing_twice(watched: Watched):
+    first = subagent_of(watched, "agent-000")
+    first.conversation.request(reads=0)
+    first.write()
+    os.utime(first.path, (BEGAN + 1, BEGAN + 1))
+    assert watched.notice().startswith("Cache miss: ")
+    for number in range(1, 2 * MOST_AGENTS):
+        os.utime(subagent_of(watched, f"agent-{number:03}").path, (BEGAN + 1 + number, BEGAN + 1 + number))
+        assert watched.notice() == ""
+    first.conversation.wait(4_000)
+    first.conversation.prompt("go on")
+    first.conversation.request(reads=BASE)
+    first.write()
+    assert watched.notice() == "Cache miss: ~182k tokens written again, $1.73 (in a subagent, 66 min went by)"
+    assert watched.notice() == ""
 
 
 def test_a_session_without_a_transcript_says_nothing(tmp_path: Path):

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from hooks.utils import text
-from hooks.utils.helper import pane
+from hooks.utils.helper import drawing
 from hooks.utils.helper.compactions import Compactions
+from hooks.utils.helper.drawing import PaneRequest
 from hooks.utils.helper.native import Native
-from hooks.utils.helper.pane import Pane, PaneRequest
+from hooks.utils.helper.pane import Pane
 from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, store
@@ -246,7 +247,7 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "", full: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
     data = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-    return pane.page(name, data, chosen, text.width_of(columns), rows, full=full)
+    return drawing.page(name, data, chosen, text.width_of(columns), rows, full=full)
 
 
 @pytest.fixture

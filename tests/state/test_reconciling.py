@@ -7,12 +7,13 @@ import json
 import random
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from hooks.utils.policy import engine, events, planning
-from hooks.utils.policy.context import OUTSIDE, reclaimable, shared_facts
+from hooks.utils.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
 from hooks.utils.policy.economics import Prices
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, live, reconciling, store
@@ -118,6 +119,53 @@ def test_a_placeholder_that_replaced_it_too_gives_it_its_handle(tmp_path: Path):
     rebuilt = kept.replayed()
     engine.observe(rebuilt.state, events.Cleared({kept.ids[0]: "abcd2345"}), rebuilt.conversation.rules)
     assert rebuilt.state.expired[kept.ids[0]].cleared == "abcd2345"
+
+
+# --- what entered shorter -------------------------------------------------------------------------------------------------------------
+
+
+def _entered(kept: Kept, id: str) -> None:
+    """Notes that a result has entered as 100 tokens."""
+    entry = journal.entered(id, (), "abcd2345", 9_000, 400, 100, ["noise"], kept.day.steps[-1].at + 1)
+    paths, event = kept.site.paths(), journal.event_of(entry)
+    assert isinstance(event, events.Entered)
+    store.journal(paths, entry)
+    reconciling.note_entered(kept.site, paths, event)
+
+
+def test_hooks_and_a_rebuild_agree_on_what_entered_shorter_live_or_not(tmp_path: Path):
+    kept = Edited(tmp_path, *WORK, "read", "test", "test")
+    state = kept.replayed().state
+    ended = next(result.id for result in state.expired.values() if not result.cleared)
+    for id in (ended, list(state.live)[-1], "toolu_unknown"):
+        _entered(kept, id)
+        _assert_equal(kept)
+    assert [kept.replayed().state.live[list(state.live)[-1]].tokens, kept.replayed().state.expired[ended].tokens] == [100, 100]
+
+
+def test_of_a_large_state_only_the_row_of_what_entered_is_read(tmp_path: Path):
+    kept, count = Edited(tmp_path, *WORK), 3_000
+    paths = kept.site.paths()
+    with paths.locked():
+        stored, _ = live.open_context(kept.site, paths, store.load(paths))
+        one = next(iter(stored.state.live.values()))
+        for number in range(count):
+            row = [f"toolu_many{number}", *one.to_row()[1:]]
+            stored.state.live[row[0]] = result_of(row)
+        store.save(paths, stored)
+    size = Path(paths.state).stat().st_size
+    id = f"toolu_many{count // 2}"
+    _entered(kept, "toolu_many0")  # loads what it needs
+    tracemalloc.start()
+    try:
+        _entered(kept, id)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    after = store.load(paths)
+    assert after is not None
+    assert [after.state.live[id].tokens, after.state.live["toolu_many1"].tokens] == [100, one.tokens]
+    assert peak <= 4 * size
 
 
 # --- nobody is kept waiting -----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from ..hosts import OPENCODE
 from ..io import home, storage
 from ..state import sockets
+from .drawing import draw_once as draw_once
 from .guest import transcript_of
 from .served_session import FROM_A_SHELL, METHODS, Session
 

@@ -16,6 +16,7 @@ from ..io import files, home, storage
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
+from ..policy.events import Entered
 from ..policy.messages import Use
 from ..policy.trials import BY_HELPER
 from ..reclaim.places import stamp_of
@@ -117,7 +118,7 @@ class Door:
     def keep(self, agent_id: str, ids: list[str]) -> None:
         """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
         known = self.contexts.get(agent_id)
-        if known is not None and not set(ids) <= known.numbers.keys():
+        if known is not None and not all(id in known.numbers for id in ids):
             del self.contexts[agent_id]
         self.context(agent_id).keep(set(ids))
 
@@ -256,7 +257,8 @@ class Door:
         paths = self.site.paths(agent_id)
         store.journal(paths, noted)
         event = journal.event_of(noted)
-        self.later(reconciling.note, self.site, paths, [], event)
+        if isinstance(event, Entered):
+            self.later(reconciling.note_entered, self.site, paths, event)
 
 
 def _learn(call: dict[str, Any]) -> None:

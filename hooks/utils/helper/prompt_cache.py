@@ -179,6 +179,7 @@ def _ends(site: Site, warmth: Warmth, why: str, about: str = "") -> dict[str, An
 
 
 WORTH_TELLING_USD = 0.10
+MOST_AGENTS = 24  # of which what was read is held, to read on
 
 
 class Misses:
@@ -189,6 +190,7 @@ class Misses:
         self._since = since
         self._models = shipped.models()
         self._threads = {transcript_path: _Thread(transcript_path, since, self._models)}
+        self._silent: dict[str, tuple[float, float]] = {}  # those let go: when last written, and their newest request
         self._lock = threading.Lock()
 
     def notice(self, models: Models) -> str:
@@ -213,10 +215,26 @@ class Misses:
     def _look(self) -> None:
         for path in projects.transcripts_of_agents(self._path):
             # One that ended before this session was taken up has nothing to say, and a session may have hundreds.
-            if path not in self._threads and projects.changed(path) > self._since:
-                self._threads[path] = _Thread(path, self._since, self._models)
+            written, newest = self._silent.get(path, (self._since, self._since))
+            if path not in self._threads and projects.changed(path) > written:
+                self._silent.pop(path, None)
+                self._threads[path] = _Thread(path, newest, self._models)
         for thread in self._threads.values():
             thread.look()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Hold no more subagents than MOST_AGENTS: no event says when one is done. What was silent the longest is read from its beginning
+        if it goes on, and repeats nothing."""
+        agents = [path for path, thread in self._threads.items() if path != self._path and not thread.has_losses]
+        written = {path: projects.changed(path) for path in agents}
+        for path in sorted(agents, key=written.__getitem__)[: max(0, len(self._threads) - 1 - MOST_AGENTS)]:
+            self._silent[path] = (written[path], self._threads.pop(path).since)
+
+    @property
+    def held(self) -> int:
+        """Return how much is held of what was read of all threads."""
+        return sum(thread.held for thread in self._threads.values())
 
 
 class _Thread:
@@ -225,7 +243,7 @@ class _Thread:
     def __init__(self, path: str, since: float, models: Models) -> None:
         self.path = path
         self._models = models
-        self._since = since
+        self.since = since
         self._following = Following(path)
         self._losses = lost_cache.Losses(_day_of, self._models)
         self._lost: list[Loss] = []
@@ -237,8 +255,16 @@ class _Thread:
             return
         if is_other:
             self._losses = lost_cache.Losses(_day_of, self._models)
-        self._lost += [loss for loss in map(self._losses.of, requests) if loss is not None and loss.usage.at > self._since]
-        self._since = max([self._since, *(sent.usage.at for sent in requests)])
+        self._lost += [loss for loss in map(self._losses.of, requests) if loss is not None and loss.usage.at > self.since]
+        self.since = max([self.since, *(sent.usage.at for sent in requests)])
+
+    @property
+    def has_losses(self) -> bool:
+        return bool(self._lost)
+
+    @property
+    def held(self) -> int:
+        return self._following.held
 
     def new_losses(self) -> list[Loss]:
         lost, self._lost = self._lost, []

@@ -19,9 +19,10 @@ from ..state import client_reports, data_rules, jobs
 from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
+from .drawing import PaneRequest
 from .guest import Guest
 from .native import Native
-from .pane import Pane, PaneRequest
+from .pane import Pane
 from .prompt_cache import Keeper, Misses, seconds
 
 TYPE_CHECKING = False

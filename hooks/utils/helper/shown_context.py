@@ -8,6 +8,7 @@ from ..hosts.claude_code import calls, entries, usage
 from ..policy import door
 from ..policy.conversation import has_begun_clearing, is_near_clearing, lacking_steps
 from ..policy.door import Lines
+from ..policy.hashed import Numbers
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # that is in no context any more. It goes in large steps, for each step builds the index of what stays again.
 MOST_BYTES, _KEPT = 11_000_000, 0.8
 _LINE_BYTES = 75  # a line's part of the index
+_CALL = "call "  # before the id of a result: what its call shows (policy/door)
 # The newest answer is within this many bytes of a transcript's end, or comes a little later.
 _TAIL_BYTES = 64 * 1024
 
@@ -45,7 +47,7 @@ class Context:
         self.shown = door.Shown()
         self.weights: dict[str, int] = {}
         self.weight = 0
-        self.numbers: dict[str, int] = {}
+        self.numbers = Numbers()
         self.count = 0
         self.floor = 0  # of results up to the last compaction
         self.before: tuple[Any, ...] = ()
@@ -83,13 +85,13 @@ class Context:
 
     def keep(self, ids: Collection[str]) -> None:
         """Keep only these results: what came after the last of them was taken back."""
-        numbers = {id: number for id, number in self.numbers.items() if id in ids}
-        if len(numbers) == len(self.numbers):
+        known = [id for id in ids if id in self.numbers]
+        if len(known) == len(self.numbers):
             return
         self.newest, self.is_cut = None, False
-        self.numbers = numbers
-        self.count = max(numbers.values(), default=self.floor)
-        self.shown.keep({*numbers, *("call " + id for id in numbers)})
+        self.numbers = Numbers((id, self.numbers.get(id, 0)) for id in known)
+        self.count = max(self.numbers.values(), default=self.floor)
+        self.shown.keep({*known, *(_CALL + id for id in known)})
         self._weigh()
         self.before = ()
 
@@ -97,7 +99,7 @@ class Context:
         """Forget all that was shown: the conversation was folded. What the host carries over is shown in its own form, so nothing leans on
         that either."""
         self.floor = self.count
-        self.numbers = {}
+        self.numbers = Numbers()
         self.shown = door.Shown()
         self._weigh()
         self.before = ()
@@ -122,8 +124,9 @@ class Context:
             lacking = max(lacking, len(self.numbers) - editing.keep)
         if lacking > 0:
             self.is_cut = True
-            oldest = sorted(self.numbers, key=self.numbers.__getitem__)[:lacking]
-            self.shown.drop({*oldest, *("call " + id for id in oldest)})
+            oldest = self.numbers.values()[:lacking]
+            last = oldest[-1] if oldest else 0
+            self.shown.drop({id for id in self.shown.sources if self.numbers.get(id.removeprefix(_CALL), last + 1) <= last})
             self._weigh()
 
 

@@ -297,7 +297,9 @@ def lacking_steps(conversation: Conversation, editing: Editing | None) -> list[S
     results, dropped, lacked = conversation.results(), set[str](), list[Step]()
     previous: Usage | None = None
     for number, (usage, added) in enumerate(requests, conversation.count - len(requests) + 1):
-        sent = [result for result in results if result.id in conversation.places and conversation.places[result.id].request < number]
+        # Most requests lack nothing, and a look at all results for each of them adds up.
+        may_lack = results if editing is not None or usage.left_out[0] else ()
+        sent = [result for result in may_lack if result.id in conversation.places and conversation.places[result.id].request < number]
         expected = (previous.tokens if previous else 0) + round(added * conversation.state.calibration)
         due = _due(sent, usage, editing, expected, bool(dropped), conversation.state.calibration)
         new = [result for result in due if result.id not in dropped]

@@ -12,7 +12,7 @@ import time
 
 from ..hosts.claude_code import projects
 from ..io import files
-from ..io.codec import loads
+from ..io.codec import dumps, loads
 from ..io.system import now as time_of_day
 from ..io.system import os
 from ..policy import engine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.conversation import Conversation, Editing
-    from ..policy.events import Event
+    from ..policy.events import Entered, Event
     from .pending import Waiting
     from .rebuild import Rebuilt
 
@@ -136,6 +136,35 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dic
         if event is not None:
             engine.observe(stored.state, event, rules)
     store.save_rebuilt(paths, stored)
+
+
+def note_entered(site: Site, paths: store.ContextFiles, event: Entered) -> None:
+    """Let the stored state follow that a result has entered shorter, which happens with many a call: a state that does not know the result
+    yet is not loaded, and of a large one that does little more than its row. Where another process holds the lock the next reconcile does
+    it."""
+    id = files.encoded(dumps(event.id))
+    try:
+        with paths.locked():
+            known = store.load(paths, live.REST_FROM) if _is_named(id, paths.state) else None
+            if known is not None:
+                stored, rules = live.open_context(site, paths, known)
+                if event.id in stored.state.live:
+                    engine.observe(stored.state, event, rules)
+                    store.save(paths, stored)
+                    return
+            if _is_named(id, paths.expired):
+                _follow_entries(site, paths, (), (event,))
+    except files.LockTimeout:
+        return
+
+
+def _is_named(id: bytes, path: str) -> bool:
+    """Return whether a file of a context names a result; read by the line, as it may be long."""
+    try:
+        with files.open_regular(path) as file:
+            return any(id in line for line in file)
+    except FileNotFoundError:
+        return False
 
 
 def lags_behind(fresh: Rebuilt, known: ContextState, now: float) -> bool:

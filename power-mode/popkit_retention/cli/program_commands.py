@@ -27,6 +27,9 @@ def serve(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.join:
         helper.join(environ, args.session)
         return 0
+    if args.draw:
+        helper.draw_once(environ, args.session, args.transcript, args.cwd)
+        return 0
     gc.enable()  # a command that ends at once does not need it
     helper.serve(environ, args.session, args.transcript, args.cwd, version())
     return 0

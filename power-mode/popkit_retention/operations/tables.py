@@ -325,6 +325,7 @@ SERVE = Table(
         Flag("--transcript FILE", "its transcript", FILE, default=""),
         Flag("--cwd FOLDER", "the folder of its project", FOLDER, default=""),
         Flag("--join", "do not start one; print where the running one listens"),
+        Flag("--draw", "do not start one; print what it shows, as the request on standard input asks"),
     ),
 )
 UNINSTALL = Table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ...io.codec import loads
-from ...io.system import sha256
+from ...policy.hashed import Numbers
 from .request_parts import REQUEST, is_of_conversation
 
 TYPE_CHECKING = False
@@ -49,12 +49,15 @@ class Attachments:
     def __init__(self, path: str = "") -> None:
         self.path = path
         self.thinking = ""
-        self._known: dict[bytes, Attachment] = {}
+        self._distinct: list[Attachment] = []
+        self._places: dict[tuple[str, str], int] = {}  # (type, words) -> which of these that is
+        self._known = Numbers()  # and of each text; the client adds one with many a result
         self._read = self._inode = 0
 
     def of(self, text: str) -> Attachment | None:
         """Return what a text of the prompt is, None for none of these."""
-        return self._known.get(_digest(text))
+        at = self._known.get(text.strip(), -1)
+        return None if at < 0 else self._distinct[at]
 
     def look(self) -> None:
         """Read what has been written since the last look. OSError where it cannot be read."""
@@ -63,7 +66,7 @@ class Attachments:
         with open(self.path, "rb") as file:
             status = os.fstat(file.fileno())
             if status.st_ino != self._inode or status.st_size < self._read:
-                self._known, self._read, self._inode, self.thinking = {}, 0, status.st_ino, ""
+                self._known, self._read, self._inode, self.thinking = Numbers(), 0, status.st_ino, ""
             file.seek(self._read)
             for line in file:
                 if not line.endswith(b"\n"):
@@ -91,10 +94,14 @@ class Attachments:
             entry: Any = object_of(line)
             attachment, rendered = entry["attachment"], entry["rendered"]
             texts = [text for each in rendered for text in _texts(each["content"])]
-            known = Attachment(str(attachment["type"]), _words(attachment))
+            known = str(attachment["type"]), _words(attachment)
         except (ValueError, KeyError, TypeError):
             return
-        self._known.update((_digest(text), known) for text in texts)
+        at = self._places.setdefault(known, len(self._distinct))
+        if at == len(self._distinct):
+            self._distinct.append(Attachment(*known))
+        for text in texts:
+            self._known[text.strip()] = at
 
 
 def object_of(line: bytes) -> dict[str, Any]:
@@ -104,10 +111,6 @@ def object_of(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _digest(text: str) -> bytes:
-    return sha256(text.strip().encode("utf-8", "surrogatepass")).digest()
 
 
 def _texts(content: object) -> list[str]:

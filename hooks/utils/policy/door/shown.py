@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence  # noqa: TID253  no hook loads the door
 
+from ..hashed import Numbers
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -119,9 +121,9 @@ class Shown:
         self.sources: dict[str, Source] = {}
         self._count = 0
         # Of those that the context may show, though they are not known here any more; and of those whose calls alone are left there, with
-        # the place of the newest. Hashes of names, for nothing bounds how many there are: where two are alike, less is leant on.
-        self._forgotten: set[int] = set()
-        self._left: dict[int, int] = {}
+        # the place of the newest. Nothing bounds how many there are; where the hashes of two names are alike, less is leant on.
+        self._forgotten = Numbers()
+        self._left = Numbers()
         self._named: dict[tuple[str, bool], list[Source]] = {}  # (name, is_input) -> in the order in which they came
         self._at: dict[int, Source] = {}  # a source's `place` -> it
         self._places: dict[int, int | list[int]] = {}  # hash of four lines -> where they stand, if in several places the newest last
@@ -167,29 +169,30 @@ class Shown:
         """Drop the lines of these ids, which have left the context; their calls stay in it."""
         if not self.sources.keys().isdisjoint(ids):
             for source in map(self.sources.__getitem__, self.sources.keys() & set(ids)):
-                name = hash((source.name, source.is_input))
+                name = (source.name, source.is_input)
                 self._left[name] = max(source.place, self._left.get(name, 0))
             self.keep(self.sources.keys() - set(ids))
 
     def forget(self, ids: Collection[str]) -> None:
         """Forget these: nothing is to lean on them any more, though they may still be in the context."""
-        self._forgotten |= {hash((source.name, source.is_input)) for id, source in self.sources.items() if id in ids}
+        for source in [self.sources[id] for id in ids if id in self.sources]:
+            self._forgotten[source.name, source.is_input] = source.place
         self.drop(ids)
 
     def is_last(self, source: Source) -> bool:
         """Return whether no later call in the context has its name."""
         name = (source.name, source.is_input)
-        return self._named[name][-1] is source and source.place > self._left.get(hash(name), 0)
+        return self._named[name][-1] is source and source.place > self._left.get(name, 0)
 
     def namesakes(self, source: Source) -> list[Source] | None:
         """Return what else in the context has the same name and shows lines; None where that is not known."""
         name = (source.name, source.is_input)
-        return None if hash(name) in self._forgotten else [other for other in self._named[name] if other is not source]
+        return None if name in self._forgotten else [other for other in self._named[name] if other is not source]
 
     def is_only(self, source: Source) -> bool:
         """Return whether no other call in the context has its name."""
         name = (source.name, source.is_input)
-        return len(self._named[name]) == 1 and hash(name) not in self._left
+        return len(self._named[name]) == 1 and name not in self._left
 
     def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int, int | None]] = ()) -> list[Run]:
         """Return the runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the

@@ -70,6 +70,17 @@ def learn(text: str, redacted: str) -> None:
         _known.clear()
 
 
+def secrets_learnt() -> list[str]:
+    """Return what `learn` has taken in."""
+    return list(_learnt)
+
+
+def learn_again(secrets: list[str]) -> None:
+    """Mask in this process what another one has learnt."""
+    _learnt[:] = secrets
+    _known.clear()
+
+
 def mask(text: str, tell_apart: bool = False) -> str:
     """Return the text with every secret of a known form, or that was learnt, replaced by ****; masking twice changes nothing more.
 

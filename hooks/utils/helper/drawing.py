@@ -1,0 +1,203 @@
+"""Draw from one look at a context: the band above the prompt, and the pages of the pane.
+
+A look holds every result of the session, each several times, and little of that memory comes back afterwards. So of a long transcript it
+is taken in a process of its own, which ends with it.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  no hook loads the helper
+import os
+import subprocess  # noqa: TID253
+import sys
+
+from .. import efficiency_tracker as tracker
+from .. import text
+from ..io import processes, storage
+from ..operations import offers, reclaiming, switches
+from ..policy import figures, masking
+from ..policy.limits import windows
+from ..policy.verdict import is_worth_a_word
+from ..reclaim import outlook
+from ..state import client_reports, reconciling
+from ..state.live import Site
+from ..views import amounts, cache, history, panel, phrases, receipt, report, results
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypedDict
+
+    from ..operations.offers import Offer
+    from ..views.shapes import CompactsCold, Report, ResultRow
+
+    class Drawn(TypedDict):
+        """What a look gives: `band`, `line`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the `model` that
+        answered last ("" where that is not known), what compacting with a `cold` cache takes, and the number of `calls`."""
+
+        band: dict[str, Any] | None
+        line: str
+        pane: dict[str, Any]
+        cache_until: int | None
+        kept_out: float
+        model: str
+        cold: CompactsCold
+        calls: int
+
+
+NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settings"
+# id -> (label, the key that opens it).
+TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4"), BILL: ("Bill", "5")}
+TABS = 1  # rows above all else
+COMMAND = "/popkit"
+# Bytes of a transcript from which a look is taken in a process of its own: it takes longer than that needs to start.
+LONG_BYTES = 2 * 1024 * 1024
+_LONGEST_S = 300.0
+_LABEL = 48
+_CLEARED = "archived first; undo brings it back"  # the verdict above it says what leaves
+_NARROWEST = 20
+
+
+class PaneRequest:
+    """A request for the pane: the `page`, the id of the result `chosen` on it, its `columns` and `rows`, and whether a turn has just
+    ended."""
+
+    __slots__ = ("chosen", "columns", "page", "rows", "turn_ended")
+
+    def __init__(self, page: str, chosen: str, columns: int, rows: int, turn_ended: bool) -> None:
+        self.page = page
+        self.chosen = chosen
+        self.columns = max(_NARROWEST, columns)
+        self.rows = rows
+        self.turn_ended = turn_ended
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
+    """Return what `draw` does. Where a process of its own fails, this one looks."""
+    if _is_long(transcript_path):
+        try:
+            return _drawn_elsewhere(site, transcript_path, request, usd, now)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            storage.log_failure(site.environ, "pane", error)
+    return draw(site, transcript_path, request, usd, now)
+
+
+def _is_long(transcript_path: str) -> bool:
+    try:
+        return os.path.getsize(transcript_path) >= LONG_BYTES
+    except (OSError, ValueError):
+        return False  # there is none yet
+
+
+def _drawn_elsewhere(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
+    words = ["serve", "--draw", "--session", site.session_id, "--transcript", transcript_path, "--cwd", site.project]
+    asked = {"request": request.to_json(), "usd": usd, "now": now, "in_place": site.in_place, "learnt": masking.secrets_learnt()}
+    done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
+        processes.popkit_command(words), env=dict(site.environ), input=json.dumps(asked).encode("ascii"), stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, timeout=_LONGEST_S, check=True,
+    )  # fmt: skip
+    drawing: Drawn = json.loads(done.stdout)
+    return drawing
+
+
+def draw_once(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str) -> None:
+    """Read from standard input what a helper asks for, and print what `draw` returns."""
+    asked = json.loads(sys.stdin.buffer.read())
+    masking.learn_again(asked["learnt"])
+    site = Site(environ, session_id, cwd)
+    site.in_place = asked["in_place"]
+    drawing = draw(site, transcript_path, PaneRequest(**asked["request"]), asked["usd"], asked["now"])
+    sys.stdout.write(json.dumps(drawing))
+
+
+def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
+    """Return the band and a page; of the pages that other processes make (`page`) only what a report has of them. `usd`: what the session
+    has cost so far, as the client counts."""
+    width = text.width_of(request.columns)
+    view = outlook.look(site, transcript_path, now)
+    current = report.build(view)
+    cold_now = switches.compacts_cold(site, view)
+    full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
+    shown = page(request.page, current, request.chosen, width, request.rows, cache.cold_question(cold_now), full)
+    if shown["page"] == SAVED:
+        saved = text.laid_out([*_saved(site, current, now), *_spent(usd)], width)
+        receipts = reclaiming.receipts_of(site, current)
+        shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
+        room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
+        shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved
+    worth = not site.data_rules and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
+    offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
+    context = current["context"]
+    left = context["cache_seconds_left"] if context else 0
+    return {
+        "band": {"text": phrases.notice(current), "operations": offered} if worth else None,
+        "line": phrases.sum_line(current),
+        "pane": shown,
+        "cache_until": round((now + left) * 1000) if left else None,
+        "kept_out": current["figures"].get("kept_out_tokens", 0),
+        "model": context["model"] if context else "",
+        "cold": cold_now,
+        "calls": view.state.index,
+    }
+
+
+def _spent(usd: float | None) -> list[text.Line]:
+    return [] if usd is None else text.wrap(f"Claude Code counts ${usd:,.2f} for the whole session so far.")
+
+
+def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
+    """Return the worth of PopKit, in this session and on this machine."""
+    reconciling.catch_up(site, current["transcript"])
+    worth = tracker.worth(tracker.all_metrics(site.home), now)
+    lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]
+    if current["figures"]:
+        lines += text.wrap(amounts.ledger_in_words(current["figures"]), indent="  ")
+    if figures.is_anything(worth["installed"]):
+        lines += ["", *amounts.ledger_table(worth)]
+    return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
+
+
+def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "") -> dict[str, Any]:
+    """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and
+    `operations`, the offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about
+    compacting when the cache is cold, "" for none; `full`: how full the plan's limits are, "" where that is unknown. A report has neither
+    savings, bill nor settings: their pages have no lines here. Pure."""
+    shown = name if name in TITLES else NOW
+    row = next((row for row in report["results"] if row["id"] == chosen), None)
+    offered: list[Offer] = offers.of_context(report)
+    choices: dict[str, Any] | None = None
+    head: list[str] = []
+    if shown == RESULTS:
+        lines, choices = _results(report, row, width)
+        offered = offers.of_result(row, not report["doubt"]) if row else []
+    elif shown in (SAVED, BILL, SETTINGS):
+        lines, offered = [], [offer for offer in offered if offer.id == "undo" and shown == SAVED]
+    else:
+        head = text.laid_out(panel.pane_head(report), width)
+        offered = [offer._replace(sum=_CLEARED) if offer.id == "clear" else offer for offer in offered] + offers.of_cold(question)
+        lines = text.laid_out(panel.pane_lines(report, width, rows - TABS - len(head) - len(offered), full), width)
+    return {
+        "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
+        "page": shown,
+        "head": head,
+        "lines": lines[1:] if lines and not lines[0] else lines,
+        "choices": choices,
+        "operations": offers.to_json(offered),
+    }
+
+
+def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
+    """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
+    lines = text.laid_out(history.timeline_lines(report, folds=True), width)
+    newest = report["results"][: -history.LAST - 1 : -1]
+    if not newest:
+        return lines, None
+    options = [{"value": one["id"], "label": f"{phrases.number(one)} {phrases.label(one, _LABEL)}"} for one in newest]
+    if row is None:
+        return lines, {"options": options, "value": ""}
+    if row not in newest:
+        options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
+    return [*text.laid_out(results.why(report, row, command=COMMAND)[1:], width), *lines], {"options": options, "value": row["id"]}
