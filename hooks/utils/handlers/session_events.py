@@ -33,14 +33,14 @@ _GOES_ON = ("resume",)
 def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
     model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
-    site = live.site_of(payload, environ)
+    source = text(payload, "source")
+    compacted = source == "compact"
+    site = live.site_at_start(payload, environ, is_new_client=not compacted)
     if site is None:
         return None
     facts: dict[str, object] = {"project": site.project, "transcript": text(payload, "transcript_path")}
     if text(payload, "model"):
         facts["model"] = text(payload, "model")
-    source = text(payload, "source")
-    compacted = source == "compact"
     if compacted:
         facts["compacted"] = True
     site.remember(**facts, **_trials_at_start(site, source))
@@ -65,8 +65,9 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     else:
         from ..state import sweeping
 
-        sweep_cached(site.home, now)
+        sweep_cached(site.lasting_home, now)
         sweeping.sweep(site, now)
+        sweeping.sweep_memory(site)
     context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
     notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
@@ -187,11 +188,14 @@ def _learn(site: live.Site, transcript_path: str, now: float) -> None:
 
 
 def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """End what lives for the session, if this is an end."""
+    """End what lives for the session, if this is an end; under a data rule, all that was kept of it."""
     site = live.site_of(payload, environ)
     if site is None:
         return
-    _sweep_sockets(site.home)
+    _sweep_sockets(site.lasting_home)
+    if site.is_in_memory:
+        site.end_in_memory()
+        return
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
     _trials_at_end(site, transcript_path, now)
     if why == "clear":

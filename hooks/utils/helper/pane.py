@@ -12,7 +12,7 @@ from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import client_reports, data_rules, reconciling
+from ..state import client_reports, reconciling
 from ..views import amounts, bill, cache, history, panel, phrases, receipt, report, results
 
 TYPE_CHECKING = False
@@ -106,9 +106,10 @@ class Pane:
             lines, settings = self._settings(site, now)
             shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         if site.data_rules:
-            shown["lines"] = [*text.laid_out(text.wrap(data_rules.in_words(site.data_rules)), width), "", *shown["lines"]]
+            shown["lines"] = [*text.laid_out(text.wrap(site.rules_in_words()), width), "", *shown["lines"]]
+        if site.stands_still:
             shown["operations"] = []
-        worth = not site.data_rules and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
+        worth = not site.stands_still and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
         band = {"text": phrases.notice(current)} if worth else None
         offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
         context = current["context"]
@@ -156,7 +157,7 @@ class Pane:
             return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
         if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
-        held = data_rules.in_words(site.data_rules) + "\n\n" if site.data_rules else ""
+        held = site.rules_in_words() + "\n\n" if site.stands_still else ""
         called = COMMAND if is_kept(site.session_id) else context_words.COMMAND
         return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
 
