@@ -15,7 +15,7 @@ from ..hosts import OPENCODE
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, data_rules, jobs
+from ..state import client_reports, data_rules, jobs, live, sweeping
 from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -71,6 +71,7 @@ class Session:
         self.work.put((self.compactions.look, ()))
         self.misses.look()
         site = self._site()
+        sweeping.sweep_memory(site)
         if site.enabled and not site.data_rules:
             client_reports.start_fit(site.home, self.environ, now(self.environ))
 
@@ -126,8 +127,17 @@ class Session:
             if rules or data_rules.is_asked(self.environ):
                 data_rules.say(self.door.site.lasting_home, self.door.session_id, rules)
                 self._site().begin_in_memory()
+                self.work.put((self._follow, ()))
             self.data_rules = rules
             self.door.forget()
+
+    def _follow(self) -> None:
+        """Do what the hook on the session's start could not before the client had said which rules apply."""
+        site, transcript_path = self._site(), self.door.transcript_path
+        if site.enabled:
+            facts = {"project": site.project, "transcript": transcript_path}
+            site.remember(**{name: fact for name, fact in facts.items() if name not in site.session})
+            live.rebuild_if_small(site, site.paths(), transcript_path)
 
     def _is_noted(self, rules: tuple[str, ...]) -> bool:
         """Return whether hooks and commands know what the client says: a start of the session makes them forget it."""
