@@ -1,5 +1,5 @@
-"""A session of the real client under a data rule: whatever it reads, runs and says, nothing of it is below our folder. Where the system has a
-place in memory PopKit works there, until the session ends."""
+"""A session of the real client under a data rule: whatever it reads, runs and says, nothing of it is below our folder. PopKit works in
+memory where the system has a place there, until the session ends."""
 
 from __future__ import annotations
 

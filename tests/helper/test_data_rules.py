@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,12 @@ import pytest
 
 from hooks.utils.handlers import context_monitor, session_events, tool_calls
 from hooks.utils.io import volatile
+from hooks.utils.policy.planning import Selection
+from hooks.utils.reclaim import access, clearing
 from hooks.utils.state import data_rules, sweeping
 from hooks.utils.state.live import Site
+from popkit_retention.cli import statusline_command
+from popkit_retention.mcp import ToolCall, tool_answers
 
 from .asking import SESSION, Helper, lines, numbered
 from .running import Running
@@ -152,6 +157,11 @@ def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new
     assert "in memory" in " ".join(new.run("doctor").split())
     for page in ("now", "saved", "bill", "settings"):
         new.ask("/view", {"columns": 80, "page": page, "turn_ended": True})
+    drawn = {"session_id": SESSION, "transcript_path": str(new.transcript), "context_window": {"context_window_size": 200_000}}
+    assert statusline_command.line_for(json.dumps(drawn), new.env)
+    tool = ToolCall({**new.env}, str(new.project), {"query": MARK, "handle": handle}, wide=True)
+    assert handle in [each["handle"] for each in tool_answers.context_search(tool)["results"]]
+    assert MARK in tool_answers.context_restore(tool)["content"]
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": f"and {MARK}?", "session_id": SESSION, "cwd": str(new.project)}
     context_monitor.handle({**prompt, "transcript_path": str(new.transcript)}, new.env)
 
@@ -168,6 +178,41 @@ def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new
     assert volatile.folders(str(new.home)) == []
     assert MARK not in new.run("restore", handle)
     assert {path for path in root.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()} == {new.transcript}
+
+
+def test_a_rule_that_comes_up_later_leaves_the_way_back_to_what_was_stored_before(new: Client):
+    with_calls(new)
+    says(new, [])
+    session(new, "SessionStart", source="startup")
+    answer = Running(new).compacts()
+    cleared = next(each["text"] for row in answer["rows"] for each in row["toolResults"] if each["tool_use_id"] == "toolu_00")
+    handle = cleared.partition("popkit restore ")[2].partition("]")[0]
+    says(new, ["hipaa"])
+    assert in_memory(new)
+    new.env["CLAUDE_CODE_SESSION_ID"] = SESSION
+    assert new.run("restore", handle).rstrip("\n") == numbered(lines(400, MARK))
+    asked = {"tool_name": "Bash", "tool_input": {"command": f"popkit restore {handle}"}, "session_id": SESSION, "cwd": str(new.project)}
+    assert tool_calls.before({"hook_event_name": "PreToolUse", "transcript_path": str(new.transcript), **asked}, new.env)
+    assert "before the rule came up" in " ".join(new.run("doctor").split())
+
+
+def test_the_transcript_of_a_session_under_a_rule_is_never_rewritten(new: Client):
+    with_calls(new)
+    says(new, ["hipaa"])
+    before = new.transcript.read_bytes()
+    new.stop()
+    site = Site(new.env, SESSION, str(new.project))
+    with pytest.raises(access.Refused, match="does not rewrite the transcript of such a session"):
+        clearing.clear(site, str(new.transcript), 1e9, Selection())
+    assert new.transcript.read_bytes() == before
+
+
+def test_an_uninstall_leaves_nothing_in_memory(new: Client):
+    says(new, ["hipaa"])
+    assert shortens(new)
+    assert in_memory(new)
+    new.run("uninstall", "--yes")
+    assert volatile.folders(str(new.home)) == []
 
 
 def test_a_session_that_is_resumed_under_a_rule_is_rebuilt_in_memory(new: Client):

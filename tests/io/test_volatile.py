@@ -13,6 +13,7 @@ import pytest
 from hooks.utils.io import volatile
 
 pytestmark = pytest.mark.skipif(not volatile.is_possible(), reason="this system has no place in memory")
+SHARED = Path("/dev/shm")  # noqa: S108  nothing is written there but what is made privately
 ID = "11111111-2222-3333-4444-555555555555"
 
 
@@ -29,7 +30,7 @@ def test_a_folder_is_found_once_it_is_made_and_is_ours_alone(ours: str):
     folder = volatile.make(ours, ID)
     assert folder == volatile.find(ours, ID) == volatile.make(ours, ID)
     assert volatile.find(ours, "another") == volatile.find(ours + "/other", ID) == ""
-    assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert Path(folder).stat().st_mode & 0o777 == 0o700
     assert volatile.folders(ours) == [(folder, ID)]
     assert volatile.folders(ours + "/other") == []
     assert volatile.is_below(folder + "/archive.sqlite")
@@ -46,7 +47,7 @@ def test_it_lies_where_no_environment_says(ours: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("session_id", ["../../x", "a/b", "", "x" * 300, "\0", "ü"])
 def test_no_id_leads_out_of_its_place(ours: str, session_id: str):
     folder = volatile.make(ours, session_id)
-    assert os.path.dirname(os.path.realpath(folder)).endswith(f"/popkit-{os.geteuid()}")
+    assert Path(folder).resolve().parent.name == f"popkit-{os.geteuid()}"
 
 
 @pytest.mark.parametrize("kind", ["link", "file", "open", "pipe"])
@@ -72,13 +73,13 @@ def test_what_anybody_else_could_have_put_in_its_place_is_not_used(ours: str, tm
 
 
 def test_only_what_is_kept_in_memory_is_a_place(tmp_path: Path):
-    assert volatile.device_of("/dev/shm") == os.stat("/dev/shm").st_dev  # noqa: S108
+    assert volatile.device_of(str(SHARED)) == SHARED.stat().st_dev
     assert volatile.device_of("/proc") is None
     assert volatile.device_of(str(tmp_path / "none")) is None
     link = tmp_path / "link"
-    link.symlink_to("/dev/shm")
+    link.symlink_to(SHARED)
     assert volatile.device_of(str(link)) is None
-    on_disk = tmp_path if os.stat(tmp_path).st_dev != os.stat("/dev/shm").st_dev else Path(sys.prefix)  # noqa: S108
+    on_disk = tmp_path if tmp_path.stat().st_dev != SHARED.stat().st_dev else Path(sys.prefix)
     assert volatile.device_of(str(on_disk)) is None
 
 
