@@ -177,6 +177,8 @@ def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new
     new.ask("/view", {"columns": 80, "page": "now"})
     assert volatile.folders(str(new.home)) == []
     assert MARK not in new.run("restore", handle)
+    refused = new.run("restore", handle, "--json")
+    assert "it has ended" in refused
     assert {path for path in root.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()} == {new.transcript}
 
 

@@ -120,7 +120,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
             break
         except (access.Refused, restoring.NotFound) as error:
             if number == len(folders):
-                raise Refused(str(error)) from None
+                raise Refused(". ".join(filter(None, (str(error), site.rules_in_words())))) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
     content = "\n".join(laid_out(receipt.printed_lines(printed), answering.width(sys.stdout))) + "\n"
