@@ -47,6 +47,8 @@ def _said(popkit_home: str, session_id: str) -> tuple[str, ...] | None:
     """Return the rules that were left beside a session, UNKNOWN where they cannot be read; None where nothing was."""
     try:
         text = files.read_text(_path(popkit_home, session_id), _MOST_BYTES)
+    except NotADirectoryError:
+        return None  # what is wrong there is for whoever writes to find
     except (OSError, ValueError):
         return (UNKNOWN,)
     return None if text is None else tuple(text.split("\n")[:-1])
