@@ -30,10 +30,14 @@ class Client(Helper):
     """The helper of a client that says with each request which rules apply."""
 
     rules: object = None
+    spoilt: Path | None = None  # the file in place of its session's folder in memory
 
     def ask(self, path: str, asked: object = None, raw: bytes | None = None) -> Any:
         said = {} if self.rules is None else {"data_rules": self.rules}
         return super().ask(path, {**(asked if isinstance(asked, dict) else {}), **said}, raw)
+
+
+has_place = pytest.mark.skipif(not volatile.is_possible(), reason="this system has no place in memory")
 
 
 @pytest.fixture
@@ -42,6 +46,8 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     running = Client(tmp_path_factory.mktemp("h"), **NEW)
     yield running
     running.stop()
+    if running.spoilt:
+        running.spoilt.unlink()
     for folder, _ in volatile.folders(str(running.home)):
         volatile.remove(folder)
 
@@ -52,12 +58,14 @@ def in_memory(helper: Helper) -> Path | None:
     return Path(folder) if folder else None
 
 
-def spoilt(helper: Helper) -> None:
-    """A system on which no folder of this session can be made in memory: something else has its name."""
-    folder = Path(volatile.make(str(helper.home), SESSION))
-    volatile.remove(str(folder))
-    folder.parent.mkdir(mode=0o700, exist_ok=True)
-    folder.write_text("")
+def spoil(client: Client) -> None:
+    """Let no folder of this session be made in memory: something else has its name."""
+    folder = volatile.make(str(client.home), SESSION)
+    if folder:
+        volatile.remove(folder)
+        client.spoilt = Path(folder)
+        client.spoilt.parent.mkdir(mode=0o700, exist_ok=True)
+        client.spoilt.write_text("")
 
 
 def says(helper: Helper, rules: object) -> None:
@@ -111,6 +119,7 @@ def test_until_the_client_has_said_that_no_rule_applies_nothing_is_kept(new: Cli
     assert kept(new) >= {"main.state.json"}
 
 
+@has_place
 @pytest.mark.parametrize("rules", [["hipaa"], ["zdr"], ["a rule of tomorrow"], {"hipaa": True, "zdr": False}])
 def test_a_rule_that_comes_up_later_holds_from_then_on(new: Client, rules: object):
     says(new, [])
@@ -137,6 +146,7 @@ def with_calls(helper: Helper) -> Helper:
     return helper
 
 
+@has_place
 def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new: Client):
     with_calls(new)
     says(new, ["hipaa"])
@@ -182,6 +192,7 @@ def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new
     assert {path for path in root.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()} == {new.transcript}
 
 
+@has_place
 def test_a_rule_that_comes_up_later_leaves_the_way_back_to_what_was_stored_before(new: Client):
     with_calls(new)
     says(new, [])
@@ -198,6 +209,7 @@ def test_a_rule_that_comes_up_later_leaves_the_way_back_to_what_was_stored_befor
     assert "before the rule came up" in " ".join(new.run("doctor").split())
 
 
+@has_place
 def test_the_transcript_of_a_session_under_a_rule_is_never_rewritten(new: Client):
     with_calls(new)
     says(new, ["hipaa"])
@@ -209,6 +221,7 @@ def test_the_transcript_of_a_session_under_a_rule_is_never_rewritten(new: Client
     assert new.transcript.read_bytes() == before
 
 
+@has_place
 def test_an_uninstall_leaves_nothing_in_memory(new: Client):
     says(new, ["hipaa"])
     assert shortens(new)
@@ -217,6 +230,7 @@ def test_an_uninstall_leaves_nothing_in_memory(new: Client):
     assert volatile.folders(str(new.home)) == []
 
 
+@has_place
 def test_a_session_that_is_resumed_under_a_rule_is_rebuilt_in_memory(new: Client):
     says(new, ["zdr"])
     session(new, "SessionStart", source="startup")
@@ -231,6 +245,7 @@ def test_a_session_that_is_resumed_under_a_rule_is_rebuilt_in_memory(new: Client
     assert kept(new) == set()
 
 
+@has_place
 @pytest.mark.parametrize("ends", [True, False])
 def test_when_the_client_is_gone_so_is_what_was_in_memory(new: Client, ends: bool):
     says(new, ["hipaa"])
@@ -245,7 +260,7 @@ def test_when_the_client_is_gone_so_is_what_was_in_memory(new: Client, ends: boo
 
 
 def test_where_there_is_no_place_in_memory_nothing_is_kept(new: Client):
-    spoilt(new)
+    spoil(new)
     says(new, ["hipaa"])
     session(new, "SessionStart", source="startup")
     with_calls(new)
@@ -295,6 +310,7 @@ def test_a_client_that_is_too_old_to_say_is_under_no_rule(helper: Helper):
     assert not (Path(helper.home) / "sessions" / SESSION / data_rules.NAME).exists()
 
 
+@has_place
 def test_the_pane_says_that_all_is_in_memory(new: Client):
     says(new, ["hipaa"])
     with_calls(new)
@@ -309,7 +325,7 @@ def test_the_pane_says_that_all_is_in_memory(new: Client):
 def test_the_pane_and_the_answers_say_why_nothing_is_kept(new: Client):
     says(new, None)
     assert "has not said whether a data rule" in " ".join(new.ask("/view", {"columns": 80, "page": "now"})["pane"]["lines"])
-    spoilt(new)
+    spoil(new)
     says(new, ["hipaa"])
     shown = new.ask("/view", {"columns": 80, "page": "now"})
     assert "under a data rule (HIPAA)" in " ".join(shown["pane"]["lines"])

@@ -23,6 +23,7 @@ _CLIENT = "client"  # in a folder: the process that the session runs in
 _SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh", "busybox", "env", "timeout")
 _MOST_SHELLS = 8
 _GONE = ".gone-"
+_TRIES = 3  # another session may just have ended and taken the empty folder around it along
 # Parts of the mode of a file.
 _KIND, _FOLDER, _OTHERS, _OTHERS_WRITE, _STICKY = 0o170000, 0o040000, 0o077, 0o022, 0o1000
 
@@ -55,8 +56,9 @@ def make(popkit_home: str, session_id: str) -> str:
 def _made(popkit_home: str, session_id: str) -> str:
     for place, device in _places():
         folder = _folder(place, popkit_home, session_id)
-        if _is_made(_parent(place), device) and _is_made(folder, device):
-            return folder
+        for _ in range(_TRIES):
+            if _is_made(_parent(place), device) and _is_made(folder, device):
+                return folder
     return ""
 
 
