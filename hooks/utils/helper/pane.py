@@ -10,7 +10,7 @@ from ..hosts import is_kept
 from ..operations import context_words, offers, request, switches
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import client_reports, data_rules
+from ..state import client_reports
 from ..views import amounts, bill, cache, phrases, receipt, report
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
@@ -75,7 +75,8 @@ class Pane:
             lines, settings = self._settings(site, now)
             shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         if site.data_rules:
-            shown["lines"] = [*text.laid_out(text.wrap(data_rules.in_words(site.data_rules)), width), "", *shown["lines"]]
+            shown["lines"] = [*text.laid_out(text.wrap(site.rules_in_words()), width), "", *shown["lines"]]
+        if site.stands_still:
             shown["operations"] = []
         lost = self.misses.notice(site.rules().models)
         return {
@@ -115,7 +116,7 @@ class Pane:
             return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
         if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
-        held = data_rules.in_words(site.data_rules) + "\n\n" if site.data_rules else ""
+        held = site.rules_in_words() + "\n\n" if site.stands_still else ""
         called = COMMAND if is_kept(site.session_id) else context_words.COMMAND
         return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
 

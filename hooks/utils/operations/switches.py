@@ -35,12 +35,12 @@ _LATE_S = 30
 
 def turn(on: bool, site: Site, now: float) -> Switched:
     """Switch memory on or off for the project of a site; return what was done. OSError where it cannot be written."""
-    project = memory.project_of(site.home, _folder_of(site))
+    project = memory.project_of(site.lasting_home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)
     configured = site.config.get("memory") or {}
     return {
         "on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": memory.tokens_of(site.config),
-        "store": configured.get("store") or f"{site.home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
+        "store": configured.get("store") or f"{site.lasting_home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
     }  # fmt: skip
 
 
