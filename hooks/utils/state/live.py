@@ -153,8 +153,8 @@ class Site:
         return session.claim(self.home, self.session_id, name, value)
 
     def give_once(self, name: str, now: float, entry: dict[str, Any]) -> bool:
-        """Claim that the context is given a text of our own, and journal that; return whether it does not have it yet. The text has nothing of
-        the session in it, so the client need not have said its rules."""
+        """Claim that the context is given a text of our own, and journal that; return whether it does not have it yet. The text holds
+        nothing of the session, so the client need not have said its rules."""
         from . import session
 
         if self.stands_still and not self.awaits_rules:
