@@ -4,17 +4,27 @@ from `popkit config check`, or as the answer to the word; nothing else knows the
 
 from __future__ import annotations
 
+from ..io.storage import Storage
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # A key of the configuration ("memory.try"), or one with a value that it had ("hints=try").
-SETTINGS: dict[str, str] = {}
+_LAB = "`popkit lab` replays your sessions under two settings"
+_NOT_TRIED = {name: f'"{name}": "try" does nothing, so the default applies. {_LAB}.' for name in ("hints", "say_once", "shape", "compact")}
+SETTINGS = {
+    **{f"{name}=try": sentence for name, sentence in _NOT_TRIED.items()},
+    "memory.try": f'"try" in "memory" does nothing: every session gets MEMORY.md. {_LAB}.',
+}
 # A command of `popkit` ("native"), a word or a flag of one ("lab --keep-warm"); a word after /popkit:context or /popkit ("context warm").
-WORDS: dict[str, str] = {
+WORDS = {
     "native": "`native` is gone: what PopKit leaves out and compacts saves more. If you switched it on, remove context_management from"
     " CLAUDE_CODE_EXTRA_BODY in .claude/settings.local.json.",
+    "try-out": "`try-out` is gone: `popkit lab` replays the sessions that you have under two settings.",
 }
+# What they have left in our folder.
+STORAGE = (Storage("what earlier versions kept", {"": r"trials\.json"}),)
 
 
 def setting(at: Sequence[str | int], value: object) -> str:
