@@ -27,10 +27,10 @@ def test_a_command_that_is_gone_says_what_stands_in_its_place(word: str, words: 
 
 @pytest.mark.parametrize("word", gone.WORDS)
 def test_what_is_gone_is_not_there(word: str) -> None:
-    command, _, rest = word.rpartition(" ")
-    table = TABLES[command or "context"]
+    command, *words = word.split() if " " in word else ["context", word]
+    table, words = (TABLES["bill"], [command, *words]) if command[0] == "-" else (TABLES[command], words)
     with pytest.raises(flag_parser.UsageError) as error:
-        flag_parser.parse([rest], table)
+        flag_parser.parse(words, table)
     assert str(error.value) == gone.WORDS[word]
     assert word not in TABLES
 

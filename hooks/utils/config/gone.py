@@ -17,11 +17,14 @@ SETTINGS = {
     **{f"{name}=try": sentence for name, sentence in _NOT_TRIED.items()},
     "memory.try": f'"try" in "memory" does nothing: every session gets MEMORY.md. {_LAB}.',
 }
-# A command of `popkit` ("native"), a word or a flag of one ("lab --keep-warm"); a word after /popkit:context or /popkit ("context warm").
+# A command of `popkit` ("native"), a word or a flag of one ("lab --keep-warm"), what a flag took ("--host entire"); a word after
+# /popkit:context or /popkit ("context warm").
 WORDS = {
     "native": "`native` is gone: what PopKit leaves out and compacts saves more. If you switched it on, remove context_management from"
     " CLAUDE_CODE_EXTRA_BODY in .claude/settings.local.json.",
     "try-out": "`try-out` is gone: `popkit lab` replays the sessions that you have under two settings.",
+    "--host entire": "checkpoints of Entire are not looked up: name the transcript that the agent itself has written, or the full.jsonl of"
+    " a checkpoint.",
 }
 # What they have left in our folder.
 STORAGE = (Storage("what earlier versions kept", {"": r"trials\.json"}),)

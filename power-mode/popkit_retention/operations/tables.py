@@ -28,7 +28,7 @@ TRY = Table(
         HOST,
         type=FILE,
         more="TRANSCRIPT can also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
-        " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode|entire, this project's newest comes first.",
+        " session in it). With --host opencode, this project's newest comes first.",
     ),
     common=(JSON,),
 )
