@@ -1,7 +1,6 @@
 """The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
 
-Plain data. `validation` reads documents by it, `schema` makes the JSON Schema of it, the pydantic model of the services and the table of
-docs/configuration.md are held to it.
+Plain data. `validation` reads documents by it and makes the JSON Schema of it; the table of docs/configuration.md is held to it.
 
 A field is a dict: `kind`, what that kind needs (`low` and `high`, `words`, `of`, `fields`, …), `about` in words for people, `null` where
 null is allowed (what it means, in words), and at the top level `default` and `project`.

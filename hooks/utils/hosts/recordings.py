@@ -94,11 +94,6 @@ def is_address(path: str) -> bool:
     return bool(stored_sessions.id_of(path))
 
 
-def size_of(address: str) -> int:
-    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
-    return stored_sessions.size(address)
-
-
 def changed(path: str) -> float:
     """Return when a recording last changed (seconds), or the session at an address; 0 where that is not known."""
     return stored_sessions.changed(path) if stored_sessions.id_of(path) else projects.changed(path)

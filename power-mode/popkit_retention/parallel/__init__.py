@@ -104,7 +104,7 @@ def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> N
 def _take(path: str, sources: dict[str, Source], skip: Skip) -> None:
     try:
         if recordings.is_address(path):
-            sources.setdefault(path, Source(path, recordings.size_of(path)))
+            sources.setdefault(path, Source(path, stored_sessions.size(path)))
             return
         status = os.stat(path)
     except (OSError, ValueError) as error:
