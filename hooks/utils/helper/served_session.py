@@ -62,14 +62,11 @@ class Session:
         threading.Thread(target=self._run_hourly, daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent."""
         with self.lock:
             self.door.context("")
         self.work.put((self.compactions.look, ()))
         self.misses.look()
-        site = self._site()
-        if site.enabled:
-            client_reports.start_fit(site.home, self.environ, now(self.environ))
 
     def _run_hourly(self) -> None:
         """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
@@ -77,10 +74,8 @@ class Session:
             time.sleep(seconds(self.environ.get("POPKIT_HOURLY_S")) or _HOUR_S)
             site = self._site()
             try:
-                at = now(self.environ)
                 if site.enabled:
-                    jobs.start(site, self.door.transcript_path, at)
-                    client_reports.start_fit(site.home, self.environ, at)
+                    jobs.start(site, self.door.transcript_path, now(self.environ))
             except Exception as error:  # noqa: BLE001  the next hour tries again
                 storage.log_failure(self.environ, "hourly", error)
 

@@ -41,7 +41,7 @@ def verdict(
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
     least = LEAST_SHARE * tokens
     worth_now, worth_later = at_once["tokens"] > least, later["tokens"] > least and wait_s > 0
-    result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired, "share": None}
+    result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
     if context and context["ratio"] >= critical:
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
         if reached["tokens"] < LITTLE_SHARE * window:

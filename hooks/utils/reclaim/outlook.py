@@ -8,8 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..policy.limits import share_of_clear
-from ..state import client_reports, journal, reconciling, session, shipped, store
+from ..state import journal, reconciling, session, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
-    from ..policy.limits import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.live import Site
@@ -89,21 +87,12 @@ class Outlook:
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
-    def weights(self) -> list[Weights]:
-        """Return what tokens are worth in the windows of the plan, as far as that is known."""
-        return client_reports.weights(self.home, self.at)
-
-    @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.rebuilt is not None and not self.rebuilt.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
-        advice = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
-        plan = {"clear": self.now, "wait": self.cold}.get(advice["kind"])
-        if plan is not None:
-            advice["share"] = share_of_clear(self.weights, plan.sum)
-        return advice
+        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:

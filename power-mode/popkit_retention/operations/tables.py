@@ -183,15 +183,14 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, what used them, and how large a share a million tokens takes",
+    "how full your plan's limits are, when they will be full, and what used them",
     Operation(
         "",
-        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and what share they take",
+        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and each session's share by"
+        " their price",
         JSON,
-        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset. The share that tokens take is fitted"
-        " to your own readings, once there are eight windows (of the week: days), and shown only where the error is at most a third"
-        " of it.",
+        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is that of the last hour, for the"
+        " weekly window that of the last day; when it will be full is shown only where that comes before the reset.",
     ),
 )
 TRY_OUT = Table(
