@@ -14,6 +14,7 @@ SETTINGS: dict[str, str] = {}
 WORDS: dict[str, str] = {
     "native": "`native` is gone: what PopKit leaves out and compacts saves more. If you switched it on, remove context_management from"
     " CLAUDE_CODE_EXTRA_BODY in .claude/settings.local.json.",
+    "lab --html": "The page with plots is made by benchmarks/lab/tables.py in PopKit's repository.",
 }
 
 

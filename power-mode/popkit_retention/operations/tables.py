@@ -41,13 +41,13 @@ LAB = Table(
         "",
         Flag(
             "--policy NAME",
-            "only these policies (default: all that come with PopKit); name your own as module:Class or path/to/file.py:Class",
+            "only these policies (default: what PopKit does without being asked, its parts, and what Claude Code does); name your own as"
+            " module:Class or path/to/file.py:Class",
             many=True,
         ),
         _TTLS,
         _MODEL,
         JSON,
-        Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
         *MANY_SESSIONS,
         HOST,
@@ -240,7 +240,7 @@ SETUP = Table(
         Flag("--yes", "for opencode: make the change without asking"),
         Flag("--scope user|project", "for opencode: whose opencode.json to change", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        type=choice("neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
         more="""Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.
 
 `popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
