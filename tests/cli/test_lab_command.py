@@ -22,7 +22,7 @@ from tests.lab.transcripts import Script, Transcript, filled
 from tests.policy.priced import prices
 from tests.views.written import Written
 
-FEW = ("--policy", "installed", "spec", "--jobs", "1")
+FEW = ("--policy", "default", "spec", "--jobs", "1")
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
     code, shown, err = lab(environ, capsys, *FEW)
     assert (code, err) == (0, "")
     rows = re.findall(r"^(.) ([a-z0-9-]+) +(\d\.\d{3}) +\d\.\d{3} +\d+\.\d\d +\d+\.\d% +\d+\.\d%$", shown, re.MULTILINE)
-    assert {name for _, name, _ in rows} == {"nothing", "installed", "spec"}
+    assert {name for _, name, _ in rows} == {"nothing", "default", "spec"}
     assert [cost for _, _, cost in rows] == sorted(cost for _, _, cost in rows)
-    assert {name for mark, name, _ in rows if mark != " "} == {"installed"}
+    assert {name for mark, name, _ in rows if mark != " "} == {"default"}
     assert "2 sessions, 2 repositories, 46 requests" in shown
     assert re.search(r"Left out:\n +1 empty", shown)
     assert all(len(line) <= 76 for line in shown.splitlines())
@@ -55,7 +55,7 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
 def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
     answer = json.loads(lab(environ, capsys, *FEW, "--json")[1])
     shown = text.laid_out(lab_command.lines_of(answer), 40)
-    assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► installed") + 1])
+    assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► default") + 1])
     assert all(text.width(line) <= 40 for line in shown)
 
 
@@ -87,9 +87,9 @@ def test_json_is_the_whole_survey(environ, capsys) -> None:
     answer = json.loads(shown)
     assert code == 0
     assert list(answer["ttls"]) == ["3600"]
-    assert set(answer["ttls"]["3600"]) == {"nothing", "installed", "spec"}
+    assert set(answer["ttls"]["3600"]) == {"nothing", "default", "spec"}
     assert answer["skipped"] == {"empty": 1}
-    assert set(answer["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "installed", "spec"}
+    assert set(answer["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "default", "spec"}
 
 
 def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:

@@ -106,7 +106,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("best", "", "unknown policy best. Known: nothing, installed, "),
+        ("best", "", "unknown policy best. Known: nothing, default, "),
         (":Mine", "", ":Mine is not the name of a policy. Write module:Class"),
         ("{folder}/mine.py:", "", "is not the name of a policy"),
         ("{folder}/nowhere.py:Mine", "", "there is no file {folder}/nowhere.py"),

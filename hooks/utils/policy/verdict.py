@@ -88,15 +88,14 @@ _STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 
 class Cold:
-    """`sum`: of what would leave, estimated, thinking apart · `thinking_tokens` that are taken to be thought again, `thinking`: what that
-    costs in units · `least`: tokens that have to leave for it to pay · `units` that it saves, thinking again apart."""
+    """`sum`: of what would leave, estimated, thinking apart · `thinking`: what thinking again costs in units · `least`: tokens that have to
+    leave for it to pay · `units` that it saves, thinking again apart."""
 
-    __slots__ = ("least", "sum", "thinking", "thinking_tokens", "units")
+    __slots__ = ("least", "sum", "thinking", "units")
 
     def __init__(self, sum: Sum, thinking_tokens: float, prices: Prices) -> None:
         each = prices.write + prices.read * LIKELY_REQUESTS[prices.ttl_s]
         self.sum = sum
-        self.thinking_tokens = thinking_tokens
         self.thinking = prices.output * thinking_tokens
         self.least = self.thinking / each
         self.units = each * sum.leaves

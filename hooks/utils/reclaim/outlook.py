@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds) · `home`: our folder."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds)."""
 
-    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "now", "project", "rebuilt", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "ledger", "now", "project", "rebuilt", "rules", "state", "transcript")
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Outlook:
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
-        self.project, self.transcript, self.home = site.session_project, transcript_path, site.home
+        self.project, self.transcript = site.session_project, transcript_path
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None

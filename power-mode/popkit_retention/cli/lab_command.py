@@ -107,7 +107,7 @@ def lines_of(result: dict) -> list[text.Line]:
         for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
             figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
-            lines.append(_row("►" if name == "installed" else " ", text.clean(own_policies.shown(name)), figures))
+            lines.append(_row("►" if name == "default" else " ", text.clean(own_policies.shown(name)), figures))
     if result["ttls"]:
         lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
         lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")

@@ -228,15 +228,15 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
     return lambda session, prices: Tiers(shipped.rules(profile), only_cold)
 
 
-def _installed(session: Session, prices: Prices) -> Policy:
+def _default(session: Session, prices: Prices) -> Policy:
     rules = shipped.rules()
     return Door(rules, _compact(False)(session, prices), door.Settings(rules.say_once, rules.shape))
 
 
-# name -> (factory, description).
-POLICIES: dict[str, tuple[Factory, str]] = {
+# name -> (factory, description): the default installation, its parts, and the host's own way.
+USUAL: Known = {
     "nothing": (lambda session, prices: Policy(), "clears nothing"),
-    "installed": (_installed, "what PopKit does without being asked: door, and compact; to be compared with host-compaction"),
+    "default": (_default, "what PopKit does without being asked: door, and compact; to be compared with host-compaction"),
     "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
     "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
     "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
@@ -247,10 +247,9 @@ POLICIES: dict[str, tuple[Factory, str]] = {
     ),
     "microcompact-60m": (lambda session, prices: Microcompact(), "Claude Code: after an hour, all but the last 5"),
 }
-# The default installation, its parts, and the host's own way.
-USUAL = tuple(POLICIES)
-# What settings can make of them.
-POLICIES.update({
+# And what settings can make of them.
+POLICIES: Known = {
+    **USUAL,
     "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files that are read again only with what is new"),
     "door-strong": (_door("any+strong"), "clears nothing; the same, and only the informative lines of long outputs enter"),
     "spec": (_tiers("spec", False), "results that have expired by the tiers, at once"),
@@ -259,7 +258,7 @@ POLICIES.update({
     "conservative-cold": (_tiers("conservative", True), "tiers that live twice as long, when the cache is cold"),
     "aggressive": (_tiers("aggressive", False), "tiers that live half as long, at once"),
     "aggressive-cold": (_tiers("aggressive", True), "tiers that live half as long, when the cache is cold"),
-})  # fmt: skip
+}
 
 
 def described(name: str, known: Known = POLICIES) -> str:
