@@ -68,7 +68,7 @@ class Pane:
         if shown["page"] == BILL:
             data = self.commands.data("bill", now)
             lines = text.wrap(str(data["error"])) if "error" in data else bill.lines_of(data, now, details=True, most=_MOST_KINDS)
-            shown["lines"] = text.laid_out([*self._limits(site, drawing["model"], now), *lines], width)
+            shown["lines"] = text.laid_out([*self._limits(site, now), *lines], width)
             shown["operations"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
             lines, settings = self._settings(site, now)
@@ -92,12 +92,11 @@ class Pane:
         self.compactions.when_cold(cold_compaction.target(site), cold_now["least"])
         return self.compactions.begin()
 
-    def _limits(self, site: Site, model: str, now: float) -> list[text.Line]:
+    def _limits(self, site: Site, now: float) -> list[text.Line]:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(client_reports.readings(site.home), now):
             return []
-        data = self.commands.data("limits", now)
-        return amounts.limits_pane_lines(data, model, now)
+        return amounts.limits_pane_lines(self.commands.data("limits", now), now)
 
     def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""

@@ -7,7 +7,6 @@ from .. import text
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache, warming
 from ..reclaim import cold_compaction as cold
-from . import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +71,9 @@ def _now(warmth: KeptWarm) -> list[tuple[str, str]]:
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "a session may not spend that much (keep_warm_usd)"
     many = f"at most {warmth['most']}, one every {every}" if warmth["most"] else f"nothing is sent: {nothing}"
     read = f"to read {text.tokens(warmth['prompt_tokens'])} from the cache"
-    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{amounts.share(bridged['share'], ', ')}"
+    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}"
     return [
-        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{amounts.share(one['share'], ', ')}, {read}"),
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, {read}"),
         ("Saves", f"{saved}, where you come back while it is warm"),
         ("In a row", many),
     ]
@@ -186,9 +185,7 @@ def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
 
 def cold_sum(current: CompactsCold) -> str:
     """Return `~12,300 tokens, worth about $0.11,`."""
-    share = amounts.gain(current["share"])
-    worth = " and ".join(filter(None, [f"about ${current['usd']:.2f}" if current["usd"] is not None else "", share]))
-    return text.long_tokens(current["tokens"]) + (f", worth {worth}," if worth else "")
+    return text.long_tokens(current["tokens"]) + (f", worth about ${current['usd']:.2f}," if current["usd"] is not None else "")
 
 
 def cold_question(current: CompactsCold) -> str:
