@@ -111,6 +111,8 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["ttls"]:
         lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
         lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")
+    if any("host-compaction" in scores for scores in result["ttls"].values()):
+        lines += text.wrap("Compactions are free under nothing: compare default and compact with host-compaction.", indent="  ")
     lines += _failed(result)
     lines += session_lookup.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:

@@ -268,7 +268,8 @@ def described(name: str, known: Known = POLICIES) -> str:
     if name in known:
         return known[name][1]
     raise own_policies.Unusable(
-        f"unknown policy {name}. Known: {', '.join(known)}. One of your own is named module:Class, or path/to/file.py:Class"
+        f"unknown policy {name}. Known: {', '.join(known)}. One of your own is named module:Class, or path/to/file.py:Class."
+        " The rules of other tools are in benchmarks/lab/tables.py of PopKit's repository"
     )
 
 
