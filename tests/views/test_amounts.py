@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context_words import answer
 from hooks.utils.policy.limits import Reading, Window
 from hooks.utils.state import client_reports
 from hooks.utils.views import amounts
 from tests.policy.weighed import weights
+from tests.reclaim.earlier import answer
 from tests.views.written import Written, long_session
 
 NOW = time.mktime((2026, 11, 24, 14, 0, 0, 0, 0, -1))  # a Tuesday

@@ -9,11 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # A key of the configuration ("memory.try"), or one with a value that it had ("hints=try").
-SETTINGS: dict[str, str] = {}
+SETTINGS: dict[str, str] = {
+    "clear_at_exit": "`clear_at_exit` does nothing: the end of a session changes nothing. `compact_when_cold` takes out what is dead while"
+    " the prompt cache is cold.",
+}
 # A command of `popkit` ("native"), a word or a flag of one ("lab --keep-warm"); a word after /popkit:context or /popkit ("context warm").
 WORDS: dict[str, str] = {
     "native": "`native` is gone: what PopKit leaves out and compacts saves more. If you switched it on, remove context_management from"
     " CLAUDE_CODE_EXTRA_BODY in .claude/settings.local.json.",
+    "uninstall --undo": "`--undo` is gone: what was cleared comes back with /popkit undo in the session, once it is resumed.",
 }
 
 

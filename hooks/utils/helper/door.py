@@ -19,7 +19,7 @@ from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
 from ..policy.trials import BY_HELPER
-from ..reclaim.places import stamp_of
+from ..reclaim.contents import stamp_of
 from ..state import journal, live, reconciling, store, trials
 from ..state.archived import errors, task_id
 from ..state.live import Site

@@ -40,7 +40,7 @@ class Verdict(TypedDict):
     `wait_s` (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None
     where that is not known."""
 
-    kind: Literal["clear", "wait", "full", "resume", "nothing"]
+    kind: Literal["clear", "wait", "full", "nothing"]
     items: int
     tokens: int
     thinking: int
@@ -110,7 +110,6 @@ class Sum(TypedDict):
 
     leaves: int
     rewritten: int
-    all_messages: bool
     warm: bool
     share: float
     cost_now: float
