@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { compacted, isLoaded } from './mod/compaction'
 import { enter, landed, late, remember, reportResults } from './mod/door'
-import { MOST_AGAIN, comeBack, end, isAmong, ready, reportBreakdown, start, takenOut } from './mod/helper'
+import { MOST_AGAIN, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, start, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -11,13 +11,15 @@ const SILENT = 'PopKit does not answer now. Try /popkit:context'
 
 export const register: Register = on => {
   on('session.start', async ($, e, next) => {
-    void start($)
+    const starting = start($)
     await $.command.register({
       name: 'popkit',
       description: 'What the context holds, live; with words, what /popkit:context answers',
       argumentHint: '[words]',
       immediate: true,
     })
+    await starting
+    await resumed($)
 
     return next(e)
   })
@@ -25,6 +27,10 @@ export const register: Register = on => {
   on('session.end', async ($, e, next) => {
     rest()
     await end($)
+
+    if (e.reason === 'resume') {
+      void follow($, e.sessionId)
+    }
 
     return next(e)
   })

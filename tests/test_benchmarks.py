@@ -31,7 +31,7 @@ def run(name: str, *words: object, env: dict[str, str] | None = None, check: boo
 @pytest.mark.parametrize(
     "name",
     [
-        "hook_latency", "clear_speed", "restore_latency", "door", "archive_search", "mcp_server", "governance", "context_data",
+        "hook_latency", "restore_latency", "door", "archive_search", "mcp_server", "governance", "context_data",
         "context_clients",
     ],
 )  # fmt: skip
@@ -44,13 +44,6 @@ def test_what_it_measures_keeps_within_its_bounds(name: str):
 def test_the_replay_benchmark_runs():
     done = run("replay_speed", "--calls", 500)
     assert done.stdout.startswith("500 calls, best of 3: ")
-
-
-def test_the_benchmark_of_clearing_runs_and_its_undo_puts_everything_back():
-    done = run("clear_speed", "--mb", "0.3", "--runs", "1", "--json")
-    rows = json.loads(done.stdout)
-    assert [row["what"].partition(",")[0] for row in rows] == ["clear --dry-run", "clear", "undo"]
-    assert all(row["results"] > 0 for row in rows)
 
 
 def test_the_benchmark_of_the_door_runs_and_results_are_rewritten_in_it():

@@ -12,6 +12,10 @@ const BREAKDOWN_MS = 5_000
 // However patient who asks is: what was not asked yet can be asked elsewhere.
 const START_MS = 5_000
 const POLL_MS = 50
+// What was noted while the session did not run is done before the first request; what takes longer is done behind it.
+const NOTED_MS = 15_000
+// So long the client may take to turn to another session.
+const TURN_TO_MS = 10_000
 const PROTOCOL = 1
 const MOST_STARTS = 4
 const MOST_FAILURES = 3
@@ -19,7 +23,8 @@ const MOST_FAILURES = 3
 export const AGAIN_MS = 10_000
 export const MOST_AGAIN = 3
 
-type Helper = { socket: string; session: string; stop: () => unknown }
+/** `begun`: the compaction that it asked for as it came. */
+type Helper = { socket: string; session: string; stop: () => unknown; begun?: Promise<void> }
 type Answer = Record<string, unknown>
 /** Names of tools, or how these begin where that ends in `__`. */
 type Out = { hidden: string[]; deferred: string[] }
@@ -70,6 +75,26 @@ export async function start($: EngineInterface): Promise<void> {
 export async function ready($: EngineInterface): Promise<void> {
   await start($)
   await come($, Math.max(TURN_WAIT_MS, rowMs))
+}
+
+/** Of a session that is resumed, waits until the helper is there and has done what was noted for it. */
+export async function resumed($: EngineInterface): Promise<void> {
+  try {
+    if ((await $.session.messages()).length > 0) {
+      await come($, Math.max(START_MS, rowMs))
+      await Promise.race([helper?.begun, $.clock.sleep(NOTED_MS)])
+    }
+  } catch (error) {
+    $.ui.log(`helper: did not wait: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+}
+
+/** Starts the helper of the session that takes the place of one that has ended, as soon as it has. */
+export async function follow($: EngineInterface, ended: string): Promise<void> {
+  for (let waited = 0; (await $.session.id()) === ended && waited < TURN_TO_MS; waited += POLL_MS) {
+    await $.clock.sleep(POLL_MS)
+  }
+  await start($)
 }
 
 /** Ends the helper. The next one has all its tries again. */
@@ -228,12 +253,12 @@ async function attend($: EngineInterface, session: string, words: string[]): Pro
         output += text
 
         if (output.includes('\n')) {
-          mine = heard(output, session, () => child.return({ code: null, signal: null }))
+          mine = heard($, output, session, () => child.return({ code: null, signal: null }))
           helper = mine
           isStarting = false
         }
       } else if (stream === 'stdout' && mine !== undefined && text.includes(CALL)) {
-        startOwn($)
+        void startOwn($)
       }
     }
   } catch (error) {
@@ -248,10 +273,13 @@ async function attend($: EngineInterface, session: string, words: string[]): Pro
   }
 }
 
-/** Returns the helper that a first line names; undefined where it is switched off, or has another protocol. */
-function heard(line: string, session: string, stop: () => unknown): Helper | undefined {
-  const answer = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
+/** Returns the helper that a first line names, and starts the compaction that it asks for; undefined where it is switched off, or has another
+ * protocol. */
+function heard($: EngineInterface, line: string, session: string, stop: () => unknown): Helper | undefined {
+  const answer = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string; compact?: boolean }
   isOff = answer.off === true
 
-  return answer.protocol === PROTOCOL && typeof answer.socket === 'string' ? { socket: answer.socket, session, stop } : undefined
+  return answer.protocol === PROTOCOL && typeof answer.socket === 'string'
+    ? { socket: answer.socket, session, stop, begun: answer.compact === true ? startOwn($) : undefined }
+    : undefined
 }

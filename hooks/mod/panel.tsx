@@ -63,7 +63,7 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
   await update($, view, () => seen)
 
   if (answer.compact === true) {
-    startOwn($)
+    void startOwn($)
   }
 
   if (typeof answer.toast === 'string' && answer.toast !== '') {
@@ -104,7 +104,7 @@ export async function run($: EngineInterface, words: string, width: number): Pro
   void refresh($)
 
   if (answer?.compact === true) {
-    startOwn($)
+    void startOwn($)
   }
 
   return typeof answer?.text === 'string' ? literal(await shownText($, words, answer.text)) : undefined
@@ -135,7 +135,7 @@ async function press($: EngineInterface, id: string): Promise<void> {
   void again($)
 
   if (answer?.compact === true) {
-    startOwn($)
+    void startOwn($)
   }
   const text = typeof answer?.text === 'string' ? (await shownText($, id, answer.text)).trim() : 'PopKit does not answer now.'
   await update($, outcome, () => text)

@@ -331,7 +331,18 @@ def test_the_commands_that_an_answer_gives_name_the_same_session(shell: Shell, h
         assert all(" ".join(named) in line for line in given)
     offered = [line.split()[1:] for line in shell("context", "clear", "--dry-run", *named)[1].splitlines() if line.startswith("  popkit")]
     code, shown, _ = shell(*offered[-1], "--json")
-    assert (code, json.loads(shown)["session"]) == (0, "one")
+    answer = json.loads(shown)
+    if how == "session":
+        assert (code, answer["session"]) == (0, "one")
+    else:
+        assert (code, "--transcript is for reading" in answer["error"]) == (1, True)
+
+
+@pytest.mark.parametrize("words", ["clear --now", "undo", "pin T3", "restore T1 --in-place", "retention --aggressive"])
+def test_through_a_transcript_a_session_is_only_read(shell: Shell, words: str) -> None:
+    written = shell.session("one")
+    code, _, error = shell("context", *words.split(), "--transcript", str(written.path))
+    assert (code, "--transcript is for reading. To change a session, name it: --session ID" in " ".join(error.split())) == (1, True)
 
 
 def test_an_answer_uses_the_width_that_its_terminal_has(shell: Shell) -> None:

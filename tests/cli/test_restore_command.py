@@ -172,7 +172,7 @@ def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> No
     loaded = set(done.stderr.split())
     commands = {name.rpartition(".")[2] for name in loaded if name.endswith("_command")}
     assert commands <= {"restore_command", "context_command"}
-    assert not {"hooks.utils.state.rebuild", "hooks.utils.reclaim.clearing", "asyncio", "dataclasses"} & loaded
+    assert not {"hooks.utils.state.rebuild", "hooks.utils.reclaim.undoing", "asyncio", "dataclasses"} & loaded
 
 
 def test_a_content_comes_back_though_nobody_can_count_it(cleared: Cleared) -> None:

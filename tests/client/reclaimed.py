@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import threading
-from pathlib import Path
 
 from tests.patience import HANG_S
 
@@ -54,7 +52,6 @@ SCRIPTS = {
     "talk": [say("just talking")],
 }
 RUN, READ = "toolu_work_1_0", "toolu_work_2_0"
-FIRST_RUN, LATE_RUN = "toolu_runs_0_0", "toolu_late_1_0"
 
 
 class Reclaimed(Tracked):
@@ -90,10 +87,6 @@ class Reclaimed(Tracked):
         chosen = {"profile": self.profile} if self.profile else {}
         self.popkit_home.mkdir(parents=True, exist_ok=True)
         (self.popkit_home / "retention-config.json").write_text(json.dumps({**chosen, **settings}))
-
-    def clear_at_exit(self) -> None:
-        """Switches it on."""
-        self.configure(clear_at_exit=True)
 
     def popkit(self, *words: str) -> subprocess.CompletedProcess:
         """The command in a shell of the user's, in the project."""
@@ -169,35 +162,3 @@ def changed(before: list, after: list) -> dict | None:
             return None
         contents[new["tool_use_id"]] = new["content"]
     return contents
-
-
-class Watched:
-    """Collects every whole line that ever stands in a file, while it is read over and over; use it as a context manager."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.lines: set = set()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> Watched:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def lost(self) -> list:
-        """The lines without a result that were seen and do not stand in the file now."""
-        now = set(self.path.read_bytes().splitlines())
-        return sorted(line for line in self.lines - now if b'"tool_result"' not in line)
-
-    def _watch(self) -> None:
-        known = ()
-        while not self._over.wait(0.004):
-            there = self.path.stat()
-            if known != (there.st_ino, there.st_size):
-                known = (there.st_ino, there.st_size)
-                data = self.path.read_bytes()
-                self.lines.update(data[: data.rfind(b"\n") + 1].splitlines())

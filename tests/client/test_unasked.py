@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.policy.planning import Selection
+from hooks.utils.state import live
+from tests.reclaim import earlier
 
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
@@ -48,7 +52,8 @@ def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
     home.extra_env["PATH"] = f"{home.work}/.venv/bin:{home.work}/node_modules/.bin:{home.env()['PATH']}"
     session_id = home.run_headless("go [[SCRIPT:work]]", plugin_dir=ROOT).session_id
     original = result(world.api.turns()[-1], READ)
-    assert world.asked("clear", "--session", session_id, "--now")["cleared"]
+    site = live.Site(home.env(), session_id, str(home.work))
+    earlier.clear(site, str(home.transcript_path(session_id)), time.time(), Selection(now=True))
     return Cleared(world, session_id, placeholders(world.contents(session_id))[READ], original)
 
 

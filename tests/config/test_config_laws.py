@@ -121,7 +121,6 @@ RETENTION = members(
         "compaction": mostly(COMPACTION),
         "say_once": mostly(st.sampled_from(["off", "reads", "any"])),
         "shape": mostly(st.sampled_from(["off", "safe", "strong"])),
-        "clear_at_exit": mostly(st.booleans()),
         "keep_days": mostly(members({"originals": st.integers(-1, 40_000), "sessions": st.integers(-1, 40_000)})),
         "memory": mostly(members({"store": PROSE, "tokens": st.integers(-1, 2_100), "summariser": PROSE})),
         "mcp": mostly(members({"all_projects": st.booleans()})),
@@ -206,10 +205,9 @@ EDGES = [
     *[{"restore_hold_calls": n} for n in (-1, 0, 1_000_000, 1_000_001, None, False)],
     *[{"compaction": value} for value in (None, {}, {"advise": 1}, {"advise": None}, {"index": False})],
     *[{key: {}} for key in USER_ONLY],
-    *[{"clear_at_exit": value} for value in (True, False, None, 1)],
     *[{"say_once": value} for value in ("off", "reads", "any", "all", None, True, [])],
     *[{"shape": value} for value in ("off", "safe", "strong", "all", None, False, {})],
-    {"retention": {"clear_at_exit": True}},
+    {"retention": {"enabled": True}},
     *[{"models": {"by_id": {"a": {"read": n}}}} for n in (-0.1, 0, 1, 1.01, True, None, "1", 10**400)],
     *[{"models": {"by_id": {"a": {"write_5m": n}}}} for n in (0.99, 1, 10, 10.01)],
     *[{"models": {"by_id": {"a": {"input": n}}}} for n in (-1, 0, 10_000, 10_001)],
@@ -305,7 +303,7 @@ def test_a_project_lowers_no_grace_that_the_layers_below_leave_as_it_is_built_in
 def described(rules):
     tiers = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in map(rules.tier_rule, TIERS)]
     rest = (rules.enabled, rules.profile, rules.window_tokens, rules.thresholds, rules.pins, rules.preserve_errors)
-    rest += (rules.grace_calls, rules.restore_hold_calls, rules.compaction_advise, rules.compaction_index, rules.clear_at_exit)
+    rest += (rules.grace_calls, rules.restore_hold_calls, rules.compaction_advise, rules.compaction_index)
     rest += (rules.say_once, rules.shape)
     overrides = [rules.override(tool, ["/x/a", "b"]) for tool in ("Read", "Bash", "mcp__a")]
     return tiers, rest, overrides, rules.preserving_glob(["/x/a", "b"]), rules.preserve_decisions

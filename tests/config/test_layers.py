@@ -136,7 +136,6 @@ BAD_VALUES = [
     ({"restore_hold_calls": -1}, {}),
     ({"compaction": False}, {}),
     ({"compaction": {"advise": 0, "index": False, "advice": True}}, {"compaction": {"index": False}}),
-    ({"clear_at_exit": 1}, {}),
     ({"models": {"by_id": {"claude-a-1": {"read": 1.5, "window": 0}, "claude-b-1": 3}}}, {"models": {"by_id": {"claude-a-1": {}}}}),
     ({"models": {"claude-a-1": {"read": 0.1}}}, {"models": {}}),
     ({"unknown": 1, "profile": "spec"}, {"profile": "spec"}),

@@ -93,7 +93,6 @@ ONE_EACH = [
     ({"restore_hold_calls": 2.5}, ("restore_hold_calls", "2.5", GRACE, "")),
     ({"compaction": True}, ("compaction", "true", "an object with advise, index", "")),
     ({"compaction": {"advise": "no"}}, ("compaction.advise", '"no"', "true or false", "")),
-    ({"retention": {"clear_at_exit": "yes"}}, ("retention.clear_at_exit", '"yes"', "true or false", "")),
     ('{"pins": [], "pins": ["a"]}', ("pins", '["a"]', "each key once", "The last one counts.")),
     (
         '{"tool_overrides": {"Read": "short", "Read": "medium"}}',

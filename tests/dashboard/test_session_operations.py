@@ -21,10 +21,13 @@ def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None
     assert offered["danger"]
     done = board.do("clear")
     assert done["done"], done
-    assert set(board.shop.cleared()) == EXPIRED
-    assert {bar["state"] for bar in board.session()["bars"]} == {"live", "expired", "cleared"}
+    assert "when the session is resumed in Claude Code 2.1.326 or later" in " ".join(done["text"].split())
+    assert set(board.shop.noted().only) == EXPIRED
     assert "clear" not in _offered(board)
+    assert _offered(board)["undo"]["label"] == "Cancel the clear"
     assert board.do("undo")["done"]
+    assert board.shop.noted().only == []
+    assert "clear" in _offered(board)
     assert board.shop.transcript.read_bytes() == before
 
 
@@ -40,10 +43,12 @@ def test_where_waiting_is_the_advice_a_clear_is_offered_with_its_price(board: Bo
     assert re.match(
         r"~[\d,]+ tokens leave the context now\. ~[\d,]+ tokens must be written to the cache again, which costs as much as ", price
     )
-    assert re.search(r"\. It (does not pay off|pays off after \d+ requests?)\. Cleared results are archived first\.", price)
+    assert re.search(
+        r"\. It (does not pay off|pays off after \d+ requests?)\. They leave when the session is resumed in Claude Code ", price
+    )
     assert not price.endswith(".")
     assert board.do("clear --now")["done"]
-    assert board.shop.cleared()
+    assert board.shop.noted().only
 
 
 def test_a_result_is_pinned_and_released(board: Board) -> None:
@@ -60,20 +65,20 @@ def test_a_result_is_pinned_and_released(board: Board) -> None:
 def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
     board.worked()
     whole = board.shop.contents()
-    board.do("clear")
+    board.shop.clear()
     bar = next(bar for bar in board.session()["bars"] if bar["state"] == "cleared")
     details = board.get(f"/api/sessions/{SESSION}/results/{bar['number']}")
     shown = board.get(f"/api/sessions/{SESSION}/content/{details['handle']}")
     assert shown["text"] == whole[details["row"]["id"]]
     assert shown["truncated"] == 0
     assert board.do(f"restore T{bar['number']} --in-place")["done"]
-    assert board.shop.contents()[details["row"]["id"]] == whole[details["row"]["id"]]
+    assert board.shop.noted().back == [details["handle"]]
     assert board.app_state.contexts.site(board.app_state.session(SESSION)).home == str(board.shop.home)
 
 
 def test_nothing_is_put_back_into_a_transcript_that_is_gone_or_not_understood(board: Board) -> None:
     board.worked()
-    board.do("clear")
+    board.shop.clear()
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "cleared")
     operation, path = f"restore T{number} --in-place", f"/api/sessions/{SESSION}/results/{number}"
     whole = board.shop.transcript.read_text()
@@ -91,7 +96,7 @@ def test_contents_are_those_of_the_session_alone(board: Board) -> None:
     board.worked()
     talk = worked(str(board.shop.project), session_id="another")
     talk.write(board.shop.transcript.with_name("another.jsonl"))
-    board.do("clear")
+    board.shop.clear()
     number = next(bar["number"] for bar in board.session()["bars"] if bar["state"] == "cleared")
     theirs = board.get(f"/api/sessions/{SESSION}/results/{number}")["handle"]
     board.get(f"/api/sessions/{SESSION}/content/{theirs}")

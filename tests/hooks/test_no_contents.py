@@ -5,9 +5,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from hooks.utils.operations.context_words import answer
 from tests.hooks import payloads, processes
 from tests.hooks.secret_lines import SECRET
+from tests.reclaim.earlier import answer
 from tests.views.written import Written
 
 MARK = "BODY-MARK-"
@@ -89,7 +89,7 @@ def test_a_clear_puts_contents_into_the_archive_and_nowhere_else(home: processes
     site, path = written.site(home.path), str(written.path)
     assert "Dry run" in answer("clear --dry-run", site, path, written.now)
     assert home.holding(MARK) == {}
-    assert "/resume" in answer("clear --now", site, path, written.now)
+    assert "undo" in answer("clear --now", site, path, written.now)
     assert (home.path / "archive.sqlite").exists()
     for line in ("restore T1", "retention --details", "why T1", "stats", "undo"):
         answer(line, site, path, written.now)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy import planning
-from hooks.utils.reclaim import clearing
+from hooks.utils.policy import economics, planning
 from hooks.utils.state import live, reconciling, shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import AutoPolicy
@@ -59,8 +58,10 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         transcript = folder / "sofar.jsonl"
         transcript.write_bytes(b"".join(lines[:here]))
         site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
-        live_plan = clearing.prospect(site, str(transcript), request.sent_at, planning.Selection()).plan
-        newest = reconciling.reconcile(site, str(transcript)).conversation.newest
+        conversation = reconciling.reconcile(site, str(transcript), now=request.sent_at).conversation
+        newest = conversation.newest
+        prices = economics.prices_of(conversation.rules.models.model(newest.model), newest.cache_ttl_s)
+        live_plan = planning.plan(conversation, planning.Selection(), request.sent_at, shipped.need_model(), prices)
         watching = Watching(replay_policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]

@@ -132,12 +132,12 @@ def test_what_reclaiming_may_do_comes_from_the_configuration_and_has_defaults():
     rules = Ruleset.from_config({}, TOOLS)
     assert rules.grace_calls == {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
     assert rules.restore_hold_calls == 20
-    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (True, True, False)
-    config = {"grace_calls": {"read": 0}, "restore_hold_calls": 0, "compaction": {"advise": False}, "clear_at_exit": True}
+    assert (rules.compaction_advise, rules.compaction_index) == (True, True)
+    config = {"grace_calls": {"read": 0}, "restore_hold_calls": 0, "compaction": {"advise": False}}
     rules = Ruleset.from_config(config, TOOLS)
     assert rules.grace_calls == {"read": 0, "search": 5, "run": 1, "ack": 0, "other": 5}
     assert rules.restore_hold_calls == 0
-    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (False, True, True)
+    assert (rules.compaction_advise, rules.compaction_index) == (False, True)
 
 
 def test_how_results_enter_comes_from_the_configuration_and_has_defaults():
@@ -152,10 +152,10 @@ def test_how_results_enter_comes_from_the_configuration_and_has_defaults():
 
 @pytest.mark.parametrize("junk", [None, [], "x", -1, True, {"read": -1, "advise": None}])
 def test_what_is_not_understood_of_reclaiming_leaves_the_defaults(junk):
-    rules = Ruleset.from_config({"grace_calls": junk, "restore_hold_calls": junk, "compaction": junk, "clear_at_exit": [junk]}, TOOLS)
+    rules = Ruleset.from_config({"grace_calls": junk, "restore_hold_calls": junk, "compaction": junk}, TOOLS)
     assert rules.grace_calls == GRACE_CALLS
     assert rules.restore_hold_calls == RESTORE_HOLD_CALLS
-    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (True, True, False)
+    assert (rules.compaction_advise, rules.compaction_index) == (True, True)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -60,11 +60,6 @@ def test_its_tokens_are_what_the_clear_that_it_speaks_of_takes() -> None:
     assert takes(WAITS) == {"items": 0, "tokens": 0}, "what does not pay is not taken"
 
 
-def test_what_was_cleared_and_is_still_sent_wants_the_session_loaded_again() -> None:
-    found = verdict(NOTHING, NOTHING, context(), CRITICAL, pending_tokens=20_000)
-    assert (found["kind"], found["tokens"]) == ("resume", 20_000)
-
-
 def test_the_reasoning_that_leaves_with_it_is_named() -> None:
     found = verdict(Planned(15_000, pays_after=3, thinking=800), COLD, context(), CRITICAL)
     assert (found["thinking"], found["pays_after"]) == (800, 3)
@@ -81,8 +76,7 @@ def test_the_reasoning_that_leaves_with_it_is_named() -> None:
         ("wait", 500_000, 1_000_000, 0.6, False),  # nobody is asked to wait
         ("wait", 100_000, 1_000_000, 0.95, True),
         ("full", 0, 200_000, 0.95, True),
-        ("resume", 900, 1_000_000, 0.1, False),
-        ("resume", 30_000, 1_000_000, 0.1, True),
+        ("clear", 900, 1_000_000, 0.1, False),
         ("nothing", 50_000, 200_000, 0.95, False),
     ],
 )

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.kit.forks import Forks
-from tests.reclaim import transcripts
 from tests.reclaim.looks import looked
 from tests.reclaim.shops import Shop, worked
 
@@ -55,11 +54,3 @@ def memory():
     folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
     yield folder
     shutil.rmtree(folder)
-
-
-@pytest.fixture
-def transcript(tmp_path: Path) -> Path:
-    """A transcript of thirty lines, which nothing but a rewrite looks at."""
-    path = tmp_path / "session.jsonl"
-    path.write_bytes(transcripts.lines(30))
-    return path

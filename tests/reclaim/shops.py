@@ -11,11 +11,12 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.planning import Selection
-from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, reconciling, store
+from hooks.utils.state.noted import Noted
 from tests.hooks.processes import ROOT
 from tests.hosts.lines import Lines
 from tests.kit.forks import Command, Done, Forks, Hook
+from tests.reclaim import earlier
 
 SESSION = "5e551019-0000-4000-8000-000000000001"
 BEGAN = 1_790_000_000.0
@@ -211,17 +212,17 @@ class Shop:
     def site(self) -> live.Site:
         return live.Site(self.environ(), self.session_id, str(self.project))
 
-    def clear(self, dry_run: bool = False, at_end: bool = False, with_thinking: bool = False, **asked) -> tuple:
-        return clearing.clear(self.site(), str(self.transcript), self.at, Selection(**asked), dry_run, at_end, with_thinking)
+    def clear(self, **asked) -> tuple[earlier.Prospect, earlier.Cleared | None]:
+        """Leaves placeholders in the transcript, as earlier versions did."""
+        return earlier.clear(self.site(), str(self.transcript), self.at, Selection(**asked))
 
-    def undo(self, with_thinking: bool = False) -> undoing.PutBack:
-        return undoing.undo(self.site(), str(self.transcript), self.at, with_thinking)
+    def prospect(self, **asked) -> earlier.Prospect:
+        """What a clear would take."""
+        return earlier.prospect(self.site(), str(self.transcript), self.at, Selection(**asked))
 
-    def restore_in_place(self, *words: str, with_thinking: bool = False) -> undoing.PutBack:
-        site = self.site()
-        with access.Opened(site.home) as db:
-            records = [record for word in words for record in restoring.records_for(db, word, site.session_id, site.project)]
-        return undoing.restore_in_place(site, str(self.transcript), self.at, records, with_thinking)
+    def noted(self) -> Noted:
+        """What was asked of the session, to be done once it is resumed."""
+        return Noted(str(self.home), self.session_id)
 
     def popkit(self, *words: str, **how) -> Done:
         """`popkit WORDS`, in a process of its own; see `Forks.run`."""
@@ -236,8 +237,8 @@ class Shop:
         return more
 
     def context(self, *words: str, **how) -> Done:
-        """`popkit context WORDS` for this transcript."""
-        return self.popkit("context", *words, "--transcript", str(self.transcript), **how)
+        """`popkit context WORDS` for this session."""
+        return self.popkit("context", *words, "--session", self.session_id, **how)
 
     def hook(self, name: str, **payload: object) -> Done:
         """One hook, in a process of its own."""

@@ -60,15 +60,13 @@ def test_nothing_goes_that_is_no_larger_than_its_placeholder(shop: Shop):
 
 
 def test_a_dry_run_changes_nothing_and_says_the_same(shop: Shop):
-    before = shop.write(worked(str(shop.project)))
-    prospect, done = shop.clear(dry_run=True)
-    assert done is None
-    assert {result.id for result in prospect.plan.going} == EXPIRED
-    assert shop.transcript.read_bytes() == before
-    assert not (shop.home / "archive.sqlite").exists()
-    acted, done = shop.clear()
-    assert acted.plan.sum.to_json() == prospect.plan.sum.to_json()
-    assert set(done.handles) == EXPIRED
+    shop.write(worked(str(shop.project)))
+    would = shop.context("clear", "--dry-run", "--json").json
+    assert {row["id"] for row in would["results"]} == EXPIRED
+    assert shop.noted().only == []
+    did = shop.context("clear", "--json").json
+    assert {**did, "dry_run": True, "cleared": False, "later": False} == would
+    assert set(shop.noted().only) == EXPIRED
 
 
 # --- placeholders -----------------------------------------------------------------------------------------------------------------
@@ -138,8 +136,6 @@ def test_side_chains_stay_as_they_are(shop: Shop):
     side = [line for line in before.splitlines() if b'"isSidechain": true' in line]
     assert [line for line in after.splitlines() if b'"isSidechain": true' in line] == side
     assert set(done.handles) == EXPIRED | LATELY
-    shop.undo()
-    assert shop.transcript.read_bytes() == before
 
 
 def test_a_branch_that_was_rewound_stays_as_it_is(shop: Shop):
@@ -165,20 +161,21 @@ def test_several_results_in_one_line_are_told_apart(shop: Shop):
     talk.edit("edit-three", talk.cwd + "/three.ts")
     before = shop.write(talk)
     assert _takes(shop, before, now=True) == {"one", "three"}
-    shop.undo()
-    assert shop.transcript.read_bytes() == before
 
 
 # --- the sum ----------------------------------------------------------------------------------------------------------------------
 
 
 def test_with_a_cold_cache_it_acts(shop: Shop):
-    shop.write(worked(str(shop.project), tokens=150_000))
+    before = shop.write(worked(str(shop.project), tokens=150_000))
     done = shop.context("clear")
     assert done.code == 0
+    assert done.out.lstrip().startswith("Noted")
     assert "cold" in done.out
-    assert f"/resume {SESSION}" in done.out
-    assert set(shop.cleared()) == EXPIRED
+    assert "when the session is resumed in Claude Code 2.1.326 or later" in " ".join(done.out.split())
+    assert f"claude --resume {SESSION}" in done.out
+    assert set(shop.noted().only) == EXPIRED
+    assert shop.transcript.read_bytes() == before
 
 
 def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_names_the_command(shop: Shop):
@@ -192,8 +189,9 @@ def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_names_the_c
     assert "clear --now" in done.out
     assert shop.transcript.read_bytes() == before
     assert not (shop.home / "archive.sqlite").exists()
+    assert shop.noted().only == []
     assert shop.context("clear", "--now").code == 0
-    assert set(shop.cleared()) == EXPIRED | LATELY
+    assert set(shop.noted().only) == EXPIRED | LATELY
 
 
 def test_with_a_warm_cache_and_much_to_gain_it_acts(shop: Shop):
@@ -207,7 +205,7 @@ def test_with_a_warm_cache_and_much_to_gain_it_acts(shop: Shop):
     done = shop.context("clear", "--json")
     assert done.json["sum"]["warm"] is True
     assert done.json["cleared"] is True
-    assert len(shop.cleared()) == 12
+    assert len(shop.noted().only) == 12
 
 
 @pytest.mark.parametrize("warm", [True, False])
@@ -217,7 +215,8 @@ def test_as_data_it_gives_the_sum_and_what_went(shop: Shop, warm: bool):
     shop.at = talk.now + 30 if warm else shop.at
     answer = shop.context("clear", "--json").json
     assert (answer["cleared"], answer["pays"], answer["sum"]["warm"]) == (not warm, not warm, warm)
-    assert {row["id"]: row["handle"] for row in answer["results"]} == (dict.fromkeys(EXPIRED) if warm else shop.cleared())
+    assert {row["id"] for row in answer["results"]} == EXPIRED
+    assert set(shop.noted().only) == (set() if warm else EXPIRED)
     assert answer["items"] == len(EXPIRED)
     assert answer["tokens"] == answer["sum"]["leaves"] > 2_000
     assert answer["kept"]["grace"]["items"] == len(LATELY)

@@ -8,9 +8,8 @@ import pytest
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.placeholder import gain, handle_in, outline, outline_of, verdict_line
 from hooks.utils.policy.planning import HOLD
-from tests.hooks import processes
-from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, ids, looked
-from tests.reclaim.shops import Shop, assert_only_contents_changed, contents_of, numbered
+from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, looked
+from tests.reclaim.shops import Shop, assert_only_contents_changed, numbered
 
 pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
 
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
 
 
 def test_it_is_the_profile_that_is_shipped(cold: Shop):
-    assert (cold.site().rules().profile, cold.clear(dry_run=True)[0].rebuilt.conversation.rules.weighs) == ("auto", True)
+    assert (cold.site().rules().profile, cold.prospect().rebuilt.conversation.rules.weighs) == ("auto", True)
 
 
 def test_with_a_cold_cache_what_was_long_unused_goes_and_what_was_used_lately_stays(cold: Shop):
@@ -73,7 +72,7 @@ def test_what_the_user_names_leaves_an_outline_too_and_goes_by_the_user(cold: Sh
     assert kept == outline(numbered(NAMED))
 
 
-@pytest.mark.parametrize("how", [{}, {"at_end": True}, {"now": True}])
+@pytest.mark.parametrize("how", [{}, {"now": True}])
 def test_what_the_model_has_not_seen_yet_stays(shop: Shop, how: dict):
     """Six results of one message, and then the session was interrupted: no request has sent them."""
     talk = looked(str(shop.project))
@@ -123,12 +122,10 @@ def test_of_text_in_blocks_the_names_stay_too_and_the_blocks_come_back(shop: Sho
     talk.result("shown", blocks)
     talk.rest(60)
     talk.answer("So.")
-    before = shop.write(talk)
+    shop.write(talk)
     assert "shown" in shop.clear()[1].handles
     assert set(shop.contents()["shown"].partition("\n")[2].split()) >= {"handleCheckoutStep1", "src/picture.ts"}
-    shop.undo()
-    assert shop.transcript.read_bytes() == before
-    assert shop.contents()["shown"] == blocks
+    assert shop.archived(shop.cleared()["shown"]) == blocks
 
 
 def test_no_key_stays_in_an_outline(shop: Shop):
@@ -182,9 +179,7 @@ def test_a_warm_cache_that_makes_it_dear_shows_what_would_go_and_the_command_tha
     assert (planned["cleared"], planned["pays"], planned["sum"]["warm"], planned["profile"]) == (False, False, True, "auto")
     assert planned["items"] > 0
     assert shop.context("clear", "--now").code == 0
-    assert set(shop.cleared()) >= {row["id"] for row in planned["results"]} | {"read-app"}
-    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
-    shop.undo()
+    assert set(shop.noted().only) >= {row["id"] for row in planned["results"]} | {"read-app"}
     assert shop.transcript.read_bytes() == before
 
 
@@ -206,37 +201,6 @@ def test_even_near_the_end_of_a_long_warm_prompt_it_waits_and_goes_once_the_cach
     shop.at += 300
     done = shop.context("clear", "--json").json
     assert (done["cleared"], done["pays"], done["sum"]["warm"]) == (True, True, False)
-    assert set(shop.cleared()) >= {"run-0", "run-1", "run-2"}
-    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
-    shop.assert_state_follows()
-
-
-def test_at_the_end_of_a_session_no_cache_is_reckoned_with(shop: Shop):
-    _warm(shop, looked(str(shop.project), tokens=150_000))
-    assert shop.clear()[1] is None
-    prospect, done = shop.clear(at_end=True)
-    assert (prospect.plan.sum.warm, prospect.plan.pays) == (False, True)
-    assert set(done.handles) >= LARGE
-    shop.assert_state_follows()
-
-
-# --- clear_at_exit ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("warm", [True, False])
-def test_at_the_exit_of_a_session_what_is_worth_it_with_no_cache_leaves(shop: Shop, warm: bool):
-    talk = looked(str(shop.project), tokens=150_000)
-    before = shop.write(talk)
-    shop.at = talk.now + 30 if warm else shop.at
-    assert shop.hook("session-start", source="resume", hook_event_name="SessionStart").silent
-    shop.configure(clear_at_exit=True)
-    expected = ids(shop.clear(dry_run=True, at_end=True)[0].plan.going)
-    assert shop.hook("session-end", hook_event_name="SessionEnd", reason="prompt_input_exit").silent
-    assert processes.Home(shop.folder).failures() == []
-    assert set(shop.cleared()) == expected >= LONG_UNUSED
-    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
-    shop.assert_state_follows()
-    kept = contents_of(shop.transcript.read_bytes())["read-long"].partition("\n")[2]
-    assert "handleCheckoutStep1" in kept
-    shop.undo()
+    assert set(shop.noted().only) >= {"run-0", "run-1", "run-2"}
     assert shop.transcript.read_bytes() == before
+    shop.assert_state_follows()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
-from hooks.utils.reclaim import clearing
-from tests.reclaim.looks import LONG_UNUSED, NAMED, Sized, ids, looked
+from tests.reclaim import earlier
+from tests.reclaim.looks import LONG_UNUSED, NAMED, Sized, looked
 from tests.reclaim.shops import SESSION, Shop, assert_only_contents_changed, numbered
 
 pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
@@ -19,37 +19,11 @@ pytestmark = pytest.mark.parametrize("profile", [""], ids=["shipped"])
 # --- back -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_an_undo_gives_the_file_back_byte_for_byte(cold: Shop):
-    before, state = cold.transcript.read_bytes(), cold.state()
-    cold.clear()
-    back = cold.undo()
-    assert ({record.tool_use_id for record in back.records}, back.lost, back.trouble) == (LONG_UNUSED, [], "")
-    assert cold.transcript.read_bytes() == before
-    cold.assert_state_follows()
-    after = cold.state()
-    assert (set(after.live), set(after.expired)) == (set(state.live), set(state.expired))
-    assert cold.archive_report() == (len(LONG_UNUSED), 0)
-
-
 def test_a_handle_and_an_id_print_the_whole_text(cold: Shop):
     handle = cold.clear()[1].handles["read-long"]
     for done in (cold.popkit("restore", handle), cold.context("restore", "T1"), cold.context("restore", "read-long")):
         assert (done.code, done.err) == (0, "")
         assert done.out.strip("\n") == numbered(NAMED).strip("\n")
-
-
-def test_in_place_the_whole_text_is_back_and_is_held(cold: Shop):
-    before = cold.contents()
-    cold.clear()
-    cold.at += 60
-    assert cold.context("restore", "read-long", "--in-place").code == 0
-    assert cold.contents()["read-long"] == before["read-long"]
-    assert set(cold.cleared()) == LONG_UNUSED - {"read-long"}
-    assert cold.state().live["read-long"].pinned
-    cold.assert_state_follows()
-    assert cold.clear()[1] is None, "it is held"
-    assert {record.tool_use_id for record in cold.undo().records} == LONG_UNUSED - {"read-long"}
-    assert cold.contents() == before
 
 
 def test_a_second_clear_right_away_takes_nothing(cold: Shop):
@@ -68,7 +42,7 @@ def test_a_second_clear_right_away_takes_nothing(cold: Shop):
 # --- clear, work, clear -----------------------------------------------------------------------------------------------------------
 
 
-def prefixes(prospect: clearing.Prospect) -> dict[str, int]:
+def prefixes(prospect: earlier.Prospect) -> dict[str, int]:
     """id -> tokens of the prompt before each result."""
     return {id: place.prefix for id, place in prospect.rebuilt.conversation.places.items()}
 
@@ -110,18 +84,13 @@ def test_after_further_work_a_second_clear_leaves_the_placeholders_of_the_first_
     shop.assert_state_follows()
     assert shop.archive_report() == (len(first.handles) + len(second.handles), 2)
     assert prospect.plan.sum.leaves > 0
-    shop.undo()
-    assert shop.transcript.read_bytes() == before
-    shop.undo()
-    assert shop.cleared() == {}
-    shop.assert_state_follows()
 
 
 def test_the_positions_of_the_second_clear_are_those_of_the_smaller_prompt(shop: Shop):
     shop.write(looked(str(shop.project), tokens=60_000))
-    measured = prefixes(shop.clear(dry_run=True)[0])
+    measured = prefixes(shop.prospect())
     first, talk = _cleared_and_gone_on(shop)
-    moved = prefixes(shop.clear(dry_run=True)[0])
+    moved = prefixes(shop.prospect())
     assert moved["read-long"] == measured["read-long"], "nothing that left stood before it"
     for id in ("read-lib", "read-app", "edit-app"):
         assert measured[id] - moved[id] == pytest.approx(first.tokens, rel=0.15), "all that left stood before it"
@@ -130,7 +99,7 @@ def test_the_positions_of_the_second_clear_are_those_of_the_smaller_prompt(shop:
 
 def test_the_sum_of_the_second_clear_fits_into_its_prompt(shop: Shop):
     _, talk = _cleared_and_gone_on(shop)
-    prospect, _ = shop.clear(dry_run=True)
+    prospect = shop.prospect()
     prompt = talk.tokens + 503
     assert prospect.plan.sum.warm
     first = min(prospect.plan.going, key=lambda result: result.index)
@@ -138,7 +107,6 @@ def test_the_sum_of_the_second_clear_fits_into_its_prompt(shop: Shop):
     assert 0 < prospect.plan.sum.leaves < tokens < prompt
     conversation = prospect.rebuilt.conversation
     assert conversation.requests_behind(first.id) > LOOK_BACK_REQUESTS
-    assert prospect.plan.sum.all_messages
     assert prospect.plan.sum.rewritten == pytest.approx(prompt - conversation.base - prospect.plan.sum.leaves, abs=600)
     assert 0 < prospect.plan.sum.share < 1
 
@@ -207,7 +175,6 @@ def _rewrite_journal(shop: Shop, change) -> None:
     ids=["an older version wrote it", "a kill came before it", "reasons that are none", "reasons of another kind"],
 )
 def test_a_journal_without_reasons_is_understood(cold: Shop, change):
-    before = cold.transcript.read_bytes()
     cold.clear()
     _rewrite_journal(cold, change)
     cold.assert_state_follows()
@@ -215,24 +182,9 @@ def test_a_journal_without_reasons_is_understood(cold: Shop, change):
     assert cold.state().expired["read-long"].ended[4] == ["cleared by the user"]
     assert cold.clear()[1] is None
     assert cold.context("why", "read-long").code == 0
-    cold.undo()
-    assert cold.transcript.read_bytes() == before
-    cold.assert_state_follows()
 
 
 def test_a_reason_however_long_is_cut(cold: Shop):
     cold.clear()
     _rewrite_journal(cold, lambda entry: {**entry, "reasons": {"read-long": "x" * 10_000}})
     assert cold.state().expired["read-long"].ended[4] == ["x" * 200]
-
-
-def test_an_undone_clear_has_no_say_in_the_next(cold: Shop):
-    prospect, _ = cold.clear()
-    cold.at += 1
-    cold.undo()
-    cold.at += 1
-    again, done = cold.clear()
-    assert ids(again.plan.going) == ids(prospect.plan.going) == set(done.handles)
-    assert prefixes(again) == prefixes(prospect)
-    assert again.plan.sum.to_json() == prospect.plan.sum.to_json()
-    cold.assert_state_follows()

@@ -14,7 +14,7 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive.chains import ITEM, PROJECT, Hold, add_hold, held
 from hooks.utils.io import repository
-from hooks.utils.reclaim import clearing
+from hooks.utils.reclaim import cooling
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.usefixtures("patience_with_git", "patience")
@@ -32,7 +32,7 @@ def git(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clearing, "PATIENCE_S", HANG_S)
+    monkeypatch.setattr(cooling, "PATIENCE_S", HANG_S)
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_what_a_hold_keeps_stays_whatever_git_has(db, project: Path) -> None:
     git(project, "add", ".")
     git(project, "commit", "-qm", "first")
     add_hold(db, Hold("h1", ITEM, ids[1], "user", "audit", 0.0, until=100.0))
-    assert clearing.cool(db, "session", now=99.0)["warm_to_cold"] == 2
+    assert cooling.cool(db, "session", now=99.0)["warm_to_cold"] == 2
     assert archive.retrieve_record(db, ids[1])["content_available"]
-    assert clearing.cool(db, "session", now=100.0)["warm_to_cold"] == 1, "the hold is over"
+    assert cooling.cool(db, "session", now=100.0)["warm_to_cold"] == 1, "the hold is over"
 
 
 def test_a_held_project_is_known_by_its_folder(db, project: Path) -> None:
@@ -76,11 +76,11 @@ def test_a_held_project_is_known_by_its_folder(db, project: Path) -> None:
     git(project, "add", ".")
     git(project, "commit", "-qm", "first")
     add_hold(db, Hold("h1", PROJECT, repository.of(str(project)).key, "user", "audit", 0.0))
-    assert clearing.cool(db, "session")["warm_to_cold"] == 0
+    assert cooling.cool(db, "session")["warm_to_cold"] == 0
     (other,) = archive.add_records(
         db, archive.Chain("other", "other", project="/elsewhere"), [archive.NewRecord("t", "run", "x", '"y"')]
     ).ids
-    clearing.cool(db, "other")
+    cooling.cool(db, "other")
     assert not held(db).keeps(other, "other")
     assert archive.retrieve_record(db, id)["content_available"]
 
@@ -94,7 +94,7 @@ def test_what_a_file_or_the_index_alone_has_stays_in_the_archive(db, project: Pa
     (id,) = read(db, project)
     if known == "staged":
         git(project, "add", "app.py")
-    clearing.cool(db, "session")
+    cooling.cool(db, "session")
     (project / "app.py").write_text("edited\n")
     git(project, "add", "app.py")
     git(project, "gc", "-q", "--prune=now")
@@ -106,7 +106,7 @@ def test_a_session_whose_transcript_is_elsewhere_loses_nothing(db, project: Path
     """It may be on another machine, or have been moved."""
     (id,) = read(db, project, transcript="/no/such/session.jsonl")
     (project / "app.py").unlink()
-    clearing.cool(db, "session")
+    cooling.cool(db, "session")
     assert restorable(db, id)
 
 
@@ -114,7 +114,7 @@ def test_what_is_committed_leaves_the_archive_and_comes_back_from_git(db, projec
     (id,) = read(db, project)
     git(project, "add", "app.py")
     git(project, "commit", "-qm", "all")
-    assert clearing.cool(db, "session")["warm_to_cold"] == 1
+    assert cooling.cool(db, "session")["warm_to_cold"] == 1
     (project / "app.py").write_text("edited\n")
     assert archive.retrieve_record(db, id)["content_available"] is False
     assert restorable(db, id)
@@ -125,7 +125,7 @@ def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
     (id,) = read(db, project)
     git(project, "add", "app.py")
     git(project, "commit", "-qm", "all")
-    clearing.cool(db, "session")
+    cooling.cool(db, "session")
     (project / "app.py").unlink()
     (project / ".git").rename(project / "gone")
     report = archive.verify(db)
@@ -133,12 +133,12 @@ def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
 
 
 def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, project: Path) -> None:
-    ids = read(db, project, reads=clearing.ASKED + 10)
-    clearing.cool(db, "session")
+    ids = read(db, project, reads=cooling.ASKED + 10)
+    cooling.cool(db, "session")
     noted = [id for id in ids if archive.record(db, id).source is not None]
-    assert noted == ids[: clearing.ASKED]
+    assert noted == ids[: cooling.ASKED]
     git(project, "add", "app.py")
     git(project, "commit", "-qm", "all")
-    clearing.cool(db, "session")
-    assert [archive.record(db, id).zone for id in ids] == ["warm"] * clearing.ASKED + ["cold"] * 10
+    cooling.cool(db, "session")
+    assert [archive.record(db, id).zone for id in ids] == ["warm"] * cooling.ASKED + ["cold"] * 10
     assert all(restorable(db, id) for id in ids)

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.helper.compactions import Compactions
-from hooks.utils.reclaim import in_place
+from hooks.utils.reclaim import undoing
 from hooks.utils.state import live
 from tests.examples import examples
 from tests.reclaim.sending import ATTACHMENTS, QUEUED, SERVER, SESSION, UNKNOWN, Added, Api, Block, Client, Said, reminder, strings
@@ -237,7 +237,7 @@ class Place:
         if "clear" in wanted:
             compactions.clear([wanted["clear"]])
         elif is_own:
-            compactions.put_back(in_place.last_handles(site))
+            compactions.put_back(undoing.taken_last(site, str(self.transcript)))
         request = {"trigger": "auto" if way == "auto" else "manual", "own": is_own, "rows": client.rows(), "sent": client.handed()}
         answer = json.loads(json.dumps(compactions.answer(site, str(self.transcript), json.loads(json.dumps(request)), NOW)))
         done = compactions.confirm("rows" in answer)

@@ -15,7 +15,7 @@ from tests import locales
 from tests.hooks import payloads, processes
 from tests.kit.forks import Command
 from tests.patience import HANG_S
-from tests.reclaim.shops import EXPIRED, Shop, code, numbered, worked
+from tests.reclaim.shops import Shop, code, numbered, worked
 
 OLD = numbered(code(120))
 
@@ -154,19 +154,17 @@ def test_after_a_prune_a_restore_says_that_it_was_pruned(cleared: Shop, words: l
     assert "nothing of this session was cleared" not in error
 
 
-def test_a_picture_is_mentioned_and_comes_back_in_place(shop: Shop):
+def test_a_picture_is_mentioned(shop: Shop):
     talk = worked(str(shop.project))
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO" * 900}}
     talk.use("picture", "mcp__demo__look", {"at": "it"})
     talk.result("picture", [{"type": "text", "text": "a picture"}, picture])
-    before = shop.write(talk)
+    shop.write(talk)
     shop.clear(ids=("picture",))
     printed = shop.popkit("restore", "picture").out
     assert "a picture" in printed
     assert "2,700 bytes" in printed
     assert "iVBO" not in printed
-    shop.restore_in_place("picture")
-    assert shop.transcript.read_bytes() == before
 
 
 # --- letters that a terminal obeys ------------------------------------------------------------------------------------------------
@@ -219,60 +217,18 @@ def test_what_we_say_ourselves_follows_the_locale(cleared: Shop, tmp_path: Path)
 # --- in place ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_in_place_it_is_back_where_it_was(cleared: Shop):
-    done = cleared.context("restore", "read-old", "--in-place")
-    assert done.code == 0
-    assert "/resume " in done.out
-    assert "held for 20 calls" in done.out
-    assert cleared.contents()["read-old"] == OLD
-    assert cleared.cleared().keys() == EXPIRED - {"read-old"}
-    cleared.assert_state_follows()
-
-
-def test_in_place_since_everything_comes_back(cleared: Shop):
-    assert cleared.context("restore", "--since", "2h", "--in-place").code == 0
-    assert cleared.cleared() == {}
-    cleared.assert_state_follows()
-
-
-def test_in_place_as_data(cleared: Shop):
-    answer = cleared.context("restore", "read-old", "--in-place", "--json").json
-    assert [row["id"] for row in answer["restored"]] == ["read-old"]
-
-
-def test_in_place_twice_is_refused(cleared: Shop):
-    cleared.context("restore", "read-old", "--in-place")
-    before = cleared.transcript.read_bytes()
-    done = cleared.context("restore", "read-old", "--in-place")
-    assert done.code == 1
-    assert "none of them has a placeholder" in done.err
+@pytest.mark.parametrize("words", [["read-old"], ["--since", "2h"], ["T1"]])
+def test_in_place_it_is_noted_for_the_time_when_the_session_is_resumed(cleared: Shop, words: list[str]):
+    before, handles = cleared.transcript.read_bytes(), cleared.cleared()
+    done = cleared.context("restore", *words, "--in-place", "--json")
+    meant = set(handles.values()) if "--since" in words else {handles["read-old"]}
+    assert (set(done.json["restored"]), done.json["later"]) == (meant, True)
+    assert set(cleared.noted().back) == meant
     assert cleared.transcript.read_bytes() == before
-
-
-def test_an_undo_after_it_brings_back_the_rest(cleared: Shop):
-    cleared.restore_in_place("read-old")
-    back = cleared.undo()
-    assert {record.tool_use_id for record in back.records} == EXPIRED - {"read-old"}
-    assert cleared.cleared() == {}
-    cleared.assert_state_follows()
+    assert cleared.context("undo", "--json").json["later"] is True, "what is noted to come back is no clear to be cancelled"
 
 
 # --- held, and booked ---------------------------------------------------------------------------------------------------------------
-
-
-def test_what_was_restored_in_place_is_held_for_a_while(cleared: Shop):
-    cleared.restore_in_place("read-old")
-    state = cleared.state()
-    assert state.live["read-old"].pinned
-    assert state.holds["read-old"] == state.index + 20
-    assert cleared.clear(now=True, pattern="old.ts")[1] is None
-    for calls, held in ((20, True), (21, False)):
-        talk = worked(str(cleared.project))
-        there = len(talk.entries)
-        talk.idle(calls)
-        _continue(cleared, talk, there)
-        assert cleared.state().live["read-old"].pinned is held
-        _take_back(cleared, talk, there)
 
 
 def _continue(shop: Shop, talk, there: int) -> None:
@@ -287,16 +243,7 @@ def _take_back(shop: Shop, talk, there: int) -> None:
     shop.transcript.write_bytes(b"".join(lines[:there]))
 
 
-def test_how_long_it_is_held_is_configured(cleared: Shop):
-    cleared.configure(restore_hold_calls=3)
-    cleared.restore_in_place("read-old")
-    state = cleared.state()
-    assert state.holds["read-old"] == state.index + 3
-
-
-@pytest.mark.parametrize(
-    "words", [["restore", "read-old"], ["context", "restore", "read-old"], ["context", "restore", "read-old", "--in-place"]]
-)
+@pytest.mark.parametrize("words", [["restore", "read-old"], ["context", "restore", "read-old"]])
 def test_a_restore_is_booked_as_a_false_expiration(cleared: Shop, words: list):
     before = cleared.state().counts.false_expirations.get("medium", 0)
     words = [*words, "--session", cleared.session_id] if words[0] == "context" else words
@@ -327,11 +274,3 @@ def test_the_hook_holds_it_too(tmp_path):
     assert processes.run("post-tool-use", call, home.env()).silent
     state = home.state(payloads.SESSION)
     assert state.holds == {call["tool_use_id"]: 21}
-
-
-def test_a_restore_in_place_ends_the_saving_in_the_ledger(cleared: Shop):
-    pending = cleared.ledger()["pending_tokens"]
-    cleared.restore_in_place("read-old", "found", "old-test")
-    ledger = cleared.ledger()
-    assert ledger["restored"] >= 1
-    assert ledger["pending_tokens"] < pending

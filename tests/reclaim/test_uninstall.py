@@ -8,7 +8,7 @@ import pytest
 
 from tests.reclaim.shops import EXPIRED, SESSION, Shop, worked
 
-QUESTIONS = ("Put their contents back first? [y/N]", "Delete what PopKit has stored? [y/N]")
+QUESTION = "Delete what PopKit has stored? [y/N]"
 
 
 @pytest.fixture
@@ -17,6 +17,8 @@ def cleared(shop: Shop) -> Shop:
     shop.original = shop.write(worked(str(shop.project)))
     shop.clear()
     (shop.home / "mine.txt").write_text("precious")
+    (shop.home / "sessions" / SESSION / "original.jsonl").write_bytes(shop.original)  # an earlier version kept it
+    assert shop.context("undo").code == 0, "which is noted, beside the state"
     return shop
 
 
@@ -36,7 +38,7 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(cleared: Shop):
     assert "kept originals" in output
     assert "3 placeholders in 1 session could no longer be restored" in output
     assert all(handle in output for handle in cleared.cleared().values())
-    assert "--undo puts their contents back first" in output
+    assert "To put their contents back first: /popkit undo" in output
     assert (names(cleared), cleared.transcript.read_bytes()) == (before, transcript)
     answer = cleared.popkit("uninstall", "--dry-run", "--json").json
     assert answer["placeholders"] == {str(cleared.transcript): sorted(cleared.cleared().values())}
@@ -44,15 +46,13 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(cleared: Shop):
     assert answer["deleted"] == []
 
 
-@pytest.mark.parametrize(
-    ("answers", "code", "restored", "deleted"),
-    [("", 1, False, False), ("n\nn\n", 1, False, False), ("y\nn\n", 1, True, False), ("n\ny\n", 0, False, True), ("y\ny\n", 0, True, True)],
-)
-def test_it_asks_whether_to_put_back_and_whether_to_delete(cleared: Shop, answers: str, code: int, restored: bool, deleted: bool):
+@pytest.mark.parametrize(("answers", "code", "deleted"), [("", 1, False), ("n\n", 1, False), ("y\n", 0, True)])
+def test_it_asks_whether_to_delete_and_leaves_transcripts_alone(cleared: Shop, answers: str, code: int, deleted: bool):
+    before = cleared.transcript.read_bytes()
     done = cleared.popkit("uninstall", payload=answers)
     assert done.code == code, done
-    assert all(question in done.out for question in QUESTIONS)
-    assert (cleared.transcript.read_bytes() == cleared.original) == restored
+    assert QUESTION in done.out
+    assert cleared.transcript.read_bytes() == before
     assert (not STORED & names(cleared)) == deleted
     assert ("claude plugin uninstall popkit@popkit" in done.out) == deleted
 
@@ -66,9 +66,8 @@ def test_what_popkit_has_not_made_and_the_users_configuration_stay(cleared: Shop
 def test_an_empty_folder_goes_too(cleared: Shop):
     (cleared.home / "mine.txt").unlink()
     (cleared.home / "retention-config.json").unlink()
-    assert cleared.popkit("uninstall", "--yes", "--undo").code == 0
+    assert cleared.popkit("uninstall", "--yes").code == 0
     assert not cleared.home.exists()
-    assert cleared.transcript.read_bytes() == cleared.original
     done = cleared.popkit("uninstall", "--yes")
     assert (done.code, "There is nothing in" in done.out, "Deleted" in done.out) == (0, True, False)
 
@@ -81,7 +80,7 @@ def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cle
             for kind in ("api-request-blob", "api-request-shape")]  # fmt: skip
     quoted = [{"type": "tool_result", "tool_use_id": "toolu_q", "content": "1\t" + json.dumps(row)} for row in holding]
     quoting = {"type": "user", "uuid": "q", "parentUuid": rows[-1]["uuid"], "message": {"role": "user", "content": quoted}}
-    assert cleared.popkit("context", "undo", "--session", SESSION).code == 0
+    cleared.transcript.write_bytes(cleared.original)
     with cleared.transcript.open("a") as file:
         file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in (*sent, quoting))
     answer = cleared.popkit("uninstall", "--dry-run", "--json").json
@@ -89,21 +88,11 @@ def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cle
     assert cleared.popkit("archive", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
 
 
-def test_what_cannot_be_put_back_is_named_and_nothing_is_deleted(cleared: Shop):
-    cleared.transcript.write_bytes(cleared.transcript.read_bytes() + b"no line of a transcript\n")
-    done = cleared.popkit("uninstall", "--yes", "--undo")
-    assert done.code == 1
-    assert "3 placeholders in 1 session could not be put back" in " ".join(done.out.split())
-    assert "nothing was deleted" in done.err
-    assert names(cleared) >= STORED
-
-
 def test_as_data_it_needs_a_yes(cleared: Shop):
     done = cleared.popkit("uninstall", "--json")
     assert (done.code, "--yes" in done.json["error"]) == (1, True)
     assert names(cleared) >= STORED
-    answer = cleared.popkit("uninstall", "--json", "--yes", "--undo").json
-    assert (answer["put_back"], answer["placeholders"]) == (3, {})
+    answer = cleared.popkit("uninstall", "--json", "--yes").json
     assert set(answer["deleted"]) >= STORED
     assert answer["left"] == ["mine.txt", "retention-config.json"]
     assert answer["then"][0] == "claude plugin uninstall popkit@popkit"

@@ -10,10 +10,10 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.handlers import context_monitor
-from hooks.utils.operations.context_words import answer
 from hooks.utils.policy.ruleset import PROFILES
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.cli.try_command import report_of
+from tests.reclaim.earlier import answer
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered
 from tests.views.written import PROJECT, Written, long_session, spec_session
@@ -48,7 +48,7 @@ def test_what_the_panel_calls_reclaimable_is_what_a_clear_takes(written: Written
     done = asking.data("clear")
     assert done["cleared"] is bool(now["items"])
     assert (done["items"] if done["cleared"] else 0) == now["items"]
-    assert done["planned_tokens"] == now["tokens"] or not done["cleared"]
+    assert done["tokens"] == now["tokens"] or not done["cleared"]
     taken = {row["id"] for row in panel["results"] if row["plan"] and row["plan"]["action"] == "clear"}
     assert taken == ({row["id"] for row in done["results"]} if done["cleared"] else set())
 
@@ -220,9 +220,3 @@ def test_an_answer_reads_the_transcript_once(tmp_path: Path, line: str) -> None:
     if line.startswith("unpin"):
         asking("pin T3")
     assert _opens(asking, line) == READ_ONCE
-
-
-def test_a_clear_reads_the_transcript_once_more_for_the_contents_that_it_archives(tmp_path: Path) -> None:
-    asking = Asking(wandered(tmp_path / "projects"), tmp_path / "home", "auto")
-    asking.written.now += COLD_S
-    assert _opens(asking, "clear") == READ_ONCE + 2, "the contents, and the rewrite"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context_words import answer
+from tests.reclaim.earlier import answer
 from tests.views.written import long_session, spec_session
 
 GOLDENS = Path(__file__).parent / "goldens"

@@ -60,7 +60,7 @@ def _busy(profile: str | None = None) -> Scenario:
 def _planned(session: Scenario, **asked) -> dict:
     """What a dry run of a clear answers with a cold cache."""
     plan = planned(session, Selection(**asked), cold=True)
-    return clear.clear_data(plan, plan, None, _report(session), True)
+    return clear.clear_data(plan, plan, False, False, _report(session), True)
 
 
 def test_its_keys_are_the_documented_ones():

@@ -13,10 +13,11 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import flag_parser
 from hooks.utils.efficiency_tracker import EfficiencyMetrics
 from hooks.utils.operations import CONTEXT
-from hooks.utils.operations.context_words import answer, respond
+from hooks.utils.operations.context_words import respond
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.views import history
+from tests.reclaim.earlier import answer
 from tests.views.written import Written, long_session, spec_session
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from hooks.utils.operations import switches
-from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import warming
 from hooks.utils.state import journal, store
 from hooks.utils.state.warmth import Warmth
 from hooks.utils.views import cache as views
 from popkit_retention.cli.statusline_command import line_for
+from tests.reclaim.earlier import answer
 from tests.views.written import Written, spec_session
 
 GOLDENS = Path(__file__).parent / "goldens"

@@ -20,9 +20,7 @@ from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
-from hooks.utils.reclaim.clearing import Cleared
-from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import amounts, clear, memory_in_session, phrases, receipt, report, results
+from hooks.utils.views import amounts, clear, memory_in_session, phrases, report, results
 from hooks.utils.views.history import stats_lines, timeline_lines
 from hooks.utils.views.panel import panel
 from tests.examples import examples
@@ -116,26 +114,8 @@ def _clears(session: Scenario, profile: str, asked: Selection, found: dict, toke
     cold = planned(session, asked, cold=True, prompt=tokens, model=model)
     session.rules = rules
     plan.likely_requests, plan.pays, plan.sum.thinking = tokens, bool(tokens % 3), tokens % 5
-    done = Cleared({result.id: "abcd2345" for result in plan.going}, tokens, tokens % 5, "/x", session.state.session_id)
-    return [clear.clear_data(plan, cold, *given) for given in ((None, found, True), (None, found, False), (done, found, False))]
-
-
-class Archived:
-    """What an answer reads of an archived record."""
-
-    def __init__(self, label: str, tokens: int):
-        self.id, self.tool_use_id, self.label, self.tokens, self.created_at, self.zone = "abcd2345", label, label, tokens, "", "hot"
-
-
-@given(st.lists(st.tuples(HOSTILE, st.integers(0, 10**12)), max_size=10), HOSTILE)
-def test_no_record_that_goes_back_is_wide(records, hostile):
-    back = PutBack()
-    back.records = [Archived(label, tokens) for label, tokens in records]
-    back.tokens = [tokens for _, tokens in records]
-    back.lost = [Archived(hostile, 1)]
-    back.trouble = text.clean(hostile).strip()
-    _lawful(receipt.undo_lines(back, hostile))
-    _lawful(receipt.in_place_lines(back, hostile, 20))
+    ways = ((False, False, found, True), (False, False, found, False), (True, False, found, False), (True, True, found, False))
+    return [clear.clear_data(plan, cold, *given) for given in ways]
 
 
 def _error_of(found: dict, word: str) -> list:

@@ -11,7 +11,6 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
 from hooks.utils.io.system import day_of, days_before
-from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
@@ -19,6 +18,7 @@ from hooks.utils.state import journal, reconciling, session, store, sweeping
 from hooks.utils.state.rebuild import newest_days
 from hooks.utils.views import amounts
 from hooks.utils.views.history import stats_lines
+from tests.reclaim.earlier import answer
 from tests.views.written import BEGAN, STEP_S, Written
 
 DAY_S = 86_400.0

@@ -345,9 +345,6 @@ FIELDS = {
         ruleset.DEFAULT_HINTS,
         OFF,
     ),
-    "clear_at_exit": setting(
-        "Whether the end of a session clears what is expired. Only your own file may hold this key, not a project's.", FLAG, False, NOTHING
-    ),
     "keep_warm": setting(
         "Whether the prompt cache is kept warm while you are away, where that is worth its price: off, on. Only your own file may hold "
         "this key, not a project's.",

@@ -15,6 +15,8 @@ _LAB = "`popkit lab` replays your sessions under two settings"
 _NOT_TRIED = {name: f'"{name}": "try" does nothing, so the default applies. {_LAB}.' for name in ("hints", "say_once", "shape", "compact")}
 SETTINGS = {
     **{f"{name}=try": sentence for name, sentence in _NOT_TRIED.items()},
+    "clear_at_exit": "`clear_at_exit` does nothing: the end of a session changes nothing. `compact_when_cold` takes out what is dead while"
+    " the prompt cache is cold.",
     "memory.try": f'"try" in "memory" does nothing: every session gets MEMORY.md. {_LAB}.',
 }
 # A command of `popkit` ("native"), a word or a flag of one ("lab --keep-warm"), what a flag took ("--host entire"); a word after
@@ -26,6 +28,7 @@ WORDS = {
     "--host entire": "checkpoints of Entire are not looked up: name the transcript that the agent itself has written, or the full.jsonl of"
     " a checkpoint.",
     "lab --html": "The page with plots is made by benchmarks/lab/tables.py in PopKit's repository.",
+    "uninstall --undo": "`--undo` is gone: what was cleared comes back with /popkit undo in the session, once it is resumed.",
 }
 # What they have left in our folder.
 STORAGE = (Storage("what earlier versions kept", {"": r"trials\.json"}),)

@@ -23,10 +23,6 @@ HINT = "Send look-ups that do not depend on one another together in one message.
 _EMPTY = ("startup", "clear", "compact")
 # The hook runs at most this long after a compaction that PopKit answered (seconds).
 _JUST_NOW_S = 60.0
-# The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. A larger transcript is left alone.
-CLEAR_BYTES = 24 * 1024 * 1024
-# Ends after which the client has the transcript in its memory already: a rewrite would come too late.
-_GOES_ON = ("resume",)
 
 
 def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
@@ -205,9 +201,7 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     from ..state import jobs, reconciling, sweeping
 
     jobs.start(site, transcript_path, now)  # first: the host does not wait for long
-    if site.rules().clear_at_exit and why not in _GOES_ON:
-        _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
-    elif reconciling.is_due(site, transcript_path):
+    if reconciling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
 
@@ -246,18 +240,3 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
         storage.log_failure(environ, "session-end", error)
     finally:
         os._exit(0)
-
-
-def _clear(site: live.Site, transcript_path: str, now: float) -> None:
-    """Take what is not needed out of the transcript, so that a later resume starts lean."""
-    import os
-
-    from ..policy.planning import Selection
-    from ..reclaim import access, clearing
-
-    files.patience.left_s = float("inf")  # the session is over
-    try:
-        if os.path.getsize(transcript_path) <= CLEAR_BYTES:
-            clearing.clear(site, transcript_path, now, Selection(), at_end=True)
-    except access.Refused:
-        return  # as it was; `/popkit:context clear` says why

@@ -14,37 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.tools import Call
-
 
 # The only inputs of a shell that may be set: they change neither the command nor where it runs.
 _HARMLESS = frozenset(("command", "description", "timeout"))
 
 
-def track(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+def track(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     """Observe the call in its context: the main thread, or the subagent that the payload names."""
     site = live.site_of(payload, environ)
     call = call_of(payload, time_of_day(environ)) if site else None
     if site is None or call is None:
-        return None
+        return
     agent_id = text(payload, "agent_id")
-    answer = None
-    if call.outcome.unchanged:
-        answer, call = _repaired(site, payload, call, agent_id)
     has_committed = commits(call)
     if has_committed:
         call.committed = committed(call, payload, call.at)
     live.add_call(site, site.paths(agent_id), "" if agent_id else text(payload, "transcript_path"), call, has_committed)
-    return answer
-
-
-def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: str) -> tuple[dict[str, Any] | None, Call]:
-    """Return (the answer to the host or None, the call as the model sees it)."""
-    from ..reclaim.unchanged_read import repair  # seldom
-
-    answer, response = repair(site, call, text(payload, "transcript_path"), agent_id)
-    seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None
-    return answer, seen or call
 
 
 def before(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:

@@ -96,7 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
-    """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON."""
+    """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON, with `compact` where
+    a compaction is to be started."""
     gc.set_threshold(*_COLLECT)
     sys.setswitchinterval(_SWITCH_S)
     if session_id.startswith(OPENCODE):
@@ -106,7 +107,8 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
     try:
         server.session = Session(environ, session_id, transcript_path, cwd, version)
         threading.Thread(target=_watch_parent, args=(server, client), daemon=True).start()
-        sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL}) + "\n")
+        due = {"compact": True} if server.session.compactions.begin() else {}
+        sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL, **due}) + "\n")
         sys.stdout.flush()
         for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
             signal.signal(ending, lambda *_: sys.exit(0))

@@ -1,5 +1,5 @@
 """Decide which compactions are answered without a model, and with what. A clear that the user has asked for waits here until the host asks
-how to compact.
+how to compact; one that was noted while the session did not run is taken up as it is resumed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..policy.messages import Use
     from ..reclaim.in_place import Answer
     from ..state.live import Site
+    from ..state.noted import Noted
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
@@ -41,10 +42,16 @@ _OLDER = 0.6
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `placeholder.findings` is."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `placeholder.findings` is;
+    `noted`: what was asked for while the session did not run."""
 
-    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
+    is_later = False
+
+    def __init__(
+        self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings, noted: Noted | None = None
+    ) -> None:  # fmt: skip
         self.find = find
+        self.noted = noted
         self.attachments = Attachments(transcript_path)
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host was asked to start one for it
@@ -52,25 +59,42 @@ class Compactions:
         self._told: set[str] = set()  # for which reasons, as the person has heard
         # journals the last answer once the host has applied it, and returns what is left to do
         self._answered: Callable[[], Callable[[], None]] | None = None
+        self._forget: Callable[[], object] | None = None  # what was noted and is wanted now
+        self._take_up()
+
+    def _take_up(self) -> None:
+        """Have the next compaction that we start do what was noted: what comes back, then what leaves."""
+        if self.noted is None or self.wanted is not None:
+            return
+        if self.noted.back:
+            self.put_back(self.noted.back)
+            self._forget = self.noted.forget_back
+        elif self.noted.only:
+            self.clear(self.noted.only)
+            self._forget = self.noted.forget_clear
+
+    def _want(self, wanted: Wanted | None) -> None:
+        self.wanted, self.is_begun, self._forget = wanted, wanted is None, None
 
     def clear(self, ids: Sequence[str]) -> None:
         """Have the next compaction that we start take these results out."""
-        self.wanted, self.is_begun = Wanted(ASKED, only=ids), False
+        self._want(Wanted(ASKED, only=ids))
 
     def put_back(self, handles: Sequence[str]) -> None:
         """Have the next compaction that we start put back what is archived under these handles."""
-        self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
+        self._want(Wanted(ASKED, back=handles))
 
     def when_cold(self, target: float, least: int) -> None:
         """Have the next compaction that we start go down to a target, if the cache is still cold then and at least `least` tokens leave."""
-        self.wanted, self.is_begun = Wanted(COLD, target, least=least), False
+        self._want(Wanted(COLD, target, least=least))
 
     def cancel(self) -> bool:
         """Cancel a clear that was asked for and is not done yet; return whether there was one."""
         is_waiting = self.wanted is not None and self.wanted.only is not None
         if is_waiting:
-            self.wanted, self.is_begun = None, True
-        return is_waiting
+            self._want(None)
+        is_noted = self.noted is not None and self.noted.forget_clear()
+        return is_waiting or is_noted
 
     def look(self) -> None:
         """Read on in the transcript, so that no compaction has to wait for that."""
@@ -95,8 +119,9 @@ class Compactions:
         is_own = request.get("own") is True
         self._answered = None
         wanted = self._wanted(site, trigger, agent_id, request)
+        forget = self._forget
         if is_own:
-            self.wanted = None
+            self._want(None)
         if wanted is None:
             return {"skip": "nothing was asked for"} if is_own else {}
         if trigger == PRECOMPUTE:
@@ -109,6 +134,7 @@ class Compactions:
             done = in_place.answer(site, transcript_path, agent_id, handed, wanted, now, self.find, attachments)
         except Declined as error:
             if is_own:
+                self._end(forget)
                 return {"skip": str(error)} if wanted.why == COLD else {"skip": str(error), "notice": f"Nothing was changed: {error}."}
             return self._left_to_host(str(error), agent_id)
         self.declined = self.declined if agent_id else ""
@@ -123,10 +149,18 @@ class Compactions:
         def note() -> Callable[[], None]:
             rest = done.note(False)
             in_place.note_for_next_start(site, agent_id, now)
+            if is_own:
+                self._end(forget)
             return rest
 
         self._answered = note
         return {**stays, "notice": notice(done)}
+
+    def _end(self, forget: Callable[[], object] | None) -> None:
+        """Forget what was noted and is done, or cannot be; go on with the next."""
+        if forget is not None:
+            forget()
+        self._take_up()
 
     def _left_to_host(self, reason: str, agent_id: str) -> dict[str, Any]:
         """Note why a compaction is the host's; of the main thread's the person hears each reason once."""

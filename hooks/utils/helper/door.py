@@ -17,7 +17,7 @@ from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
-from ..reclaim.places import stamp_of
+from ..reclaim.contents import stamp_of
 from ..state import journal, live, reconciling, store
 from ..state.archived import errors, task_id
 from ..state.live import Site

@@ -94,7 +94,7 @@ def _is_long(transcript_path: str) -> bool:
 
 def _drawn_elsewhere(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
     words = ["serve", "--draw", "--session", site.session_id, "--transcript", transcript_path, "--cwd", site.project]
-    asked = {"request": request.to_json(), "usd": usd, "now": now, "in_place": site.in_place, "learnt": masking.secrets_learnt()}
+    asked = {"request": request.to_json(), "usd": usd, "now": now, "learnt": masking.secrets_learnt()}
     done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
         processes.popkit_command(words), env=dict(site.environ), input=json.dumps(asked).encode("ascii"), stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, timeout=_LONGEST_S, check=True,
@@ -107,9 +107,7 @@ def draw_once(environ: Mapping[str, str], session_id: str, transcript_path: str,
     """Read from standard input what a helper asks for, and print what `draw` returns."""
     asked = json.loads(sys.stdin.buffer.read())
     masking.learn_again(asked["learnt"])
-    site = Site(environ, session_id, cwd)
-    site.in_place = asked["in_place"]
-    drawing = draw(site, transcript_path, PaneRequest(**asked["request"]), asked["usd"], asked["now"])
+    drawing = draw(Site(environ, session_id, cwd), transcript_path, PaneRequest(**asked["request"]), asked["usd"], asked["now"])
     sys.stdout.write(json.dumps(drawing))
 
 

@@ -17,6 +17,7 @@ from ..io.codec import texts
 from ..io.system import now
 from ..state import client_reports, data_rules, jobs, live, sweeping
 from ..state.live import Site
+from ..state.noted import Noted
 from .commands import Commands
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -52,7 +53,8 @@ class Session:
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         outlines = Outlines(lambda error: storage.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
-        self.compactions = Compactions(transcript_path, outlines.findings)
+        noted = Noted(self.door.site.home, session_id)
+        self.compactions = Compactions(transcript_path, outlines.findings, noted)
         self.misses = Misses(transcript_path, now(environ))
         self.pane = Pane(transcript_path, Commands(environ, cwd), self.compactions, self.misses)
         self.keeper = Keeper(environ, self._site, transcript_path)
@@ -202,6 +204,7 @@ class Session:
             answer = self.compactions.answer(self._site(), path, request, now(self.environ))
         with self.lock:
             self.door.compacting(_text(request, "agent_id"), answer.get("rows", request.get("rows")), answer.get("behind"))
+        self._call()
         return answer
 
     def want(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -213,10 +216,14 @@ class Session:
                 self.compactions.clear(texts(request.get("only")))
             else:
                 self.compactions.put_back(texts(request.get("back")))
-            self.compactions.begin()
-        sys.stdout.write(_CALL + "\n")
-        sys.stdout.flush()
+        self._call()
         return {"heard": True}
+
+    def _call(self) -> None:
+        """Have the mod start a compaction if one is due."""
+        if self.compactions.begin():
+            sys.stdout.write(_CALL + "\n")
+            sys.stdout.flush()
 
     def compacting(self, _request: dict[str, Any]) -> dict[str, Any]:
         """Return what the summariser should know, and note, for the hook on compactions, that it was given."""
@@ -234,6 +241,7 @@ class Session:
         """Note that a compaction is done; `stood`: with our answer."""
         with self._settled():
             rest = self.compactions.confirm(request.get("stood") is True)
+        self._call()
         with self.lock:
             self.door.compacted(_text(request, "agent_id"))
         if self.guest:
@@ -298,9 +306,7 @@ class Session:
         }  # fmt: skip
 
     def _site(self) -> Site:
-        site = Site(self.environ, self.door.session_id, self.door.cwd)
-        site.in_place = self.guest is None
-        return site
+        return Site(self.environ, self.door.session_id, self.door.cwd)
 
 
 # These come from processes of ours, which do not know what the client says.

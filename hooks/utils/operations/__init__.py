@@ -21,7 +21,7 @@ RESTORE = Operation(
     "restore [ID|HANDLE|PATH…]",
     "show what was cleared, or put it back",
     Flag("--since TIME", "everything that was cleared since then: 2h, 3d, or 2026-02-21", WHEN),
-    Flag("--in-place", "put it back into the transcript and keep it for a while"),
+    Flag("--in-place", "put it back in its place in the conversation"),
     Flag("--raw", "byte for byte, including control characters: for a file or a program", shell_only=True),
     effect=DESTROYS,
     agent=("handle", argument_types.text(1, _LONGEST_ID)),
@@ -69,8 +69,8 @@ CONTEXT = Table(
         _ALL,
         effect=DESTROYS,
         offered=True,
-        more="In Claude Code 2.1.326 and later, results leave the running session; in earlier versions, /resume with the session's id"
-        " loads what is left. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
+        more="It needs Claude Code 2.1.326 or later. Results leave the running conversation; of a session that does not run, they leave"
+        " when it is resumed. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
         " stay, even with --now.",
     ),
     Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
@@ -93,7 +93,7 @@ CONTEXT = Table(
     Operation("memory [on|off|WORD…]", "what sessions of this project teach future ones: on, off, or a word of popkit memory", raw=True),
     common=(
         Flag("--session ID", "ask about this session (its id, or the beginning of it)", shell_only=True),
-        Flag("--transcript FILE", "ask about this transcript file", FILE, shell_only=True),
+        Flag("--transcript FILE", "read this transcript file", FILE, shell_only=True),
         Flag("--json", "the answer as JSON"),
     ),
     examples={"ID": "T12", "ID|PATH": "T12"},

@@ -7,12 +7,12 @@ import time
 
 from .. import flag_parser, text
 from ..hosts import is_kept, kept_by, protocol
-from ..reclaim import access, restoring, rewrite
+from ..reclaim import access, restoring
 from ..state import journal, reconciling
 from ..views import memory_in_session, receipt, results
 from ..views import panel as views
 from . import CONTEXT, help_lines, reclaiming, switches
-from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
+from .request import COMMAND, WITHOUT, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 
 def answer(
-    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH,
-    command: str = COMMAND,
-) -> str:  # fmt: skip
-    """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
-    without it the transcript is changed. `width`: columns of a line; `command`: how the reader calls us."""
+    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace = WITHOUT, width: int = text.WIDTH, command: str = COMMAND
+) -> str:
+    """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the conversation; `width`:
+    columns of a line; `command`: how the reader calls us."""
     try:
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
         reply = respond(parsed, site, transcript_path, now, command, in_place)
@@ -52,14 +51,12 @@ def split(words: str) -> list[str]:
         return words.split()
 
 
-def respond(
-    parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None
-) -> Answer:
+def respond(parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace = WITHOUT) -> Answer:
     """Return the answer to parsed words; UsageError where they contradict each other. `command`: how the reader calls us; `in_place`: see
     `answer`."""
     try:
         return _ANSWERS[parsed.word](Request(parsed, site, transcript_path, now, command, in_place))
-    except (NotFound, Unknown, access.Refused, restoring.NotFound, rewrite.RewriteFailed) as error:
+    except (NotFound, Unknown, access.Refused, restoring.NotFound) as error:
         return _mistake(str(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

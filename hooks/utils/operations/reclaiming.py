@@ -7,7 +7,7 @@ import os
 from .. import flag_parser, text
 from ..policy import planning
 from ..reclaim import access, outlook, restoring
-from ..state import archived, receipts, session, store
+from ..state import archived, receipts, reconciling, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -52,49 +52,42 @@ def clear(request: Request) -> Answer:
 
 
 def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], dry_run: bool) -> tuple[Clear, Report]:
-    """Return (what a clear did, or would do; the report after it)."""
-    from ..reclaim import clearing
-
-    is_in_place = request.in_place is not None
-    prospect, done = clearing.clear(request.site, request.transcript_path, request.now, wanted, dry_run, in_place=is_in_place)
-    plan = prospect.plan
-    if request.in_place is not None and not dry_run and plan.going and (plan.pays or plan.selection.now):
+    """Return (what a clear has begun, or would do; the report after it)."""
+    site, path = request.site, request.transcript_path
+    rebuilt = access.until_whole(lambda: reconciling.reconcile(site, path, now=request.now), lambda rebuilt: rebuilt.index)
+    plan = outlook.plan_of(rebuilt.conversation, wanted(rebuilt), request.now)
+    access.check_understood(rebuilt.index, [result.id for result in plan.going])
+    done = not dry_run and bool(plan.going) and (plan.pays or plan.selection.now)
+    if done:
         request.in_place.clear([result.id for result in plan.going])
-        done = clearing.Cleared({result.id: "" for result in plan.going}, plan.sum.leaves, plan.sum.thinking, "")
     cold = plan
-    if done is None and plan.sum.warm:
+    if not done and plan.sum.warm:
         once_cold = planning.Selection(plan.selection.tier, plan.selection.ids, plan.selection.pattern)
-        cold = outlook.plan_of(prospect.rebuilt.conversation, once_cold, request.now, True, is_in_place)
-    seen = outlook.of(request.site, request.transcript_path, prospect.rebuilt, request.now)
-    outlook.remember(seen, request.site)
+        cold = outlook.plan_of(rebuilt.conversation, once_cold, request.now, True)
+    seen = outlook.of(site, path, rebuilt, request.now)
+    outlook.remember(seen, site)
     shown = report.build(seen)
-    return views.clear_data(plan, cold, done, shown, dry_run, is_in_place), shown
+    return views.clear_data(plan, cold, done, done and request.in_place.is_later, shown, dry_run), shown
 
 
 def undo(request: Request) -> Answer:
     from ..reclaim import undoing
 
-    if request.in_place is not None:
-        from ..reclaim import in_place
+    if request.in_place.cancel():
+        return Answer(["", *text.wrap("The clear had not been done yet, and is cancelled.")], {"restored": [], "later": False})
+    return _put_back(request, undoing.taken_last(request.site, request.transcript_path))
 
-        if request.in_place.cancel():
-            return Answer(["", *text.wrap("The clear had not been done yet, and is cancelled.")], {"restored": [], "in_place": True})
-        handles = in_place.last_handles(request.site)
-        if handles:
-            request.in_place.put_back(handles)
-            return Answer(receipt_views.begun_lines(len(handles)), {"restored": handles, "in_place": True})
 
-    back = undoing.undo(request.site, request.transcript_path, request.now)
-    request.site.remember(planned=None)
-    return Answer(receipt_views.undo_lines(back, request.site.session_id), receipt_views.put_back_data(back))
+def _put_back(request: Request, handles: list[str]) -> Answer:
+    request.in_place.put_back(handles)
+    is_later = request.in_place.is_later
+    return Answer(receipt_views.begun_lines(len(handles), is_later), {"restored": handles, "later": is_later})
 
 
 def restore(request: Request) -> Answer:
-    from ..reclaim import undoing
-
     if bool(request.arguments) == ("since" in request.flags):
         raise flag_parser.UsageError("restore takes ID, PATH or --since TIME, for example: restore T12")
-    site = request.site
+    site, in_place = request.site, "in-place" in request.flags
     with access.Opened(site.home) as db:
         if "since" in request.flags:
             since = request.flags["since"]
@@ -104,20 +97,13 @@ def restore(request: Request) -> Answer:
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
-        printed = [] if "in-place" in request.flags else restoring.printed(db, records, site.home)
+        printed = [] if in_place else restoring.printed(db, records, site.home)
         trouble = restoring.book_printed(site, db, records, request.now) if printed else ""
-    if "in-place" in request.flags and request.in_place is not None:
-        handles = [record.id for record in records]
-        request.in_place.put_back(handles)
-        return Answer(receipt_views.begun_lines(len(handles)), {"restored": handles, "in_place": True})
-    if "in-place" not in request.flags:
-        words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-        lines = receipt_views.printed_lines(printed, safe=request.command == COMMAND)  # the client writes them to its terminal
-        return Answer(["", *lines, *words], receipt_views.printed_data(printed))
-    back = undoing.restore_in_place(site, request.transcript_path, request.now, records)
-    site.remember(planned=None)
-    hold = site.rules().restore_hold_calls
-    return Answer(receipt_views.in_place_lines(back, site.session_id, hold), receipt_views.put_back_data(back))
+    if in_place:
+        return _put_back(request, [record.id for record in records])
+    words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
+    lines = receipt_views.printed_lines(printed, safe=request.command == COMMAND)  # the client writes them to its terminal
+    return Answer(["", *lines, *words], receipt_views.printed_data(printed))
 
 
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:

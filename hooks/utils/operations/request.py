@@ -7,12 +7,14 @@ Words name results (`T12`, `12`, a tool_use id or a unique part of one), pins an
 from __future__ import annotations
 
 from .. import text
+from ..hosts import is_kept, kept_by, protocol
 from ..io.codec import dumps, loads
 from ..policy import globs
 from ..policy.ruleset import DEFAULT
 from ..reclaim import outlook
 from ..reclaim.access import Refused
 from ..state import sockets
+from ..state.noted import Noted
 from ..views import phrases, report
 from ..views.report import matching
 
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
     from ..views.shapes import Report, ResultRow
 
     class InPlace(Protocol):
-        """Changes the conversation of a running session as soon as Claude is idle."""
+        """Changes a conversation: as soon as Claude is idle, or, with `is_later`, once the session is resumed. Refused where that cannot
+        be."""
+
+        is_later: bool
 
         def clear(self, ids: Sequence[str]) -> None:
             """Take these results out."""
@@ -40,6 +45,10 @@ if TYPE_CHECKING:
 
 
 COMMAND = "/popkit:context"
+_WITHOUT = (
+    "nothing was changed. In Claude Code 2.1.326 and later, code of PopKit's inside the client takes results out of the running"
+    " conversation and puts them back; this session runs without it"
+)
 _HELPER_S = 5.0  # how long the helper may take to answer
 
 
@@ -55,11 +64,12 @@ class Answer:
 
 
 class Request:
-    """The parsed words, and the session that they are about. `command`: how the reader calls us; `in_place`: see `context.answer`."""
+    """The parsed words, and the session that they are about. `command`: how the reader calls us; `in_place`: who changes the
+    conversation."""
 
     __slots__ = ("_seen", "arguments", "command", "flags", "in_place", "now", "site", "transcript_path")
 
-    def __init__(self, parsed: Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None) -> None:
+    def __init__(self, parsed: Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace) -> None:
         self.arguments = parsed.arguments
         self.flags = parsed.flags
         self.site = site
@@ -87,7 +97,9 @@ class Request:
 
 class ThroughHelper:
     """An InPlace for a shell or the page, outside the client: the mod does what its helper is asked to do. Refused where the helper does
-    not answer: the transcript of a session that runs with a mod is never rewritten."""
+    not answer."""
+
+    is_later = False
 
     def __init__(self, socket: str) -> None:
         self._socket = socket
@@ -111,10 +123,55 @@ class ThroughHelper:
         return answer
 
 
-def in_place_of(popkit_home: str, session_id: str) -> InPlace | None:
-    """Return the InPlace of a session; None where it does not run with a mod."""
-    paths = sockets.of_session(popkit_home, session_id) if session_id else []
-    return ThroughHelper(paths[0]) if paths else None
+class OnceResumed:
+    """An InPlace for a session that does not run with our code: what is asked for is noted, and done when it is resumed with that."""
+
+    is_later = True
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._noted = Noted(site.home, site.session_id)
+
+    def clear(self, ids: Sequence[str]) -> None:
+        self._check()
+        self._noted.add(only=list(ids))
+
+    def put_back(self, handles: Sequence[str]) -> None:
+        self._check()
+        self._noted.add(back=list(handles))
+
+    def cancel(self) -> bool:
+        return self._noted.forget_clear()
+
+    def _check(self) -> None:
+        if self._site.data_rules:
+            raise Refused("nothing was changed. " + self._site.rules_in_words())
+        if is_kept(self._site.session_id):
+            raise Refused(kept_by(protocol.of(self._site.session_id).NAME))
+
+
+class Without:
+    """An InPlace for a session that runs without our code inside the client."""
+
+    is_later = False
+
+    def clear(self, _ids: Sequence[str]) -> None:
+        raise Refused(_WITHOUT)
+
+    def put_back(self, _handles: Sequence[str]) -> None:
+        raise Refused(_WITHOUT)
+
+    def cancel(self) -> bool:
+        return False
+
+
+WITHOUT = Without()
+
+
+def in_place_of(site: Site) -> InPlace:
+    """Return the InPlace of a session for a process outside of the client."""
+    paths = sockets.of_session(site.lasting_home, site.session_id) if site.session_id else []
+    return ThroughHelper(paths[0]) if paths else OnceResumed(site)
 
 
 # --- the words of a request --------------------------------------------------------------------------------------------------------------

@@ -226,8 +226,8 @@ class Sum:
     """What a clear does to the requests from now on.
 
     `leaves`: tokens that the prompt loses, placeholders subtracted, thinking apart (negative where these are larger) · `share`: of the
-    context, 0 to 1 · `rewritten`: tokens that are written again, placeholders included, where the cache is warm; `all_messages`: whether
-    that is everything behind system and tools · `cost_now`: units that the rewrite costs beyond a read, 0 when the cache is cold ·
+    context, 0 to 1 · `rewritten`: tokens that are written again, placeholders included, where the cache is warm ·
+    `cost_now`: units that the rewrite costs beyond a read, 0 when the cache is cold ·
     `saved_now`: units that the next request costs less, 0 when the cache is warm · `saved_per_request`: units, each request that finds
     the cache warm · `thinking`: tokens of thinking that leave too, `thinking_cost`: units if all of it is thought again · `pays_after`:
     requests until the costs are earned, the rewriting one counted; 0 at once, None never · `warm` · `cache_ttl_s` · `read`, `write`:
@@ -235,7 +235,7 @@ class Sum:
     """
 
     __slots__ = (
-        "all_messages", "cache_ttl_s", "cost_now", "leaves", "model", "pays_after", "read", "rewritten", "saved_now",
+        "cache_ttl_s", "cost_now", "leaves", "model", "pays_after", "read", "rewritten", "saved_now",
         "saved_per_request", "share", "thinking", "thinking_cost", "warm", "write",
     )  # fmt: skip
 
@@ -246,7 +246,6 @@ class Sum:
         self.leaves = change.leaving - change.staying
         self.thinking = change.thinking if prices.bound else 0
         self.rewritten = change.rewritten
-        self.all_messages = change.warm and kept_prefix(change.prefix, change.base, change.requests_back) < change.prefix
         removed = max(0, self.leaves)
         self.share = round(min(1.0, removed / change.prompt), 4) if change.prompt > 0 else 0.0
         removed += self.thinking if removed else 0

@@ -113,7 +113,7 @@ class Ruleset:
     """
 
     __slots__ = (
-        "_config", "_glob_tools", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured", "clear_at_exit",
+        "_config", "_glob_tools", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured",
         "compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
         "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "tools",
         "window_tokens",
@@ -125,7 +125,6 @@ class Ruleset:
     _preserved_globs: tuple[tuple[str, str], ...]
     _tiers: dict[str, TierRule]
     _tiers_configured: dict[str, Any]
-    clear_at_exit: bool
     compaction_advise: bool
     compaction_index: bool
     enabled: bool
@@ -168,7 +167,6 @@ class Ruleset:
         compaction = _object(config.get("compaction"))
         rules.compaction_advise = compaction.get("advise") is not False
         rules.compaction_index = compaction.get("index") is not False
-        rules.clear_at_exit = config.get("clear_at_exit") is True
         say_once, shape = config.get("say_once"), config.get("shape")
         rules.say_once = say_once if say_once in SAY_ONCE else DEFAULT_SAY_ONCE
         rules.shape = shape if shape in SHAPES else DEFAULT_SHAPE

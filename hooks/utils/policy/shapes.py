@@ -39,7 +39,7 @@ class Verdict(TypedDict):
     """The advice for now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once),
     `wait_s` (until the cache is cold, None for no wait), `expired` (results)."""
 
-    kind: Literal["clear", "wait", "full", "resume", "nothing"]
+    kind: Literal["clear", "wait", "full", "nothing"]
     items: int
     tokens: int
     thinking: int
@@ -96,7 +96,6 @@ class Sum(TypedDict):
 
     leaves: int
     rewritten: int
-    all_messages: bool
     warm: bool
     share: float
     cost_now: float

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from .shapes import Context, Sums, Verdict
     from .worth import NeedModel
 
-# A clear that takes a smaller share of the context is not worth loading the session again for.
+# A clear that takes a smaller share of the context is not worth writing the prompt again for.
 LEAST_SHARE = 0.01
 # A full context that loses a smaller share of its window is soon full again.
 LITTLE_SHARE = 0.05
 # Seconds that a person waits with a full context.
 LONGEST_WAIT_S = 600
-KINDS = ("clear", "wait", "full", "resume", "nothing")
+KINDS = ("clear", "wait", "full", "nothing")
 # Tokens, or share of the window, from which a person at work gets a notice without asking.
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
@@ -31,11 +31,8 @@ def takes(plan: Plan | None) -> Sums:
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
 
-def verdict(
-    now: Plan | None, cold: Plan | None, context: Context | None, critical: float, expired: int = 0, pending_tokens: int = 0
-) -> Verdict:
-    """Return what to do now. `now`, `cold`: the Plans, None where there is none · `critical`: the ratio from which on a context is full ·
-    `pending_tokens`: cleared, but still in the requests."""
+def verdict(now: Plan | None, cold: Plan | None, context: Context | None, critical: float, expired: int = 0) -> Verdict:
+    """Return what to do now. `now`, `cold`: the Plans, None where there is none · `critical`: the ratio from which on a context is full."""
     at_once, later = takes(now), takes(cold)
     tokens, window = (context["tokens"], context["window"]) if context else (0, 0)
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
@@ -48,8 +45,6 @@ def verdict(
             return {**result, "kind": "full", **(later if worth_later else at_once), "wait_s": wait_s if worth_later else None}
     if now is not None and worth_now:
         return {**result, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after}
-    if pending_tokens > least:
-        return {**result, "kind": "resume", "items": 0, "tokens": pending_tokens}
     if cold is not None and worth_later:
         return {**result, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
     return result

@@ -20,7 +20,7 @@ from ..policy.placeholder import is_handle
 from ..policy.tools import LOOKUPS, READS, SHELL
 from ..state import journal, live, reconciling, store
 from ..state.archived import errors
-from . import places
+from . import contents
 from .access import Opened, Refused, chain_of
 
 TYPE_CHECKING = False
@@ -106,14 +106,14 @@ def _contents(site: Site, transcript_path: str, rebuilt: Rebuilt, verbatim: set[
     texts: dict[str, str] = {}
     records: list[archive.NewRecord] = []
     try:
-        for place, content in places.contents(transcript_path, rebuilt.index, known.__contains__, rebuilt.index.since):
-            result = known[place.id]
-            if place.id in verbatim:
-                texts[place.id] = archive.text_of(content)
+        for id, content in contents.results(transcript_path, rebuilt.index, known.__contains__, rebuilt.index.since):
+            result = known[id]
+            if id in verbatim:
+                texts[id] = archive.text_of(content)
             tokens = round(result.tokens * state.calibration)
             if archived and tokens >= _LEAST_TOKENS and not result.cleared and result.kind != kinds.ACK:
-                stamp = places.stamp_of(result.at)
-                records.append(archive.NewRecord(place.id, result.kind, result.label, content, stamp, result.subjects, tokens))
+                stamp = contents.stamp_of(result.at)
+                records.append(archive.NewRecord(id, result.kind, result.label, content, stamp, result.subjects, tokens))
     except (Refused, OSError):
         return texts, []
     return texts, _archived(site, transcript_path, records, _worth(state, {record.tool_use_id for record in records})) if archived else []
@@ -146,8 +146,8 @@ def catch_up(site: Site, transcript_path: str) -> list[_Row]:
         index = transcript.index(transcript_path)
         records = [
             archive.NewRecord(id, kind, label, content, stamp, subjects, tokens)
-            for place, content in places.contents(transcript_path, index, todo.__contains__)
-            for id, kind, label, stamp, subjects, tokens in [todo[place.id]]
+            for id, content in contents.results(transcript_path, index, todo.__contains__)
+            for _, kind, label, stamp, subjects, tokens in [todo[id]]
         ]
     except (Refused, OSError, ValueError, TypeError, AttributeError):
         return []

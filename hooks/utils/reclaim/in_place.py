@@ -7,7 +7,7 @@ The answer is whole or there is none: whatever is not understood is left to the 
 from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 
 from .. import archive
 from ..hosts.claude_code import as_sent, usage
@@ -24,9 +24,10 @@ from ..policy.remaining import NOT_TEXT, Left
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, live, receipts, reconciling, shipped, store
 from ..state.archived import content_of, errors, task_id
+from . import cooling
 from .access import Opened, Refused
+from .contents import stamp_of
 from .outlook import context_of
-from .places import stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,11 +170,6 @@ def answer(
         keeper.take_in()
 
     return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, sent.loaded, note)
-
-
-def last_handles(site: Site) -> list[str]:
-    """Return the handles of what the newest compaction of ours took out of the main thread, and nobody has put back."""
-    return journal.last_compacted(store.read_lines(site.paths().journal))
 
 
 def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequence[Message], now: float) -> Conversation:
@@ -392,8 +388,9 @@ class _Keeper:
             self.shown.append(Left(REMINDERS, id, "Reminders of Claude Code", "a newer one follows", self.name(id, ""), ""))
 
     def take_in(self) -> None:
-        """Have the archive take in what lies beside it."""
-        archive.open_archive(self.path).close()
+        """Have the archive take in what lies beside it, and grow cold where git keeps the same."""
+        with closing(archive.open_archive(self.path)) as db:
+            cooling.cool(db, self.chain.task_id)
 
     def _text(self, id: str, content: Content) -> str:
         known = self.contents.get(id) if isinstance(content, str) else None

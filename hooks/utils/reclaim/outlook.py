@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         def session(self) -> dict[str, Any]: ...
         @property
         def session_project(self) -> str: ...
-        @property
-        def in_place(self) -> bool: ...
 
 
 class Outlook:
@@ -63,18 +61,18 @@ class Outlook:
         self.now: planning.Plan | None = None
         self.cold: planning.Plan | None = None
         self.context: Context | None = None
-        self.plan(site, is_cold)
+        self.plan(site.session, is_cold)
 
-    def plan(self, site: Whose, is_cold: bool | None = None) -> None:
+    def plan(self, session: dict[str, Any], is_cold: bool | None = None) -> None:
         """Plan over the conversation as it is now."""
         if self.rebuilt is None:
             return
         conversation, selection = self.rebuilt.conversation, planning.Selection()
-        self.context = context_of(conversation, site.session, self.at)
+        self.context = context_of(conversation, session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        now = plan_of(conversation, selection, self.at, bool(is_cold), site.in_place)
-        self.now, self.cold = now, plan_of(conversation, selection, self.at, True, site.in_place) if now.sum.warm else now
+        now = plan_of(conversation, selection, self.at, bool(is_cold))
+        self.now, self.cold = now, plan_of(conversation, selection, self.at, True) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:
@@ -89,10 +87,7 @@ class Outlook:
     @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
-        pending = round(self.state.counts.ledger.get("pending_tokens", 0))
-        if self.rebuilt is not None and not self.rebuilt.conversation.last.tokens:
-            pending = 0  # behind a compaction nothing waits to be loaded
-        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"])
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -125,7 +120,7 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
             view.rules = site.rules_for(event.profile) if isinstance(event, events.ProfileChosen) else view.rules
             engine.observe(view.state, event, view.rules)
     if view.rebuilt is not None:
-        view.plan(site)
+        view.plan(site.session)
         remember(view, site)
 
 
@@ -170,14 +165,11 @@ def remember(view: Outlook, site: Site) -> None:
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 
-def plan_of(
-    conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False, in_place: bool = False
-) -> planning.Plan:
-    """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `in_place`: see
-    `planning.plan`."""
+def plan_of(conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False) -> planning.Plan:
+    """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache."""
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return planning.plan(conversation, selection, now, shipped.need_model(), prices, cold or None, in_place=in_place)
+    return planning.plan(conversation, selection, now, shipped.need_model(), prices, cold or None, in_place=True)
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:

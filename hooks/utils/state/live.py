@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 class Site:
     """Where one hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with what
-    outlives sessions · `tools`: of the host · `in_place`: whether the session runs with a mod, which changes its conversation."""
+    outlives sessions · `tools`: of the host."""
 
-    __slots__ = ("_home", "_rules", "_session", "config", "environ", "in_place", "lasting_home", "project", "session_id", "tools")
+    __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "project", "session_id", "tools")
 
     def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
@@ -39,7 +39,6 @@ class Site:
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name
         self.session_id = session_id
-        self.in_place = False
         self.config = effective(home.plugin_root(), self.lasting_home, self.project)
         self._session: dict[str, Any] | None = None
         self._rules: tuple[str, ...] | None = None

@@ -29,10 +29,12 @@ _LIVES_S = 2 * _DAY_S  # a session that was written to more recently is live
 _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
 _ASIDE = ".swept-"
 # How the names of our files in the folder of a session begin.
-_OURS = ("main.", "agent-", "session.json", "clear.lock", "warming.lock", "data-rules", home.ORIGINAL, home.SHOWN)
+_OURS = ("main.", "agent-", "session.json", "noted.json", "clear.lock", "warming.lock", "data-rules", home.ORIGINAL, home.SHOWN)
 STORAGE = (
     Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
-    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|shown-|session\.json|data-rules|(clear|warming)\.lock)[^/]*"}),
+    Storage(
+        "states of sessions", {"sessions": r"[^/]+/(main\.|agent-|shown-|(session|noted)\.json|data-rules|(clear|warming)\.lock)[^/]*"}
+    ),
     Storage(LOGS, {"": r"past\.jsonl|swept"}),
 )
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.planning import Plan, Selection
     from ..policy.shapes import Sums
-    from ..reclaim.clearing import Cleared
     from .shapes import Clear, ClearedRow, Report, ResultRow
 
 _MOST = 6  # results of one tier, unless everything is asked for
@@ -29,46 +28,42 @@ _NOTHING = ("nothing",)
 _SAID_ABOVE = ("nothing", "clear", "wait")
 
 
-def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False) -> Clear:
-    """Return what `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), which expired results stay
-    and why (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), by the plan `cold`. `in_place`: the
-    running conversation is changed, not its transcript."""
+def clear_data(plan: Plan, cold: Plan, done: bool, later: bool, report: Report, dry_run: bool) -> Clear:
+    """Return what `--json` prints: the sum, what goes (`results`), which expired results stay and why (`kept`: reason -> {items, tokens}),
+    and what would go once the cache is cold (`cold`), by the plan `cold`. `done`: it has begun, or, with `later`, begins as the session is
+    resumed."""
     rows = {row["id"]: row for row in report["results"]}
-    handles = done.handles if done else {}
     decisions = {decision.result.id: decision for decision in plan.decisions}
-    going = [rows[result.id] for result in plan.going if result.id in rows and (not done or result.id in handles)]
+    going = [rows[result.id] for result in plan.going if result.id in rows]
     context = report["context"]
     return {
-        "cleared": done is not None,
+        "cleared": done,
+        "later": later,
         "dry_run": dry_run,
-        "in_place": in_place,
         "tier": plan.selection.tier or None,
         "ids": list(plan.selection.ids),
         "pattern": plan.selection.pattern or None,
         "now": plan.selection.now,
         "items": len(going),
-        "tokens": done.tokens if done else plan.sum.leaves if going else 0,
-        "planned_tokens": plan.sum.leaves if going else 0,
-        "thinking": done.thinking if done else plan.sum.thinking if going else 0,
+        "tokens": plan.sum.leaves if going else 0,
+        "thinking": plan.sum.thinking if going else 0,
         "profile": report["profile"],
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
         "sum": plan.sum.to_json(),
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
-        "results": [_going(row, decisions[row["id"]].need, handles.get(row["id"])) for row in going],
+        "results": [_going(row, decisions[row["id"]].need) for row in going],
         "kept": _held_back(plan),
         "session": report["session"],
-        "original": done.original if done else None,
-        "trouble": done.trouble if done else "",
         "verdict": report["verdict"],
     }
 
 
-def _going(row: ResultRow, need: float | None, handle: str | None) -> ClearedRow:
+def _going(row: ResultRow, need: float | None) -> ClearedRow:
     return {
         "id": row["id"], "number": row["number"], "label": row["label"], "tool": row["tool"], "tier": row["tier"], "kind": row["kind"],
-        "tokens": row["tokens"], "state": row["state"], "need": None if need is None else round(need, 4), "handle": handle,
+        "tokens": row["tokens"], "state": row["state"], "need": None if need is None else round(need, 4),
     }  # fmt: skip
 
 
@@ -120,7 +115,8 @@ def _head(clear: Clear) -> str:
     goes = clear["pays"] or clear["now"]
     if clear["cleared"]:
         is_paid = clear["pays"] or clear["sum"]["pays_after"] == 0
-        return "Cleared" if is_paid else "Cleared, though it " + _when(clear).replace("pays after", "pays only after")
+        done = "Noted" if clear["later"] else "Cleared"
+        return done if is_paid else f"{done}, though it " + _when(clear).replace("pays after", "pays only after")
     if not clear["items"] and not clear["cold"]["items"]:
         return "Nothing to clear"
     if clear["dry_run"]:
@@ -164,10 +160,6 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
         lines = text.pair("Leaves", f"{text.long_tokens(clear['tokens'])}{share} from {many}, placeholders subtracted")
     else:
         lines = text.pair("Now", f"{text.long_tokens(clear['tokens'])}{share} would leave, from {many}, placeholders subtracted")
-    planned = text.long_tokens(clear["planned_tokens"])
-    if text.long_tokens(clear["tokens"]) != planned:
-        shorter = ". The placeholders turned out shorter" if clear["tokens"] > clear["planned_tokens"] else ""
-        lines += text.pair("Planned", planned + shorter)
     if clear["thinking"]:
         again = text.long_tokens(sum["thinking_cost"])
         lines += text.pair(
@@ -178,9 +170,9 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
             "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(clear['tokens'])} shorter"
         )
         return lines + _worth(clear)
-    what = "all messages" if sum["all_messages"] else "what follows"
-    cost = f"{what}, {text.long_tokens(sum['rewritten'])}, must be written again, which costs {text.long_tokens(sum['cost_now'])} of input"
-    return [*lines, *text.pair("Cache", "warm: " + cost), *_worth(clear), *_cold_lines(clear)]
+    rewritten, cost = text.long_tokens(sum["rewritten"]), text.long_tokens(sum["cost_now"])
+    warm = f"warm: all messages, {rewritten}, must be written again, which costs {cost} of input"
+    return [*lines, *text.pair("Cache", warm), *_worth(clear), *_cold_lines(clear)]
 
 
 def _worth(clear: Clear) -> list[text.Line]:
@@ -285,18 +277,14 @@ def _command(command: str, words: str, *flags: str) -> list[text.Line]:
 
 
 def _done_lines(clear: Clear, command: str) -> list[text.Line]:
+    if clear["later"]:
+        lines = text.wrap(f"Nothing has left yet. It leaves {phrases.RESUMED}, before the first request.")
+        lines += ["", phrases.resume(clear["session"]), "", "To cancel it before that:"]
+        return [*lines, *phrases.command_lines(f"{command} undo")]
     lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
-    if clear["in_place"]:
-        lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
-        lines += ["", "To put everything back, or one result:", *phrases.command_lines(f"{command} undo")]
-        return lines + phrases.command_lines(f"{command} restore ID --in-place")
-    if clear["thinking"]:
-        lines += text.wrap("The reasoning behind them left too. Load the session again before you go on:")
-    else:
-        lines += text.wrap("Claude Code keeps the old contents until you run:")
-    lines += ["", phrases.resume(clear["session"]), "", "To put everything back, or one result:"]
-    lines += [*phrases.command_lines(f"{command} undo"), *phrases.command_lines(f"{command} restore ID")]
-    return lines + text.wrap(clear["trouble"]) if clear["trouble"] else lines
+    lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
+    lines += ["", "To put everything back, or one result:", *phrases.command_lines(f"{command} undo")]
+    return lines + phrases.command_lines(f"{command} restore ID --in-place")
 
 
 def taken_lines(report: Report) -> list[text.Line]:

@@ -37,6 +37,8 @@ _UNTIL = {
 }
 
 # After the size of a window that neither the user nor the host has stated: where it comes from.
+# When what was asked of a session that does not run is done.
+RESUMED = "when the session is resumed in Claude Code 2.1.326 or later"
 WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
 
 _AT = {
@@ -160,8 +162,8 @@ def command_lines(command: str) -> list[text.Line]:
 
 
 def resume(session_id: str) -> text.Line:
-    """Return the line that a person types so that the client loads the transcript again."""
-    (line,) = text.wrap("  /resume " + text.clean(session_id), indent="  ")
+    """Return the command that a person types in a shell to go on with a session."""
+    (line,) = text.wrap("  claude --resume " + text.clean(session_id), indent="  ")
     return line
 
 
@@ -290,10 +292,6 @@ def _full(advice: Verdict, _report: Report) -> str:
     return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
 
 
-def _resume(advice: Verdict, report: Report) -> str:
-    return f"Type /resume {text.clean(report['session'])} if you have not yet: {text.short_tokens(advice['tokens'])} were cleared"
-
-
 def _nothing(advice: Verdict, report: Report) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
@@ -319,7 +317,7 @@ def sum_line(report: Report) -> str:
     return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
-_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resume, "nothing": _nothing}
+_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "nothing": _nothing}
 
 
 def _price(advice: Verdict) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Receipt = dict[str, Any]
 
     from ..archive.records import Record
-    from ..reclaim.undoing import PutBack
 
 LEAST = 3  # results of the newest receipt that are named, however few rows there are
 _EARLIER = 3  # earlier receipts in the pane
@@ -182,66 +181,11 @@ def record_data(record: Record) -> dict[str, Any]:
     }
 
 
-def put_back_data(back: PutBack) -> dict[str, Any]:
-    """Return the data of an undo or of a restore in place."""
-    return {
-        "restored": [record_data(record) for record in back.records],
-        "gone": [record_data(record) for record in back.lost],
-        "tokens": sum(back.tokens),
-        "thinking": back.thinking,
-        "thinking_left": back.left,
-        "thinking_lost": back.unthought,
-        "trouble": back.trouble,
-    }
-
-
-def begun_lines(many: int) -> list[text.Line]:
-    """Return the lines for contents that go back into the running conversation as soon as Claude is idle."""
-    return [
-        "",
-        *text.wrap(f"Putting {text.counted(many, 'content')} back in place, as far as the window allows. Claude goes on from there."),
-    ]
-
-
-def undo_lines(back: PutBack, session_id: str) -> list[text.Line]:
-    """Return the answer to an undo."""
-    return _lines("Undone", back, session_id, "The last clear was taken back")
-
-
-def in_place_lines(back: PutBack, session_id: str, hold_calls: int) -> list[text.Line]:
-    """Return the answer to a restore in place."""
-    held = f", held for {text.counted(hold_calls, 'call')}" if hold_calls else ""
-    return _lines("Restored", back, session_id, "Back in the transcript" + held)
-
-
-def _lines(title: str, back: PutBack, session_id: str, words: str) -> list[text.Line]:
-    lines = text.title(title)
-    if back.records:
-        many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
-        lines += text.wrap(f"{words}: {many}.")
-        shown, others = text.beginning(back.records, 8)
-        lines += [_record_line(record) for record in shown]
-        lines += [f"  … {others:,} more"] if others else []
-    for record in back.lost:
-        lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
-    if back.thinking:
-        lines += text.wrap(f"The reasoning that had left with them is back too: {text.long_tokens(back.thinking)}.")
-    if back.unthought > 0:
-        words = f"Reasoning that had left with them stays out, because something before it is lost: {text.long_tokens(back.unthought)}."
-        lines += text.wrap(words)
-    if back.left:
-        words = f"Reasoning since the clear has left, because it depended on the shorter conversation: {text.long_tokens(back.left)}."
-        lines += text.wrap(words)
-    if back.records:
-        urgent = back.thinking or back.left
-        lines += ["", "Before you go on, load the session again:" if urgent else "They are back in the conversation once you run:", ""]
-        lines.append(phrases.resume(session_id))
-    return lines + text.wrap(back.trouble) if back.trouble else lines
-
-
-def _record_line(record: Record) -> text.Line:
-    head = f"  {record.id}  {text.tokens(record.tokens):>6}  "
-    return text.fitted(head + text.clean(record.label))
+def begun_lines(many: int, later: bool) -> list[text.Line]:
+    """Return the lines for contents that go back into the conversation as soon as Claude is idle, or, with `later`, once it is resumed."""
+    when = f" {phrases.RESUMED}, before the first request" if later else ""
+    words = "Puts" if later else "Putting"
+    return ["", *text.wrap(f"{words} {text.counted(many, 'content')} back in place{when}, as far as the window allows.")]
 
 
 def printed_lines(printed: list[tuple[Record, str | None]], safe: bool = False) -> list[text.Line]:

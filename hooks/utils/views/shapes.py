@@ -176,7 +176,7 @@ class Report(TypedDict):
 
 
 class ClearedRow(TypedDict):
-    """A result that goes: of its row what names it, the chance that it is needed again, its handle once it is archived."""
+    """A result that goes: of its row what names it, and the chance that it is needed again."""
 
     id: str
     number: int
@@ -187,7 +187,6 @@ class ClearedRow(TypedDict):
     tokens: int
     state: str
     need: float | None
-    handle: str | None
 
 
 class OnceCold(Sums):
@@ -197,21 +196,19 @@ class OnceCold(Sums):
 
 
 class Clear(TypedDict):
-    """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `planned_tokens`: by the plan, of which `tokens`
-    are what left · `share`: of a window of the plan that it is worth ·
-    `kept`: reason -> what of the expired stays, or was named and is pinned · `wait_s`: until the cache is cold ·
-    `original`: the transcript as it was · `in_place`: the running conversation is changed, not its transcript."""
+    """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `later`: it begins as the session is
+    resumed · `share`: of a window of the plan that it is worth · `kept`: reason -> what of the expired stays, or was named and is pinned ·
+    `wait_s`: until the cache is cold."""
 
     cleared: bool
+    later: bool
     dry_run: bool
-    in_place: bool
     tier: str | None
     ids: list[str]
     pattern: str | None
     now: bool
     items: int
     tokens: int
-    planned_tokens: int
     thinking: int
     profile: str
     pays: bool
@@ -222,8 +219,6 @@ class Clear(TypedDict):
     results: list[ClearedRow]
     kept: dict[str, Sums]
     session: str
-    original: str | None
-    trouble: str
     verdict: Verdict
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 COMMAND, RESTORE = "popkit context", "popkit restore"
+# Operations, and flags of others, that change a session.
+_CHANGING = ("undo", "pin", "unpin")
+_CHANGING_FLAGS = frozenset(("in-place", "profile", "aggressive", "conservative"))
 
 
 def run(words: list[str], environ: Mapping[str, str]) -> int:
@@ -50,15 +53,13 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     from ..operations import session_lookup
 
     try:
-        path = _transcript(parsed.flags, environ)
+        path = _transcript(parsed, environ)
         began = session_lookup.check(path)
     except session_lookup.NoSession as error:
         raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
     site = live.Site(environ, session_lookup.session_id_of(path), began)
-    in_place = in_place_of(site.lasting_home, site.session_id)
-    site.in_place = in_place is not None
-    response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
+    response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place_of(site))
     if response.error:
         raise Refused(response.error)
     return Answer(response.lines, response.data)
@@ -74,17 +75,27 @@ def _called(flags: dict) -> str:
     return " ".join([COMMAND, *(f"--{name} {quote(flags[name])}" for name in named)])
 
 
-def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
+def _transcript(parsed: Parsed, environ: Mapping[str, str]) -> str:
     """Return the transcript that a flag names, else that of the session that runs us, else the project's newest."""
     from ..operations import session_lookup
 
+    flags = parsed.flags
     if "session" in flags and "transcript" in flags:
         raise UsageError("give either --session or --transcript")
+    if "transcript" in flags and _changes(parsed):
+        raise UsageError("--transcript is for reading. To change a session, name it: --session ID")
     if "transcript" in flags:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
         return session_lookup.by_id(environ, flags["session"])
     return session_lookup.current(environ, os.getcwd())
+
+
+def _changes(parsed: Parsed) -> bool:
+    """Return whether an operation changes a session."""
+    if parsed.word == "clear":
+        return "dry-run" not in parsed.flags
+    return parsed.word in _CHANGING or not _CHANGING_FLAGS.isdisjoint(parsed.flags)
 
 
 # --- contents by their names -----------------------------------------------------------------------------------------------------------

@@ -108,7 +108,6 @@ class Unwritten:
     """A site that writes nothing."""
 
     __slots__ = ("home", "session", "session_id", "session_project")
-    in_place = False
 
     def __init__(self, popkit_home: str, project: str, session_id: str) -> None:
         self.home = popkit_home

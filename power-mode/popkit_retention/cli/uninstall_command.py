@@ -12,11 +12,10 @@ import sys
 from hooks.utils import archive, text
 from hooks.utils.io import files, home, volatile
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import archived, live, sockets
+from hooks.utils.state import archived, sockets
 
 from ..governance import data_folder as governance
-from ..operations import session_lookup, stores
+from ..operations import stores
 from ..views.archive import placeholders
 from . import answering, claude_settings, opencode_setup
 from .answering import Answer, Refused
@@ -51,7 +50,6 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         "parts": parts,
         "placeholders": archived.handles_by_transcript(placed),
         "dry_run": args.dry_run,
-        "put_back": 0,
         "deleted": [],
         "left": [],
         "then": list(PLUGIN),
@@ -59,14 +57,6 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     if args.dry_run:
         _show(["This was a dry run: nothing was deleted."], environ)
         return result
-    if placed and (args.undo or (not args.yes and answering.is_confirmed("Put their contents back first?"))):
-        result["put_back"] = _put_back(placed, environ)
-        placed = _placed(folder, environ)
-        result["placeholders"] = archived.handles_by_transcript(placed)
-        if placed:
-            _show([*text.wrap(f"{_many(placed)} could not be put back:"), *placeholders(placed)], environ)
-            if args.undo:
-                raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not answering.is_confirmed("Delete what PopKit has stored?"):
         raise Refused("nothing was deleted. --yes skips the question")
     for scope in ("user", "project"):
@@ -119,7 +109,7 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
     lines += _holds(environ) if governance.TITLE in parts else []
     if placed:
         lines += ["", *text.wrap(f"{_many(placed)} could no longer be restored:"), *placeholders(placed), ""]
-        lines += text.wrap("--undo puts their contents back first.")
+        lines += text.wrap("To put their contents back first: /popkit undo in each of these sessions, once it is resumed.")
     _show(lines, environ)
 
 
@@ -140,26 +130,6 @@ def _holds(environ: Mapping[str, str]) -> list[text.Line]:
         return []
     message = f"{text.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"
     return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
-
-
-def _put_back(placed: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
-    """Undo all clears in each of these transcripts; return how many results were put back."""
-    count = sum(_undo_all(path, environ) for path in placed)
-    _show([f"{text.counted(count, 'result')} put back. Running sessions load them with /resume."], environ)
-    return count
-
-
-def _undo_all(path: str, environ: Mapping[str, str]) -> int:
-    count = 0
-    try:
-        site = live.Site(environ, session_lookup.session_id_of(path), session_lookup.check(path))
-        while True:
-            back = undoing.undo(site, path, time_of_day(environ))
-            count += len(back.records)
-            if back.trouble:
-                _show(text.wrap(back.trouble), environ)
-    except (access.Refused, session_lookup.NoSession, rewrite.RewriteFailed):
-        return count  # nothing is left to undo; remaining placeholders are reported
 
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:

@@ -19,6 +19,7 @@ from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live, reconciling
 from hooks.utils.state.live import Site
+from hooks.utils.state.noted import Noted
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
@@ -112,9 +113,7 @@ class ContextCache:
 
     def site(self, known: Known) -> Site:
         """Return the Site of a session."""
-        site = live.Site(self._environ, known.id, began_in(known.transcript))
-        site.in_place = in_place_of(site.lasting_home, known.id) is not None
-        return site
+        return live.Site(self._environ, known.id, began_in(known.transcript))
 
     def _keep(self, id: str, cached: CachedContext, took_s: float) -> None:
         self._cached[id] = cached
@@ -240,8 +239,8 @@ def _journal(site: Site) -> list[Any]:
 
 
 # What a clear does, for a user who has never run one.
-CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
+CLEARED_LATER = f"They leave {phrases.RESUMED}. Undo cancels that until then, and brings everything back afterwards"
 _SHOW = "show"
 _WHY = "held in the dashboard"  # where no reason is given
 
@@ -251,7 +250,10 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
     if known.recorded:
         return []  # nothing of the session is ours
     offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
-    cleared = CLEARED_IN_PLACE if in_place_of(cached.site.lasting_home, known.id) else CLEARED
+    if Noted(cached.site.home, known.id).only:
+        waits = f"what was to leave {phrases.RESUMED} stays"
+        offered = [offers.Offer("undo", "Cancel the clear", waits, "u"), *(each for each in offered if each.id not in ("clear", "undo"))]
+    cleared = CLEARED_LATER if in_place_of(cached.site).is_later else CLEARED_IN_PLACE
     return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.offered_for(known.id)]
 
 
@@ -286,7 +288,7 @@ def offered_for_result(known: Known, cached: CachedContext, row: ResultRow) -> l
     return _shown(offer for offer in offers.of_result(row, restores) if not offer.id.startswith(_SHOW))
 
 
-def _shown(offered: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Offer]:
+def _shown(offered: Iterable[offers.Offer], cleared: str = "") -> list[Offer]:
     return [Offer(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_needs_confirmation(each.id)) for each in offered]
 
 
@@ -314,7 +316,6 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationRe
             raise NotOffered("that is not offered now: the session has changed, or has no such operation. Load it again")
         site = app_state.contexts.site(known)
         parsed = flag_parser.parse(context_words.split(id), CONTEXT, shell=False)
-        in_place = in_place_of(site.lasting_home, known.id)
-        response = context_words.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
+        response = context_words.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place_of(site))
         app_state.changes += 1
     return OperationResult(done=not response.error, text=response.error or "\n".join(text.laid_out(response.lines, COLUMNS)).strip("\n"))

@@ -109,7 +109,7 @@ class Fill(Shape):
 class Verdict(Shape):
     """What to do now, in the panel's words."""
 
-    kind: Literal["clear", "wait", "full", "resume", "nothing"]
+    kind: Literal["clear", "wait", "full", "nothing"]
     words: str
 
 

@@ -276,7 +276,6 @@ UNINSTALL = Table(
     Operation(
         "",
         "",
-        Flag("--undo", "first put back what was cleared from the sessions that are still there"),
         Flag("--dry-run", "only show what would be deleted"),
         YES,
         Flag("--json", "as JSON; needs --yes or --dry-run"),

@@ -72,7 +72,8 @@ def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[
     remain, can = "it remains" if many == 1 else "them remain", "can" if is_done else "could"
     lines = text.wrap(f"{text.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")
     lines += placeholders(placed)
-    return lines if is_done else [*lines, *text.wrap("To put contents back first: popkit context undo --session ID", indent="  ")]
+    back = "To put contents back first: /popkit undo in the session, once it is resumed"
+    return lines if is_done else [*lines, *text.wrap(back, indent="  ")]
 
 
 def placeholders(placed: Mapping[str, Sequence[Record]]) -> list[text.Line]:

@@ -31,17 +31,6 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
     for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
     """
-    walk = _walked(line)
-    return {} if walk.is_side and not side_chains else walk.spans()
-
-
-def content_span(line: bytes) -> tuple[int, int] | None:
-    """Return (start, end) of the value of `content` in an entry's message; None where there is none. NotUnderstood as for
-    `content_spans`."""
-    return _walked(line).content
-
-
-def _walked(line: bytes) -> _Line:
     _check_encoding(line)
     walk = _Line(line.decode("latin-1"))
     try:
@@ -50,7 +39,7 @@ def _walked(line: bytes) -> _Line:
         raise
     except (ValueError, StopIteration, RecursionError) as error:
         raise NotUnderstood("not a JSON object" if isinstance(error, StopIteration) else str(error)) from None
-    return walk
+    return {} if walk.is_side and not side_chains else walk.spans()
 
 
 def _check_encoding(line: bytes) -> None:
@@ -77,11 +66,10 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 class _Line:
     """One walk over a line. Every method takes the position of a value and returns the position after it."""
 
-    __slots__ = ("content", "is_side", "kind", "spans_by_id", "text")
+    __slots__ = ("is_side", "kind", "spans_by_id", "text")
 
     def __init__(self, text: str):
         self.text = text
-        self.content: tuple[int, int] | None = None  # of the message
         self.spans_by_id: dict[str, tuple[int, int] | None] = {}
         self.kind: object = None  # the entry's type
         self.is_side: object = False
@@ -138,11 +126,7 @@ class _Line:
     def _message_at(self, at: int) -> int:
         if not self.text.startswith("{", at):
             return _scan(self.text, at)[1]
-        return self.object_at(at, {"content": self._content_at})
-
-    def _content_at(self, at: int) -> int:
-        self.content = (at, self._blocks_at(at))
-        return self.content[1]
+        return self.object_at(at, {"content": self._blocks_at})
 
     def _blocks_at(self, at: int) -> int:
         text = self.text

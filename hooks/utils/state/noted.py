@@ -1,0 +1,58 @@
+"""What a person has asked to leave a conversation that does not run, or to come back into it: kept in a small file beside the session's
+state until the session is resumed, when the helper has it done before the first request. A damaged file counts as empty."""
+
+from __future__ import annotations
+
+from ..io import files, home
+from ..io.codec import dumps, texts
+from ..io.system import join
+
+_NAME = "noted.json"
+_ONLY, _BACK = "only", "back"
+
+
+class Noted:
+    """The file of one session. `only`: ids of the results that leave; `back`: handles of what comes back."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, popkit_home: str, session_id: str) -> None:
+        self._path = join(home.session_folder(popkit_home, session_id), _NAME)
+
+    @property
+    def only(self) -> list[str]:
+        return self._read(_ONLY)
+
+    @property
+    def back(self) -> list[str]:
+        return self._read(_BACK)
+
+    def add(self, only: list[str] | None = None, back: list[str] | None = None) -> None:
+        """Add to what is noted. OSError where it cannot be written."""
+        files.make_private_folder(self._path.rpartition("/")[0], may_be_link=False)
+        self._change({_ONLY: only or [], _BACK: back or []})
+
+    def forget_clear(self) -> bool:
+        """Forget what was to leave; return whether there was anything."""
+        return self._forget(_ONLY)
+
+    def forget_back(self) -> bool:
+        """Forget what was to come back; return whether there was anything."""
+        return self._forget(_BACK)
+
+    def _read(self, name: str) -> list[str]:
+        return texts(files.read_object(self._path).get(name))
+
+    def _forget(self, name: str) -> bool:
+        if not self._read(name):
+            return False
+        self._change({}, name)
+        return True
+
+    def _change(self, added: dict[str, list[str]], forgotten: str = "") -> None:
+        with files.Lock(self._path + ".lock"):
+            now = {name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in (_ONLY, _BACK) if name != forgotten}
+            if any(now.values()):
+                files.replace_text(self._path, dumps(now))
+            else:
+                files.remove(self._path)

@@ -1,0 +1,92 @@
+"""What is asked of a session that does not run is noted, and done in place when it is resumed, before the first request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .compacted import READ, RUN, Worked, boundaries, good, toasts, words, work
+from .installs import Installed
+from .kept import Kept, kept
+from .reclaimed import placeholders, plain, whole
+from .scripted_api import Recorded
+from .terminal import ClientTerminal
+from .test_plugin import ROOT
+
+
+@pytest.fixture(scope="module")
+def kept_work(clients: dict[str, Installed]) -> Iterator[Kept]:
+    with kept(clients["newest"], work) as session:
+        yield session
+
+
+@pytest.fixture
+def worked(kept_work: Kept) -> Worked:
+    """As it was when it had been played."""
+    return kept_work.as_it_was()
+
+
+def clear(worked: Worked, *results: str) -> dict:
+    """Ask for a clear of these results in a shell, while nobody runs."""
+    ids = [id for id in worked.last.tool_results() if plain(id) in results]
+    return worked.world.asked("clear", "--id", ",".join(ids), "--now", "--session", worked.session_id)
+
+
+def first(worked: Worked, prompt: str | list[str] = "now [[SCRIPT:talk]]") -> Recorded:
+    """The first request of the session once it is resumed: with a prompt on the command line, or with several that are streamed."""
+    worked.world.api.clear()
+    done = worked.world.play(prompt, worked.session_id)
+    assert done.results[-1]["result"] == "just talking"
+    request = worked.world.api.turns()[0]
+    assert good(request) == []
+    return request
+
+
+def test_a_clear_is_done_before_the_first_request_and_an_undo_brings_it_back(worked: Worked):
+    world, path = worked.world, worked.world.home.transcript_path(worked.session_id)
+    original, before = path.read_bytes(), worked.last.tool_results()
+    for name in (RUN, READ):
+        asked = clear(worked, name)
+        assert (asked["cleared"], asked["later"], asked["items"]) == (True, True, 1)
+    assert path.read_bytes() == original
+
+    request = first(worked)
+    gone = placeholders(request.tool_results())
+    assert set(gone) == {RUN, READ}
+    assert words(request, "user") == [*words(worked.last, "user"), "now [[SCRIPT:talk]]"]
+    assert {entry.kind for entry in world.api.requests} == {"turn"}
+    assert path.read_bytes().startswith(original)
+    contents = {plain(id): content for id, content in before.items()}
+    for id, handle in gone.items():
+        assert contents[id].strip() in world.popkit("restore", handle).stdout
+
+    assert world.asked("undo", "--session", worked.session_id)["later"] is True
+    assert placeholders(first(worked, ["now [[SCRIPT:talk]]", "so [[SCRIPT:talk]]"]).tool_results()) == {}
+    assert {id: text for id, text in world.api.turns()[0].tool_results().items() if id in before} == before
+    assert whole(world.home.transcript(worked.session_id))
+    assert world.agrees(worked.session_id)
+    assert world.errors() == ""
+
+
+def test_an_undo_before_that_cancels_it(worked: Worked):
+    clear(worked, RUN, READ)
+    assert worked.world.asked("undo", "--session", worked.session_id) == {"restored": [], "later": False}
+    assert placeholders(first(worked).tool_results()) == {}
+    done = worked.world.play("now [[SCRIPT:talk]]", worked.session_id)
+    assert (boundaries(done), toasts(done)) == ([], [])
+
+
+@pytest.mark.parametrize("way", ["--resume", "/resume"])
+def test_in_a_terminal_it_is_done_as_the_session_is_loaded(worked: Worked, way: str):
+    clear(worked, RUN)
+    world = worked.world
+    with ClientTerminal(world.home, plugin_dir=ROOT, resume=worked.session_id if way == "--resume" else None, rows=120) as terminal:
+        terminal.wait_ready() if way == "/resume" else terminal.wait("rested")
+        if way == "/resume":
+            terminal.load(worked.session_id)
+        terminal.wait("Compacted without a model")
+        terminal.wait_idle()
+        terminal.turn("now [[SCRIPT:talk]]", "just talking")
+    assert set(placeholders(world.api.turns()[0].tool_results())) == {RUN}
+    assert world.agrees(worked.session_id)
