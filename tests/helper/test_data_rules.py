@@ -11,8 +11,6 @@ import pytest
 
 from hooks.utils.handlers import context_monitor, session_events, tool_calls
 from hooks.utils.io import volatile
-from hooks.utils.policy.planning import Selection
-from hooks.utils.reclaim import access, clearing
 from hooks.utils.state import data_rules, sweeping
 from hooks.utils.state.live import Site
 from popkit_retention.cli import statusline_command
@@ -207,18 +205,6 @@ def test_a_rule_that_comes_up_later_leaves_the_way_back_to_what_was_stored_befor
     asked = {"tool_name": "Bash", "tool_input": {"command": f"popkit restore {handle}"}, "session_id": SESSION, "cwd": str(new.project)}
     assert tool_calls.before({"hook_event_name": "PreToolUse", "transcript_path": str(new.transcript), **asked}, new.env)
     assert "before the rule came up" in " ".join(new.run("doctor").split())
-
-
-@has_place
-def test_the_transcript_of_a_session_under_a_rule_is_never_rewritten(new: Client):
-    with_calls(new)
-    says(new, ["hipaa"])
-    before = new.transcript.read_bytes()
-    new.stop()
-    site = Site(new.env, SESSION, str(new.project))
-    with pytest.raises(access.Refused, match="does not rewrite the transcript of such a session"):
-        clearing.clear(site, str(new.transcript), 1e9, Selection())
-    assert new.transcript.read_bytes() == before
 
 
 @has_place

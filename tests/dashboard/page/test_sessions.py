@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils import text
 from hooks.utils.views import phrases
-from popkit_retention.dashboard.contexts import CLEARED
+from popkit_retention.dashboard.contexts import CLEARED_LATER
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.usage import Snapshot
 from popkit_retention.usage.configured_database import open_store
@@ -30,7 +30,7 @@ def report_of(seen: Visit) -> dict:
 
 def sum_of_clear(seen: Visit) -> str:
     words = phrases.verdict(report_of(seen)).removeprefix("Clear now: ")
-    return words[0].upper() + words[1:] + ". " + CLEARED + "."
+    return words[0].upper() + words[1:] + ". " + CLEARED_LATER + "."
 
 
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
