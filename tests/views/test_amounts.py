@@ -43,7 +43,7 @@ def test_the_line_says_how_full_they_are_and_when_they_will_be(windows: list[Win
 
 GOLDENS = Path(__file__).parent / "goldens"
 COLD_S = 400.0
-WORDS = ("retention", "clear --dry-run", "clear", "why", "warm show", "stats")
+WORDS = ("retention", "clear --dry-run", "clear", "why", "stats")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def of_windows(text: str) -> list[str]:
     return [line for line in " ".join(text.split()).split(". ") if "-hour" in line or "weekly" in line]
 
 
-def test_a_clear_and_warmth_say_what_they_are_worth_in_the_window(written: Written, tmp_path: Path, golden):
+def test_a_clear_says_what_it_is_worth_in_the_window(written: Written, tmp_path: Path, golden):
     home = tmp_path / "home"
     client_reports.keep_weights(str(home), [weights(0.2)], written.now)
     golden(GOLDENS / "shares.txt", "\n".join(f"> {line}\n{asked(written, home, line)}\n" for line in WORDS))
@@ -82,10 +82,8 @@ def test_programs_read_the_same(written: Written, tmp_path: Path):
     client_reports.keep_weights(str(home), [weights(0.2)], written.now)
     report = json.loads(asked(written, home, "retention --json"))
     data = json.loads(asked(written, home, "clear --json --dry-run"))
-    warm = json.loads(asked(written, home, "warm show --json"))
     assert report["verdict"]["share"] == data["share"]
     assert (data["share"]["window"], data["share"]["requests"]) == ("five_hour", 14)
-    assert warm["one"]["share"]["percent"] < warm["bridged"]["share"]["percent"]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import archive, text
-from ..hosts import is_kept
-from ..operations import context_words, offers, request, switches
+from ..hosts import is_kept, kept_by, name_of
+from ..operations import context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
 from ..state import client_reports, data_rules
@@ -72,7 +72,7 @@ class Pane:
             shown["lines"] = text.laid_out([*self._limits(site, drawing["model"], now), *lines], width)
             shown["operations"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
-            lines, settings = self._settings(site, now)
+            lines, settings = self._settings(site, drawing["cold"])
             shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         if site.data_rules:
             shown["lines"] = [*text.laid_out(text.wrap(data_rules.in_words(site.data_rules)), width), "", *shown["lines"]]
@@ -99,15 +99,13 @@ class Pane:
         data = self.native.data("limits", now)
         return amounts.limits_pane_lines(data, model, now)
 
-    def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
+    def _settings(self, site: Site, cold_now: CompactsCold) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
-        warmth = switches.kept_warm(site, self.transcript_path, now)
         if is_kept(site.session_id):
-            return cache.show_lines(warmth, COMMAND), []
+            return text.wrap(kept_by(name_of(site.session_id)) + "."), []
         self.native.look()
-        title = text.title("Keeping the prompt cache warm")
-        lines = [*title, cache.pane_line(warmth), *cache.sum_lines(warmth), "", *self.native.text.split("\n")]
-        return lines, [*offers.of_warmth(warmth), *self.native.offers()]
+        lines = [*cache.cold_lines(cold_now, COMMAND), "", *self.native.text.split("\n")]
+        return lines, [*offers.of_switch(cold_now["setting"]), *self.native.offers()]
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""

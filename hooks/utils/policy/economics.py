@@ -152,11 +152,6 @@ def lifetime_of(cache_ttl_s: float) -> int:
     return HOUR_S if cache_ttl_s >= HOUR_S else 300
 
 
-def used_by(prompt: int, read: int, created: int, output: int) -> dict[str, int]:
-    """Return the tokens of a request by how it used them: of its `prompt` those that it `read` from the cache and `created` in it."""
-    return {"read": read, "write": created, "output": output, "plain": max(0, prompt - read - created)}
-
-
 def write_kind(cache_ttl_s: float) -> str:
     """Return how a token is used that is written to a cache of this lifetime, as limits.TOKEN_USES names it."""
     return "write_1h" if cache_ttl_s >= HOUR_S else "write_5m"

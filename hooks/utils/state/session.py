@@ -33,8 +33,6 @@ _FACTS = {
     "told": str,
     "transcript": str,
     "trials": dict,
-    "warm": str,
-    "warming": dict,
     "window_tokens": int,
 }
 

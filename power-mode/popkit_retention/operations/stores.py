@@ -117,7 +117,6 @@ STORES = (
     "hooks.utils.config.fields",
     "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.storage",
-    "hooks.utils.state.warmth",
     "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.client_reports",
     "hooks.utils.state.sockets",
