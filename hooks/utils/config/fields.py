@@ -15,7 +15,7 @@ from ..policy.ruleset import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFI
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
-    Storage(LOGS, {"cache": r"config-[^/]*"}),  # see `effective`
+    Storage(LOGS, {"cache": r"(config|told)-[^/]*"}),  # see `effective` and `is_news`
 )
 
 TYPE_CHECKING = False

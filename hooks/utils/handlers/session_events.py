@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config import sweep_cached
+from ..config import GONE, is_news, sweep_cached
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
@@ -69,7 +69,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         sweeping.sweep(site, now)
     context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
-    notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
+    notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else "", _gone(site)]
     message = "\n".join(filter(None, notices))
     return {**answer, **({"systemMessage": message} if message else {})} or None
 
@@ -91,6 +91,16 @@ def _news(site: live.Site) -> str:
     from ..state import trials
 
     return trials.notice(site)
+
+
+def _gone(site: live.Site) -> str:
+    """Return the sentences on settings of the user's that do nothing, each once for a home."""
+    if GONE not in site.config or site.data_rules:
+        return ""
+    from ..config import gone
+
+    names = [name for name in site.config[GONE] if name in gone.SETTINGS and is_news(site.home, name)]
+    return "\n".join(["PopKit: " + gone.SETTINGS[name] for name in names])
 
 
 def _hint(site: live.Site, now: float) -> str:

@@ -17,11 +17,11 @@ from ..io.codec import texts
 from ..io.system import now
 from ..state import client_reports, data_rules, jobs
 from ..state.live import Site
+from .commands import Commands
 from .compactions import Compactions, Outlines
 from .door import Door
 from .drawing import PaneRequest
 from .guest import Guest
-from .native import Native
 from .pane import Pane
 from .prompt_cache import Misses
 
@@ -50,7 +50,7 @@ class Session:
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         self.compactions = Compactions(transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
-        self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions, self.misses)
+        self.pane = Pane(transcript_path, Commands(environ, cwd), self.compactions, self.misses)
         is_guest = session_id.startswith(OPENCODE)
         self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
         self.times: list[float] = []

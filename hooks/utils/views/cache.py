@@ -65,7 +65,7 @@ CAUSES = {
     lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
     lost_cache.COMPACTION: ("A compaction", "The shorter conversation is written once. That is its purpose."),
     lost_cache.REWIND: ("You went back to an earlier message", "Saying what to change, instead of going back, leaves the cache as it is."),
-    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
+    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them."),
     lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change models at the start of a conversation."),
     lost_cache.EFFORT: ("The effort changed", "Change it at the start of a conversation."),
     lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),

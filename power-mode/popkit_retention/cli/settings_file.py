@@ -49,27 +49,6 @@ def show_change(path: str, before: str | None, after: str, environ: Mapping[str,
     answering.write_view([whole(*(clean(hidden(line).replace("\t", "    ")) for line in diff))], sys.stdout, environ)
 
 
-def change(
-    path: str, before: str | None, after: str, yes: bool, dry_run: bool, environ: Mapping[str, str],
-    hidden: Callable[[str], str] = str, command: str = "", effect: str = "",
-) -> bool:  # fmt: skip
-    """Show the change, ask, and make it if the file has not changed meanwhile; return whether the file now has the wanted text. `command`:
-    the one that a dry run names to make the change; `effect`: a sentence on when the change takes effect."""
-    if after == before:
-        answering.say(f"{path} already has these settings.", environ)
-        return True
-    show_change(path, before, after, environ, hidden)
-    if dry_run:
-        lines = ["Nothing was changed. To make this change:", whole("  " + command)] if command else ["Nothing was changed."]
-        answering.write_view(lines, sys.stdout, environ)
-        return False
-    if not is_confirmed(yes):
-        return False
-    write(path, before, after)
-    answering.say(" ".join(filter(None, (f"Changed {path}.", effect))), environ)
-    return True
-
-
 def is_confirmed(yes: bool) -> bool:
     """Ask whether to make the change that was shown, unless `yes`."""
     if yes or answering.is_confirmed("Make this change?"):
@@ -145,7 +124,8 @@ def own_settings(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
-    """Change settings in the user's own configuration, as `change` does; `changed`: as `with_settings` takes it."""
+    """Show a change of the user's own configuration, ask, and make it if the file has not changed meanwhile; return whether the file now
+    has the wanted text. `changed`: as `with_settings` takes it."""
     path = _own_path(environ)
     before = read(path)
     try:
@@ -153,7 +133,18 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
     except (ValueError, RecursionError):
         line = json.dumps(changed)[1:-1]
         raise Refused(f"{path} cannot be changed: it has comments, or is not valid. Put this into its object {WRAPPER}: {line}") from None
-    return change(path, before, after, yes, dry_run, environ, mask)
+    if after == before:
+        answering.say(f"{path} already has these settings.", environ)
+        return True
+    show_change(path, before, after, environ, mask)
+    if dry_run:
+        answering.say("Nothing was changed.", environ)
+        return False
+    if not is_confirmed(yes):
+        return False
+    write(path, before, after)
+    answering.say(f"Changed {path}.", environ)
+    return True
 
 
 def remove_empty_own(environ: Mapping[str, str]) -> None:

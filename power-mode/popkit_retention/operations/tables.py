@@ -15,7 +15,6 @@ _SHOW = Flag("--dry-run", "only show the change")
 _MODEL = Flag(
     "--model ID", "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)", default=""
 )
-_TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _PATH_NOTE = (
     "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without PATH, it"
@@ -59,38 +58,13 @@ LAB = Table(
         "--decisions FILE",
         "what one policy would have cleared in a past session, request by request, as JSON lines",
         Flag("--policy NAME", "the policy to follow, or your own as module:Class or path/to/file.py:Class", default="auto"),
-        _TTL_FLAG,
+        Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m"),
         Flag("--say-once HOW", "leave out of results what the context shows already (default: off)", choice(*SAY_ONCE)),
         Flag("--shape HOW", "leave out of results what carries no information (default: off)", choice(*SHAPES)),
         _MODEL,
         Flag("--out OUT.jsonl", "where to write the decisions; - is standard output", FILE, default="-"),
         type=FILE,
         more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
-    ),
-)
-NATIVE = Table(
-    "popkit native",
-    "let the provider clear old tool results by itself",
-    Operation("show", "what this project's settings ask for", implied=True),
-    Operation(
-        "on",
-        "find the settings that would have paid off on your sessions, show the change to the local settings, and make it if you agree",
-        YES,
-        Flag("--dry-run", "only show the change, and the command that makes it"),
-        Flag("--trigger TOKENS", "clear once a prompt has this many tokens", whole(1_000)),
-        Flag("--keep N", "keep the newest N results (default with --trigger: 15)", whole(0)),
-        Flag("--at-least TOKENS", "clear at least this many tokens at once (default with --trigger: 20,000)", whole(0)),
-        Flag("--except TOOL", "never clear results of this tool", default=[], many=True),
-        _TTL_FLAG,
-        _MODEL,
-        effect=CHANGES,
-    ),
-    Operation(
-        "off",
-        "show the change that removes it again, and make it if you agree",
-        YES,
-        Flag("--dry-run", "only show the change, and the command that makes it"),
-        effect=CHANGES,
     ),
 )
 BUDGET = Table(
@@ -353,7 +327,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, BUDGET,
         CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip
