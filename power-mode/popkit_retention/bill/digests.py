@@ -71,6 +71,10 @@ if TYPE_CHECKING:
         # What the conversations were made of: kind (policy/composition.py) -> tokens by the columns of `sums.columns_of`, to which they add
         # up.
         kinds: dict[str, list[int]]
+        # Tokens that would have been read and written with a cache of five minutes, and of an hour (`lifetimes.replayed`); [] where that is
+        # not known. And how many requests came after a pause that only an hour bridges.
+        lifetimes: list[int]
+        bridged: int
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
@@ -100,8 +104,9 @@ if TYPE_CHECKING:
 
 _NO_USAGE = "says nothing about the usage of its requests"
 FILE = "bills.sqlite"
-FORM = 11  # of a digest
+FORM = 12  # of a digest
 _OLDEST = 9  # that can still be read, where the transcript is gone
+_WITH_KINDS = 11
 KEPT_S = 365 * 86_400
 _models = lru_cache(maxsize=1)(shipped.models)
 # One process reads fewer bytes before others would have started.
@@ -209,8 +214,11 @@ def of_user(
 
 
 def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the present one, with no kinds known."""
+    """Return a digest of an older form in the present one, in which what that form lacks is not known."""
     if form < FORM:
+        for used in digest["used"]:
+            used["lifetimes"], used["bridged"] = [], 0
+    if form < _WITH_KINDS:
         for used in digest["used"]:
             used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
         left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}
