@@ -263,7 +263,7 @@ def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
     lines += text.wrap("Or in a shell, before Claude Code starts:")
     lines += [text.whole(f"  export {_CHOSEN[whose][2]}={pays}") for whose, pays in changes.items()]
     older = " or ".join(dict.fromkeys(_OLDER[pays] for pays in changes.values()))
-    note = f"PopKit does not set it. Versions of Claude Code that do not know these know {older}, for sessions and subagents together."
+    note = f"PopKit does not set it. Versions of Claude Code that do not know these may know {older}, for sessions and subagents together."
     return [*lines, *text.wrap(note)]
 
 
