@@ -119,6 +119,22 @@ def test_a_pause_that_only_an_hour_bridges_is_counted_and_worked_out_by_hand():
     assert found["share"] == pytest.approx(1 - hour / five, abs=1e-4)
 
 
+def test_what_other_sessions_kept_of_a_prompt_stays_read():
+    requests = session([600.0], [80_000, 1_000], 300)
+    found = requests[1].usage
+    found.read, found.created = 5_000, found.tokens - 5_000
+    assert reads(requests) == [(0, 0), (5_000, 100_000)]
+
+
+def test_two_that_hardly_differ_are_as_good_as_each_other():
+    requests = session([60.0, 9 * DAY_S], [80_000, 1_000, 1_000], 300)
+    nearly = Models({"claude-opus-4-6": {**PRICED, "write_1h": 1.26}})
+    found = compared([digest(requests)] * LEAST_REQUESTS, nearly, True, 30 * DAY_S)
+    assert found is not None
+    assert found["pays"] == ""
+    assert 0 < found["share"] < 0.01
+
+
 def test_a_month_is_not_told_from_less_than_a_few_days_nor_to_whoever_has_a_plan():
     short, long = session([600.0], [80_000, 1_000], 300), session([600.0, 9 * DAY_S], [80_000, 1_000, 1_000], 300)
     assert told(digest(short))["usd_per_month"] is None
@@ -143,6 +159,9 @@ def test_what_cannot_be_replayed_says_nothing():
     assert compared(new[1:], MODELS, True, DAY_S) is None, "too few requests"
     assert compared([old] * 50, MODELS, True, DAY_S) is None
     assert compared(new, Models({}), True, DAY_S) is None
+    for used in (nothing := digest(requests))["used"]:
+        used.update(plain=0, output=0, lifetimes=[0, 0, 0, 0])
+    assert compared([nothing] * 50, MODELS, True, DAY_S) is None
     assert statement.cache_lifetime([digest(requests, host="Codex")] * 50, MODELS, True, DAY_S) == {"main": None, "subagents": None}
     assert bill.lifetime_lines({"main": None, "subagents": None}) == []
 
