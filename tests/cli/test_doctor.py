@@ -28,7 +28,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     busy = is_busy(answer.stdout)
     assert answer.stdout.endswith("\n0 problems, 1 warning.\n" if busy else "\nAll is well.\n")
-    names = "interpreter, client, hooks, state folder, helper, hook errors, trials, extras, memory, retention, budget, configuration, state"
+    names = "interpreter, client, hooks, state folder, helper, hook errors, extras, memory, retention, budget, configuration, state"
     assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names.split(", ")[busy:]
     assert max(len(line) for line in answer.stdout.splitlines()) <= 76
 

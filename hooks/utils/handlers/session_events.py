@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 HINT = "Send look-ups that do not depend on one another together in one message. Update the todo list along with other calls, never alone."
 # Sources of an empty context.
-_NEW = ("startup", "clear")
-_EMPTY = (*_NEW, "compact")
+_EMPTY = ("startup", "clear", "compact")
 # The hook runs at most this long after a compaction that PopKit answered (seconds).
 _JUST_NOW_S = 60.0
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. A larger transcript is left alone.
@@ -43,7 +42,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     compacted = source == "compact"
     if compacted:
         facts["compacted"] = True
-    site.remember(**facts, **_trials_at_start(site, source))
+    site.remember(**facts)
     paths = site.paths()
     before = store.read_unlocked(paths)
     live.rebuild_if_small(site, paths, text(payload, "transcript_path"))
@@ -69,28 +68,9 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         sweeping.sweep(site, now)
     context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
-    notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else "", _gone(site)]
+    notices = [_question(site) if source in _EMPTY else "", _gone(site)]
     message = "\n".join(filter(None, notices))
     return {**answer, **({"systemMessage": message} if message else {})} or None
-
-
-def _trials_at_start(site: live.Site, source: str) -> dict[str, Any]:
-    """Return the facts of what the session has on trial."""
-    if not site.tries:
-        return {}
-    from ..state import trials
-
-    if source == "resume":
-        trials.note_end(site, None)
-    return trials.facts_at_start(site) if source in _NEW else trials.facts_later(site)
-
-
-def _news(site: live.Site) -> str:
-    if not site.tries:
-        return ""
-    from ..state import trials
-
-    return trials.notice(site)
 
 
 def _gone(site: live.Site) -> str:
@@ -106,7 +86,7 @@ def _gone(site: live.Site) -> str:
 def _hint(site: live.Site, now: float) -> str:
     """Return the sentence that asks for fewer requests, where hints are on and this context does not have it; book its tokens as our own
     text."""
-    if site.setting("hints", DEFAULT_HINTS) != "on":
+    if site.config.get("hints", DEFAULT_HINTS) != "on":
         return ""
     from ..policy.estimate import estimate_tokens
     from ..state import journal
@@ -203,7 +183,6 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         return
     _sweep_sockets(site.home)
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
-    _trials_at_end(site, transcript_path, now)
     if why == "clear":
         _forget_hint(site)
     if store.read_unlocked(site.paths()) is None:
@@ -221,13 +200,6 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     elif reconciling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
-
-
-def _trials_at_end(site: live.Site, transcript_path: str, now: float) -> None:
-    if site.tries:
-        from ..state import trials
-
-        trials.note_end(site, now, spoke=bool(store.file_stamp(transcript_path)))
 
 
 def _sweep_sockets(popkit_home: str) -> None:

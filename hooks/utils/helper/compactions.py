@@ -149,7 +149,7 @@ class Compactions:
             return None
         if request.get("own") is True:
             return self.wanted
-        is_on = site.setting("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
+        is_on = config.get("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None

@@ -106,7 +106,7 @@ class Pane:
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
-        if words.split()[:1] in (["bill"], ["try-out"]):
+        if words.split()[:1] == ["bill"]:
             return self.commands.run(words)
         held = data_rules.in_words(site.data_rules) + "\n\n" if site.data_rules else ""
         called = COMMAND if is_kept(site.session_id) else context_words.COMMAND

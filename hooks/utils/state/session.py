@@ -32,7 +32,6 @@ _FACTS = {
     "project": str,
     "told": str,
     "transcript": str,
-    "trials": dict,
     "window_tokens": int,
 }
 

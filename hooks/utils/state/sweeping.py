@@ -33,8 +33,6 @@ _OURS = ("main.", "agent-", "session.json", "clear.lock", "warming.lock", "data-
 STORAGE = (
     Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
     Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|shown-|session\.json|data-rules|(clear|warming)\.lock)[^/]*"}),
-    # What earlier versions have learnt.
-    Storage("what projects have taught", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),
     Storage(LOGS, {"": r"past\.jsonl|swept"}),
 )
 

@@ -78,8 +78,7 @@ if TYPE_CHECKING:
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
-        first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last], `prompts`, `unmeasured`: as
-        `sent.Session` has them."""
+        first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last]."""
 
         session: str
         cwd: str
@@ -89,8 +88,6 @@ if TYPE_CHECKING:
         standing: int
         hooks: int
         calls: dict[str, list[float]]
-        prompts: int
-        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that were before the first word
@@ -135,8 +132,6 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
-        "prompts": session.prompts,
-        "unmeasured": session.unmeasured,
         "used": sums.of_models(requests, session.standing, of_request),
         "losses": [
             {
@@ -172,7 +167,7 @@ def _countable(path: str) -> Digest:
     """Return the digest of a transcript; Skipped where it has no request to count."""
     digest = digest_of_file(path)
     if not digest["used"]:
-        raise Skipped(_NO_USAGE if digest["prompts"] or digest["calls"] else why_nothing(path))
+        raise Skipped(_NO_USAGE if digest["calls"] else why_nothing(path))
     return digest
 
 

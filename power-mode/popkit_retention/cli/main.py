@@ -30,7 +30,6 @@ COMMANDS = {
     "bill": "spending_command.bill",
     "misses": "spending_command.misses",
     "limits": "spending_command.plan_limits",
-    "try-out": "try_out_command.run",
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",

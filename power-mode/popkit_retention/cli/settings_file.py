@@ -113,17 +113,7 @@ class Previous:
 # --- the user's own configuration --------------------------------------------------------------------------------------------------------
 
 
-def own_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the user's own configuration, if it is plain JSON; {} for anything else."""
-    try:
-        document = json.loads(read(_own_path(environ)) or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    inner = document.get(WRAPPER, document) if isinstance(document, dict) else {}
-    return inner if isinstance(inner, dict) else {}
-
-
-def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
+def change_own(changed: Mapping[str, Mapping[str, Any]], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
     """Show a change of the user's own configuration, ask, and make it if the file has not changed meanwhile; return whether the file now
     has the wanted text. `changed`: as `with_settings` takes it."""
     path = _own_path(environ)
@@ -147,17 +137,8 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
     return True
 
 
-def remove_empty_own(environ: Mapping[str, str]) -> None:
-    """Delete the user's own configuration if it says nothing. Refused or OSError where it cannot be read or deleted."""
-    path = _own_path(environ)
-    text = read(path)
-    if text is not None and json.loads(text) in ({}, {WRAPPER: {}}):
-        remove(path, text)
-
-
-def with_settings(text: str, changed: Mapping[str, Any]) -> str:
-    """Return a configuration with settings changed: a record by the given members, any other value as a whole; None removes it. ValueError
-    for a text that is not a JSON object."""
+def with_settings(text: str, changed: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a configuration with members of records changed; None removes one. ValueError for a text that is not a JSON object."""
     members = members_of(text)
     if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
         inner = json.loads(value_text(text, WRAPPER) or "{}")
@@ -170,18 +151,15 @@ def with_settings(text: str, changed: Mapping[str, Any]) -> str:
     return text
 
 
-def _joined(inner: dict[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    joined = {name: value for name, value in inner.items() if name not in changed or changed[name] is not None}
+def _joined(inner: dict[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    joined = dict(inner)
     for name, value in changed.items():
-        if isinstance(value, dict):
-            known = joined.get(name) or {}
-            if not isinstance(known, dict):
-                raise ValueError("it holds no settings there")
-            joined[name] = {key: inside for key, inside in {**known, **value}.items() if inside is not None}
-            if not joined[name]:
-                del joined[name]
-        elif value is not None:
-            joined[name] = value
+        known = joined.get(name) or {}
+        if not isinstance(known, dict):
+            raise ValueError("it holds no settings there")
+        joined[name] = {key: inside for key, inside in {**known, **value}.items() if inside is not None}
+        if not joined[name]:
+            del joined[name]
     return joined
 
 

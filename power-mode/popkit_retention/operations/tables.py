@@ -6,7 +6,6 @@ from hooks.utils.argument_types import FILE, FOLDER, WHEN, choice, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.operations import CONTEXT
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
-from hooks.utils.policy.trials import ARMS
 
 from . import HOST, JSON, MANY_SESSIONS, YES
 from .data_tables import ARCHIVE, MEMORY, RETENTION
@@ -29,7 +28,7 @@ TRY = Table(
         HOST,
         type=FILE,
         more="TRANSCRIPT can also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
-        " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode|entire, this project's newest comes first.",
+        " session in it). With --host opencode, this project's newest comes first.",
     ),
     common=(JSON,),
 )
@@ -156,36 +155,6 @@ LIMITS = Table(
         " to your own readings, once there are eight windows (of the week: days), and shown only where the error is at most a third"
         " of it.",
     ),
-)
-TRY_OUT = Table(
-    "popkit try-out",
-    "try a setting in every second session, and see what it does",
-    Operation(
-        "",
-        "the settings on trial and their progress, what finished trials have shown, and what can be tried",
-        JSON,
-        more="A coin toss before the first request of a session decides for the whole session. Once 20 sessions with"
-        " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
-        " with its interval, and that result is final. Until then, only the number of sessions is shown.",
-    ),
-    Operation(
-        "start NAME",
-        "try a setting: the change to your own configuration is shown first, and made if you agree",
-        YES,
-        _SHOW,
-        effect=CHANGES,
-        type=choice(*ARMS),
-    ),
-    Operation(
-        "stop NAME",
-        "end a trial without a result, and set the setting back to what it was",
-        YES,
-        _SHOW,
-        effect=CHANGES,
-        type=choice(*ARMS),
-    ),
-    examples={"NAME": "hints"},
-    notes={"NAME": "NAME is one of " + ", ".join(ARMS) + "."},
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
@@ -327,7 +296,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, BUDGET,
+        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, BUDGET,
         CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip
