@@ -131,11 +131,11 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
     assert asked(place, since=ENDED + 10_000)[0] == []
 
 
-@pytest.mark.parametrize(("form", "stays"), [(digests.FORM - 2, True), (0, False), (digests.FORM + 1, False)])
+@pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (digests.FORM + 1, False)])
 def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds_and_lifetimes(form: int, stays: bool, place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     ((now,), _) = asked(place)
-    older = {key: value for key, value in now.items() if key != "kinds_by_time"}
+    older = {key: value for key, value in now.items() if key not in ("kinds_by_time", "by_price")}
     older["used"] = [{key: value for key, value in used.items() if key not in ("kinds", "lifetimes", "bridged")} for used in now["used"]]
     with closing(sqlite3.connect(place.parents[2] / "home" / digests.FILE)) as db, db:
         db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))

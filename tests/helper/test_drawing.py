@@ -77,7 +77,7 @@ def test_where_a_process_of_its_own_fails_the_helper_looks(asking: Asking, monke
     monkeypatch.setattr(drawing.processes, "popkit_command", lambda words: ["/no/such/interpreter", *words])
     request = PaneRequest(NOW, "", 90, 30, False)
     assert drawn(site, path, request, None, now) == draw(site, path, request, None, now)
-    assert "/no/such/interpreter" in (asking.home / "hooks.log").read_text()
+    assert "pane FileNotFoundError" in (asking.home / "hooks.log").read_text()
 
 
 def test_a_look_at_a_long_session_leaves_nothing_in_the_helper(helper: Helper):

@@ -58,7 +58,6 @@ def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_
     shown = "\n".join(helper.ask("/view", {"page": "bill"})["pane"]["lines"])
     assert shown.startswith("Limits of your plan")
     assert re.search(r"5 h +62 %, full .*, 60\.0 % an hour, resets", shown)
-    assert "1 of 8 windows" in " ".join(shown.split())
     assert "What the bill was made of" in shown
 
 

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -88,20 +87,6 @@ def test_without_an_hour_gone_or_where_memory_is_off_nothing_is_started(helped):
         off.ask("/health")
     assert texts(off) == []
     assert off.failures() == ""
-
-
-def test_what_tokens_are_worth_is_fitted_as_a_session_begins_once_there_are_windows_enough(tmp_path: Path, helped):
-    home = tmp_path / "popkit"
-    home.mkdir()
-    now = time.time()
-    rows = [
-        ["five_hour", now - window * 20_000 - back, 62 - back / 60, now - window * 20_000 + 900] for window in range(9) for back in (600, 0)
-    ]
-    (home / "limits.json").write_text(json.dumps(sorted(rows[:-2], key=lambda row: row[1])))
-    helper = helped()
-    until((home / "limit-weights.json").exists, "a fit was tried")
-    assert json.loads((home / "limit-weights.json").read_text())["weights"] == []
-    assert helper.failures() == ""
 
 
 # --- what stands in each prompt, and what is hidden of it -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
 from hooks.utils.io.repository import blob_of
-from hooks.utils.state import memory, memory_checks, published
+from hooks.utils.state import data_rules, memory, memory_checks, published
 from hooks.utils.state.memory_checks import Fact
 from hooks.utils.state.memory_text import Entry, render
 from tests.hooks import payloads
@@ -279,3 +279,34 @@ def test_tool_calls_and_prompts_touch_no_memory(remembered: Remembering):
     assert ran.silent
     assert listing(Path(remembered.project.folder)) == before
     assert loads(Path(remembered.home.paths(payloads.SESSION).state).read_text())
+
+
+# --- before the client has said which data rules apply ---------------------------------------------------------------------------------
+
+
+class Asking(Remembering):
+    """In a client that asks its provider which data rules apply, and has not said so yet."""
+
+    def env(self) -> dict[str, str]:
+        return {**super().env(), "AI_AGENT": "claude-code_2-1-332_harness"}
+
+
+@pytest.mark.parametrize("rules", [(), ("hipaa",)], ids=["no rule", "a rule"])
+def test_a_session_is_given_its_memory_before_its_client_has_said_which_data_rules_apply(tmp_path: Path, rules: tuple[str, ...]):
+    shop = Asking(tmp_path)
+    shop.remember()
+    assert [shop.begin(), shop.begin("resume")] == [MEMORY, ""]
+    folder = shop.home.path / "sessions" / payloads.SESSION
+    assert len(shop.booked()) == 1
+    assert {path.name for path in folder.iterdir()} <= {"session.json", "session.json.lock", "main.journal.jsonl"}
+    data_rules.say(str(shop.home.path), payloads.SESSION, rules)
+    assert shop.begin("compact") == ""
+    assert len(shop.booked()) == 1
+
+
+def test_under_a_data_rule_a_session_is_given_no_memory(tmp_path: Path):
+    shop = Asking(tmp_path)
+    shop.remember()
+    (shop.home.path / "retention-config.json").write_text('{"data_rules": ["hipaa"]}')
+    assert shop.begin() == ""
+    assert shop.booked() == []

@@ -370,8 +370,9 @@ FIELDS = {
         NOTHING,
     ),
     "data_rules": setting(
-        "Data rules that apply on this machine, such as hipaa or zdr: under any, nothing of a session's content is kept. [] says that none "
-        "applies where Claude Code does not know. Only your own file and your organisation's may hold this key, not a project's.",
+        "Data rules that apply on this machine, such as hipaa or zdr: under any, nothing of a session's content is written to disk. [] "
+        "says that none applies where Claude Code does not know. Only your own file and your organisation's may hold this key, not a "
+        "project's.",
         listed({"kind": "text", "shortest": 1, "longest": 60}, "names of rules"),
         None,
         NOTHING,

@@ -30,6 +30,7 @@ WORDS = {
     "try-out": "`try-out` is gone: `popkit lab` replays the sessions that you have under two settings.",
     "--host entire": "checkpoints of Entire are not looked up: name the transcript that the agent itself has written, or the full.jsonl of"
     " a checkpoint.",
+    "lab --html": "The page with plots is made by benchmarks/lab/tables.py in PopKit's repository.",
 }
 # What they have left in our folder.
 STORAGE = (Storage("what earlier versions kept", {"": r"(trials|breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)

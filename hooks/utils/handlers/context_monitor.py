@@ -42,16 +42,12 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 
 def _held(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the answer to our command in a session under a data rule."""
+    """Return the answer to our command in a session of which nothing may be kept."""
     session_id = text(payload, "session_id")
     if not session_id or payload.get("hook_event_name") != "UserPromptSubmit" or command_words(text(payload, "prompt")) is None:
         return None
-    rules = live.Site(environ, session_id, text(payload, "cwd")).data_rules
-    if not rules:
-        return None
-    from ..state import data_rules
-
-    return _blocked("PopKit: " + data_rules.in_words(rules))
+    site = live.Site(environ, session_id, text(payload, "cwd"))
+    return _blocked("PopKit: " + site.rules_in_words()) if site.stands_still else None
 
 
 def command_words(prompt: str) -> str | None:

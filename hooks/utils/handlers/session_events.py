@@ -32,14 +32,16 @@ _GOES_ON = ("resume",)
 def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
     model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
-    site = live.site_of(payload, environ)
+    source = text(payload, "source")
+    compacted = source == "compact"
+    site = live.site_at_start(payload, environ, is_new_client=not compacted)
     if site is None:
         return None
+    if site.awaits_rules:
+        return _answer(site, source, time_of_day(environ))
     facts: dict[str, object] = {"project": site.project, "transcript": text(payload, "transcript_path")}
     if text(payload, "model"):
         facts["model"] = text(payload, "model")
-    source = text(payload, "source")
-    compacted = source == "compact"
     if compacted:
         facts["compacted"] = True
     site.remember(**facts)
@@ -58,14 +60,20 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     except files.LockTimeout:
         pass  # the first prompt makes the state follow the transcript
     now = time_of_day(environ)
-    parts = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
-    if compacted:
-        parts.append(_index(site, now))
-    else:
+    if not compacted:
         from ..state import sweeping
 
-        sweep_cached(site.home, now)
+        sweep_cached(site.lasting_home, now)
         sweeping.sweep(site, now)
+        sweeping.sweep_memory(site)
+    return _answer(site, source, now)
+
+
+def _answer(site: live.Site, source: str, now: float) -> dict[str, Any] | None:
+    """Return what the model and the person are told as a context begins; None for nothing."""
+    parts = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
+    if source == "compact" and site.enabled:
+        parts.append(_index(site, now))
     context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
     notices = [_question(site) if source in _EMPTY else "", _gone(site)]
@@ -92,9 +100,8 @@ def _hint(site: live.Site, now: float) -> str:
     from ..state import journal
 
     try:
-        if not site.claim("hinted", now):
+        if not site.give_once("hinted", now, journal.advised(estimate_tokens(HINT), now)):
             return ""
-        store.journal(site.paths(), journal.advised(estimate_tokens(HINT), now))
     except (OSError, ValueError) as error:
         from ..io import storage  # seldom
 
@@ -177,11 +184,14 @@ def _learn(site: live.Site, transcript_path: str, now: float) -> None:
 
 
 def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """End what lives for the session, if this is an end."""
+    """End what lives for the session, if this is an end; under a data rule, all that was kept of it."""
     site = live.site_of(payload, environ)
     if site is None:
         return
-    _sweep_sockets(site.home)
+    _sweep_sockets(site.lasting_home)
+    if site.is_in_memory:
+        site.end_in_memory()
+        return
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
     if why == "clear":
         _forget_hint(site)

@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from ..hosts import OPENCODE
 from ..io import home, storage
 from ..state import sockets
+from ..state.live import Site
 from .drawing import draw_once as draw_once
 from .guest import transcript_of
 from .served_session import FROM_A_SHELL, METHODS, Session
@@ -101,9 +102,10 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
     if session_id.startswith(OPENCODE):
         transcript_path = transcript_of(home.popkit_home(environ), cwd, session_id)
     path, server = _listening(environ, session_id)
+    client = os.getppid()
     try:
         server.session = Session(environ, session_id, transcript_path, cwd, version)
-        threading.Thread(target=_watch_parent, args=(server, os.getppid()), daemon=True).start()
+        threading.Thread(target=_watch_parent, args=(server, client), daemon=True).start()
         sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL}) + "\n")
         sys.stdout.flush()
         for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
@@ -112,6 +114,8 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
         server.session.end()
     finally:
         server.server_close()
+        if os.getppid() != client:  # else the session may go on with another helper, and its end is told to a hook
+            Site(environ, session_id, cwd).end_in_memory()
         sockets.close(environ, session_id, path)
 
 

@@ -128,7 +128,7 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
         shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
         room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
         shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved
-    worth = not site.data_rules and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
+    worth = not site.stands_still and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
     offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
     context = current["context"]
     left = context["cache_seconds_left"] if context else 0

@@ -10,7 +10,7 @@ from ..hosts import is_kept, kept_by, name_of
 from ..operations import context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import client_reports, data_rules
+from ..state import client_reports
 from ..views import amounts, bill, cache, phrases, receipt, report
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
@@ -68,13 +68,14 @@ class Pane:
         if shown["page"] == BILL:
             data = self.commands.data("bill", now)
             lines = text.wrap(str(data["error"])) if "error" in data else bill.lines_of(data, now, details=True, most=_MOST_KINDS)
-            shown["lines"] = text.laid_out([*self._limits(site, drawing["model"], now), *lines], width)
+            shown["lines"] = text.laid_out([*self._limits(site, now), *lines], width)
             shown["operations"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
             lines, settings = self._settings(site, drawing["cold"])
             shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         if site.data_rules:
-            shown["lines"] = [*text.laid_out(text.wrap(data_rules.in_words(site.data_rules)), width), "", *shown["lines"]]
+            shown["lines"] = [*text.laid_out(text.wrap(site.rules_in_words()), width), "", *shown["lines"]]
+        if site.stands_still:
             shown["operations"] = []
         lost = self.misses.notice(site.rules().models)
         return {
@@ -91,12 +92,11 @@ class Pane:
         self.compactions.when_cold(cold_compaction.target(site), cold_now["least"])
         return self.compactions.begin()
 
-    def _limits(self, site: Site, model: str, now: float) -> list[text.Line]:
+    def _limits(self, site: Site, now: float) -> list[text.Line]:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(client_reports.readings(site.home), now):
             return []
-        data = self.commands.data("limits", now)
-        return amounts.limits_pane_lines(data, model, now)
+        return amounts.limits_pane_lines(self.commands.data("limits", now), now)
 
     def _settings(self, site: Site, cold_now: CompactsCold) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
@@ -108,7 +108,7 @@ class Pane:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["bill"]:
             return self.commands.run(words)
-        held = data_rules.in_words(site.data_rules) + "\n\n" if site.data_rules else ""
+        held = site.rules_in_words() + "\n\n" if site.stands_still else ""
         called = COMMAND if is_kept(site.session_id) else context_words.COMMAND
         return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
 

@@ -15,7 +15,7 @@ from ..hosts import OPENCODE
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, data_rules, jobs
+from ..state import client_reports, data_rules, jobs, live, sweeping
 from ..state.live import Site
 from .commands import Commands
 from .compactions import Compactions, Outlines
@@ -43,6 +43,10 @@ class Session:
     def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
         self.environ = environ
         self.version = version
+        site = Site(environ, session_id, cwd)
+        if not session_id.startswith(OPENCODE):
+            data_rules.forget(site.lasting_home, session_id)
+            site.begin_in_memory()
         self.lock = threading.Lock()
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
@@ -61,14 +65,12 @@ class Session:
         threading.Thread(target=self._run_hourly, daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent."""
         with self.lock:
             self.door.context("")
         self.work.put((self.compactions.look, ()))
         self.misses.look()
-        site = self._site()
-        if site.enabled:
-            client_reports.start_fit(site.home, self.environ, now(self.environ))
+        sweeping.sweep_memory(self._site())
 
     def _run_hourly(self) -> None:
         """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
@@ -76,10 +78,8 @@ class Session:
             time.sleep(_seconds(self.environ.get("POPKIT_HOURLY_S")) or _HOUR_S)
             site = self._site()
             try:
-                at = now(self.environ)
-                if site.enabled:
-                    jobs.start(site, self.door.transcript_path, at)
-                    client_reports.start_fit(site.home, self.environ, at)
+                if site.enabled and not site.data_rules:
+                    jobs.start(site, self.door.transcript_path, now(self.environ))
             except Exception as error:  # noqa: BLE001  the next hour tries again
                 storage.log_failure(self.environ, "hourly", error)
 
@@ -114,15 +114,30 @@ class Session:
         if self.guest:
             return
         rules = data_rules.reported(request.get("data_rules"), self.environ)
-        if rules == self.data_rules:
+        if self._is_noted(rules):
             return
         with self.lock:
-            if rules == self.data_rules:
+            if self._is_noted(rules):
                 return  # another request has said so meanwhile: what is known since stays known
             if rules or data_rules.is_asked(self.environ):
-                data_rules.say(self.door.site.home, self.door.session_id, rules)
+                data_rules.say(self.door.site.lasting_home, self.door.session_id, rules)
+                self._site().begin_in_memory()
+                self.work.put((self._follow, ()))
             self.data_rules = rules
             self.door.forget()
+
+    def _follow(self) -> None:
+        """Do what the hook on the session's start could not before the client had said which rules apply."""
+        site, transcript_path = self._site(), self.door.transcript_path
+        if site.enabled:
+            facts = {"project": site.project, "transcript": transcript_path}
+            site.remember(**{name: fact for name, fact in facts.items() if name not in site.session})
+            live.rebuild_if_small(site, site.paths(), transcript_path)
+
+    def _is_noted(self, rules: tuple[str, ...]) -> bool:
+        """Return whether hooks and commands know what the client says: a start of the session makes them forget it."""
+        is_told = not (rules or data_rules.is_asked(self.environ)) or data_rules.is_said(self.door.site.lasting_home, self.door.session_id)
+        return rules == self.data_rules and is_told
 
     # --- one method a request -------------------------------------------------------------------------------------------------------
 
@@ -266,7 +281,7 @@ class Session:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
-        names, deferred = client_reports.parted(client_reports.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
+        names, deferred = client_reports.parted(client_reports.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
     def health(self, _request: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from .system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 TIMEOUT_S = 2.0
 PATIENT_S = 5.0  # where a person waits
@@ -127,14 +127,3 @@ def start_popkit(words: Sequence[str], environ: Mapping[str, str]) -> int:
     )
     child.returncode = 0  # it is never waited for, and Popen must not warn that it still runs
     return child.pid
-
-
-def start_popkit_if(is_due: Callable[[], bool], words: Sequence[str], environ: Mapping[str, str], hook: str) -> None:
-    """Start `popkit WORDS` if it is due. Fails open: an error is logged under the name of a hook."""
-    try:
-        if is_due():
-            start_popkit(words, environ)
-    except (OSError, ValueError) as error:
-        from . import storage  # seldom
-
-        storage.log_failure(environ, hook, error)

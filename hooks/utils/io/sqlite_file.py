@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from . import files
+from . import files, volatile
 from .system import absolute, sha256
 
 TYPE_CHECKING = False
@@ -108,6 +108,8 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
     # `mode=rw`: a file that was just deleted is not made again with the rights of the umask.
     db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=busy_s, isolation_level=None, uri=True)
     try:
+        if volatile.is_below(path):
+            db.execute("PRAGMA temp_store = MEMORY")  # not in files of the system's temporary folder
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
         db.execute("PRAGMA trusted_schema = OFF")  # the schema of the file may not call functions with effects

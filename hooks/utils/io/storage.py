@@ -133,7 +133,7 @@ def log_failure(environ: Mapping[str, str], hook: str, error: BaseException) -> 
         path = log_path(popkit_home)
         if _is_full(path):
             _rotate(path)
-        files.append_text(path, _entry(hook, error))
+        files.append_text(path, _entry(hook, error, popkit_home))
     except (OSError, ValueError, home.NoHome):
         return
 
@@ -154,13 +154,21 @@ def _is_full(path: str) -> bool:
         return False
 
 
-def _entry(hook: str, error: BaseException) -> str:
+def _without_others(error: BaseException, popkit_home: str) -> str:
+    """Return the message of an error, without the name of a file that is not ours."""
+    names = [name for name in (getattr(error, "filename", None), getattr(error, "filename2", None)) if name is not None]
+    if all(isinstance(name, str) and name.startswith(popkit_home) for name in names):
+        return str(error)
+    return f"[Errno {getattr(error, 'errno', None)}] {getattr(error, 'strerror', None)}"
+
+
+def _entry(hook: str, error: BaseException, popkit_home: str) -> str:
     import traceback
 
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     # The frames say where; the message of an error may hold text of the user, so usually only its type is kept.
     is_safe = isinstance(error, (OSError, home.NoHome)) or getattr(error, "is_safe_to_log", False)
-    message = str(error)[:200] if is_safe else ""
+    message = _without_others(error, popkit_home)[:200] if is_safe else ""
     lines = [f"{_MARK}{stamp} {hook} {type(error).__name__} {message}".rstrip()]
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     lines.extend(f"   {frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}" for frame in frames)

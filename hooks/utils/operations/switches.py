@@ -33,12 +33,12 @@ _LATE_S = 30
 
 def turn(on: bool, site: Site, now: float) -> Switched:
     """Switch memory on or off for the project of a site; return what was done. OSError where it cannot be written."""
-    project = memory.project_of(site.home, _folder_of(site))
+    project = memory.project_of(site.lasting_home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)
     configured = site.config.get("memory") or {}
     return {
         "on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": memory.tokens_of(site.config),
-        "store": configured.get("store") or f"{site.home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
+        "store": configured.get("store") or f"{site.lasting_home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
     }  # fmt: skip
 
 
@@ -93,16 +93,13 @@ def _folder_of(site: Site) -> str:
 
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     """Return whether and what compacting with a cold cache would take."""
-    from ..policy.limits import share_of_clear
     from ..reclaim import cold_compaction
-    from ..state import client_reports
 
     conversation = seen.rebuilt.conversation if seen.rebuilt is not None else None
     prospect = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), prospect is not None
     if prospect is None or not prospect.pays or conversation is None:
-        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "least": 0}
     tokens, usd = cold_compaction.worth_of(prospect, conversation)
-    share = share_of_clear(client_reports.weights(site.home, seen.at), prospect.sum, prospect.thinking_tokens)
     usd = None if usd is None else round(usd, 4)
-    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(prospect.least)}
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "least": round(prospect.least)}

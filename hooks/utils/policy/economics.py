@@ -152,11 +152,6 @@ def lifetime_of(cache_ttl_s: float) -> int:
     return HOUR_S if cache_ttl_s >= HOUR_S else 300
 
 
-def write_kind(cache_ttl_s: float) -> str:
-    """Return how a token is used that is written to a cache of this lifetime, as limits.TOKEN_USES names it."""
-    return "write_1h" if cache_ttl_s >= HOUR_S else "write_5m"
-
-
 class Prices:
     """Units a token with one model and one lifetime of the cache: `read`, `write`, `output`; `ttl_s` is that lifetime. `bound`: whether a
     change of the past loses the thinking behind it. `model`: its id as it was asked for, `known`: whether the table of models names it."""

@@ -9,7 +9,6 @@ from ..hosts import KEEPS
 from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home
 from ..io.system import join
-from ..state import data_rules
 from ..state.archived import errors, task_id
 from . import rewrite
 
@@ -28,6 +27,7 @@ _TRIES, _PAUSE_S = 5, 0.05
 # The end of a turn is in the transcript a moment after the host has shown it; on a busy machine that moment is long.
 _ANSWER_S = 2.0
 # Begins every message about a file that is in doubt; the transcript stays as it is.
+_UNTOUCHED = "PopKit does not rewrite the transcript of such a session: what leaves it could not be put back after the end. "
 _REFUSED = "the transcript is not understood, so nothing was changed: "
 
 
@@ -40,9 +40,10 @@ class Running(Refused):
 
 
 def turnstile(site: Site) -> files.Lock:
-    """Return the lock under which a session's transcript is changed. Refused when another change is at work, or nothing may be kept."""
+    """Return the lock under which a session's transcript is changed. Refused when another change is at work, and under a data rule: what
+    leaves the transcript would be nowhere once the session has ended."""
     if site.data_rules:
-        raise Refused("nothing was changed. " + data_rules.in_words(site.data_rules))
+        raise Refused(f"nothing was changed. {_UNTOUCHED if site.is_in_memory else ''}{site.rules_in_words()}")
     folder = home.session_folder(site.home, site.session_id)
     files.make_private_folder(folder, may_be_link=False)
     return _Turnstile(join(folder, "clear.lock"))

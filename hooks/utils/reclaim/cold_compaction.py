@@ -32,14 +32,14 @@ def setting(site: Site) -> str:
         return OFF
     if configured != ASK:
         return configured
-    answer = files.read_object(join(site.home, FILE)).get(ABOUT)
+    answer = files.read_object(join(site.lasting_home, FILE)).get(ABOUT)
     return ON if answer == _YES else OFF if answer == _NO else ASK
 
 
 def choose(site: Site, on: bool) -> None:
     """Keep what the user says, for all sessions, in place of an earlier answer. OSError where it cannot be written."""
-    files.make_private_folder(site.home)
-    path = join(site.home, FILE)
+    files.make_private_folder(site.lasting_home)
+    path = join(site.lasting_home, FILE)
     with files.Lock(path + ".lock"):
         files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 

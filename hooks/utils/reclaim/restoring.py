@@ -30,7 +30,21 @@ class NotFound(Exception):
 def record_of(site: Site, handle: str, transcript_path: str) -> Record | None:
     """Return the Record with exactly this handle if it is of this session, or of one that it continues. A fork has a new id and names no
     parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt None."""
-    path = home.archive_path(site.home)
+    return next(filter(None, (_record_in(folder, site, handle, transcript_path) for folder in homes(site))), None)
+
+
+def homes(site: Site) -> list[str]:
+    """Return the folders whose archives may hold contents of a session: its own; ours too, with what was archived before a data rule came
+    up. Where no session is named, those in memory of all sessions."""
+    if site.session_id:
+        return list(dict.fromkeys((site.home, site.lasting_home)))
+    from ..io import volatile
+
+    return [site.lasting_home, *(folder for folder, session_id in volatile.folders(site.lasting_home) if session_id)]
+
+
+def _record_in(popkit_home: str, site: Site, handle: str, transcript_path: str) -> Record | None:
+    path = home.archive_path(popkit_home)
     try:
         os.stat(path)
     except OSError:

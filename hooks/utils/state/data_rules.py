@@ -1,7 +1,8 @@
-"""The data rules of a session (HIPAA, zero data retention): under one, nothing of its content is kept.
+"""The data rules of a session (HIPAA, zero data retention): under one, nothing of its content is written to a disk.
 
 Claude Code tells its mods, and these the helper, which leaves the answer beside the session for hooks and commands. A configuration may
-name rules, too. Where a client could say which rules apply and has not said it yet, one does.
+name rules, too. Where a client could say which rules apply and has not said it yet, one does: then nothing is kept at all. Under rules that
+have a name, what is kept of the session lies in memory (io/volatile.py).
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _PROVIDER = "https://api.anthropic.com"
 
 
 def held(environ: Mapping[str, str], popkit_home: str, session_id: str, configured: object) -> tuple[str, ...]:
-    """Return the names of the rules under which nothing of a session may be kept; () where it may. `configured`: the key `data_rules` of
-    the configuration: None where no file has it, a list of names otherwise, which says what applies where Claude Code does not know."""
+    """Return the names of the rules under which nothing of a session may be written to a disk; () where it may. `configured`: the key
+    `data_rules` of the configuration: None where no file has it, a list of names otherwise, which says what applies where Claude Code does
+    not know."""
     named = tuple(str(rule) for rule in configured) if isinstance(configured, list) else ()
     said = _said(popkit_home, session_id) if session_id else ()
     if said is None:
@@ -34,6 +36,11 @@ def held(environ: Mapping[str, str], popkit_home: str, session_id: str, configur
     if UNKNOWN in said and isinstance(configured, list):
         said = tuple(rule for rule in said if rule != UNKNOWN)
     return tuple(dict.fromkeys((*named, *said)))
+
+
+def named(rules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those rules that are known to apply."""
+    return tuple(rule for rule in rules if rule != UNKNOWN)
 
 
 def _said(popkit_home: str, session_id: str) -> tuple[str, ...] | None:
@@ -47,9 +54,26 @@ def _said(popkit_home: str, session_id: str) -> tuple[str, ...] | None:
 
 
 def say(popkit_home: str, session_id: str, rules: tuple[str, ...]) -> None:
-    """Leave the rules of a session beside it. OSError where that cannot be done: then nothing is kept as long as the client could say."""
+    """Leave the rules of a session beside it. A rule that was named before stays: what the session holds came under it. OSError where that
+    cannot be done: then nothing is kept as long as the client could say."""
+    rules = tuple(dict.fromkeys((*named(_said(popkit_home, session_id) or ()), *rules)))
     files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
     files.replace_text(_path(popkit_home, session_id), "".join(rule + "\n" for rule in rules))
+
+
+def is_said(popkit_home: str, session_id: str) -> bool:
+    """Return whether anything was left beside a session."""
+    return files.is_there(_path(popkit_home, session_id))
+
+
+def forget(popkit_home: str, session_id: str) -> None:
+    """Forget, as a session begins or goes on in another client, what the former one has said; only rules that it named stay. Until this one
+    has spoken, it is as if none had."""
+    if not named(_said(popkit_home, session_id) or ()):
+        try:
+            files.remove(_path(popkit_home, session_id))
+        except OSError:
+            return  # what cannot be removed cannot be read either, or is as it was
 
 
 def _path(popkit_home: str, session_id: str) -> str:
@@ -85,15 +109,21 @@ def is_asked(environ: Mapping[str, str]) -> bool:
     return address == _PROVIDER or address.startswith(_PROVIDER + "/")
 
 
-def in_words(rules: tuple[str, ...]) -> str:
-    """Return what is said where rules hold."""
-    names = [_TITLES.get(rule, rule) for rule in rules if rule != UNKNOWN]
+def in_words(rules: tuple[str, ...], is_in_memory: bool) -> str:
+    """Return what is said where rules hold. `is_in_memory`: what is kept of the session has a folder in memory."""
+    names = [_TITLES.get(rule, rule) for rule in named(rules)]
     if not names:
         return (
             "Claude Code has not said whether a data rule (HIPAA, zero data retention) applies to this session. Until it does, PopKit keeps"
             " nothing of it."
         )
+    beginning = f"This session is under a data rule ({', '.join(names)}). PopKit"
+    if is_in_memory:
+        return (
+            f"{beginning} works, but holds everything about it in memory and writes nothing to disk. What leaves the context can be"
+            " restored until the session ends. Then all of it is gone. Nothing is learnt from it, and the page does not list it."
+        )
     return (
-        f"This session is under a data rule ({', '.join(names)}). PopKit keeps nothing of it: results enter as they come, compactions are"
-        " Claude Code's own, and nothing is archived, learnt or listed."
+        f"{beginning} has no folder in memory for it, because it has ended or because this system offers none, and keeps nothing of it:"
+        " results enter as they come, compactions are Claude Code's own, and nothing is archived, learnt or listed."
     )

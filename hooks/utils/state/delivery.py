@@ -26,14 +26,14 @@ def deliver(site: Site, now: float) -> str:
     def work(project: memory.Project) -> None:
         nonlocal delivered
         text = project.document()
-        if not text or not site.claim("memory", now):
+        if not text or site.session.get("memory") is not None:
             return
         text = _current(project, text, site.environ)
         if text:
-            from . import journal, store
+            from . import journal
 
-            store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, memory.CONTENT), now))
-            delivered = text
+            if site.give_once("memory", now, journal.remembered(text, estimate_tokens(text, memory.CONTENT), now)):
+                delivered = text
 
     with_memory(site, work)
     return delivered

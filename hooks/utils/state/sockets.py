@@ -111,8 +111,12 @@ def _wait_until_gone(path: str) -> None:
 
 def stem(session_id: str) -> str:
     """Return the beginning of the names of a session's sockets. OpenCode's ids begin with a time, so their ends are used."""
-    name = home.safe_name(session_id)
-    return name[-8:] if session_id.startswith(OPENCODE) else name[:8]
+    return stem_of(home.safe_name(session_id))
+
+
+def stem_of(name: str) -> str:
+    """Return the same for the safe name of a session."""
+    return name[-8:] if name.startswith(OPENCODE) else name[:8]
 
 
 def _names(folder: str) -> list[str]:

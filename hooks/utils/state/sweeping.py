@@ -64,17 +64,37 @@ class _Budget:
 def sweep(site: Site, now: float) -> None:
     """Remove what is due of the next few sessions; `now` in seconds. The session of the caller is live."""
     budget = _Budget()
-    sessions = join(site.home, "sessions")
-    names = session.folders(site.home)
+    sessions = join(site.lasting_home, "sessions")
+    names = session.folders(site.lasting_home)
     for name in names:
         if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
             _empty(join(sessions, name), budget)
     keep = {**KEEP_DAYS, **(site.config.get("keep_days") or {})}
-    for name in _next(site.home, [name for name in names if not name.startswith(_ASIDE)]):
+    for name in _next(site.lasting_home, [name for name in names if not name.startswith(_ASIDE)]):
         if budget.spent:
             return
         if name != home.safe_name(site.session_id):
-            _sweep_session(site.home, name, now, keep, budget)
+            _sweep_session(site.lasting_home, name, now, keep, budget)
+
+
+def sweep_memory(site: Site) -> None:
+    """Remove the folders in memory of sessions whose client was killed, and which no helper serves."""
+    from ..io import volatile
+
+    known = volatile.folders(site.lasting_home)
+    if not known:
+        return
+    from . import sockets
+
+    served = sockets.running(site.lasting_home)
+    own = home.safe_name(site.session_id)
+    for folder, name in known:
+        is_left = not name or (sockets.stem_of(name) not in served and volatile.is_client_gone(folder))
+        if is_left and name != own:
+            try:
+                volatile.remove(folder)
+            except OSError:
+                continue  # the next session tries again
 
 
 def _is_ours(name: str) -> bool:

@@ -7,7 +7,6 @@ from .. import text
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 from ..reclaim import cold_compaction as cold
-from . import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
 
 def cold_sum(current: CompactsCold) -> str:
     """Return `~12,300 tokens, worth about $0.11,`."""
-    share = amounts.gain(current["share"])
-    worth = " and ".join(filter(None, [f"about ${current['usd']:.2f}" if current["usd"] is not None else "", share]))
-    return text.long_tokens(current["tokens"]) + (f", worth {worth}," if worth else "")
+    return text.long_tokens(current["tokens"]) + (f", worth about ${current['usd']:.2f}," if current["usd"] is not None else "")
 
 
 def cold_question(current: CompactsCold) -> str:

@@ -29,7 +29,7 @@ from .sums import SLOT_S
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     from ..parallel import Skip, Where
 
@@ -95,15 +95,16 @@ if TYPE_CHECKING:
         by_time: list[list[int]]
         # For each of these slots, the remaining tokens without lost ones, by kind; output has no kind.
         kinds_by_time: list[dict[str, int]]
-        # model -> [[when its ten seconds begin (seconds), tokens that are plain, read, written for five minutes, for an hour, output]].
-        by_model: dict[str, list[list[int]]]
+        # [[when its slot begins (seconds), the id of a model, the size of the prompts as `Used` has it, tokens that are plain, read,
+        # written for five minutes, for an hour, output]].
+        by_price: list[list[Any]]
 
 
 _NO_USAGE = "says nothing about the usage of its requests"
 FILE = "bills.sqlite"
 FORM = 12  # of a digest
 _OLDEST = 9  # that can still be read, where the transcript is gone
-_WITH_KINDS = 11
+KINDS_SINCE = 11  # this form, kinds are known
 KEPT_S = 365 * 86_400
 _models = lru_cache(maxsize=1)(shipped.models)
 # One process reads fewer bytes before others would have started.
@@ -140,7 +141,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
-        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_model": sums.by_model(requests),
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": sums.by_price(requests),
     }  # fmt: skip
 
 
@@ -209,11 +210,12 @@ def of_user(
 
 
 def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the present one, in which what that form lacks is not known."""
+    """Return a digest of an older form in the present one, without prices by time and lifetimes, and before KINDS_SINCE without kinds."""
     if form < FORM:
+        digest["by_price"] = []
         for used in digest["used"]:
             used["lifetimes"], used["bridged"] = [], 0
-    if form < _WITH_KINDS:
+    if form < KINDS_SINCE:
         for used in digest["used"]:
             used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
         left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}

@@ -13,6 +13,7 @@ from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived, session
+from hooks.utils.state.live import Site
 from hooks.utils.text import size
 
 from ..views import archive as views
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from hooks.utils.archive.searching import Found
     from hooks.utils.flag_parser import Parsed
 
+_READ = ("list", "search", "show")
 MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit archive`."""
-    path = home.archive_path(home.popkit_home(environ))
+    path = home.archive_path(_home_of(args, environ))
     try:
         db = archive.open_archive(path, create=False)
     except FileNotFoundError:
@@ -46,6 +48,15 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         raise Refused(f"{path}: {error}") from None
     finally:
         db.close()
+
+
+def _home_of(args: Parsed, environ: Mapping[str, str]) -> str:
+    """Return the folder with the archive to read: that of the session that runs us, which lies in memory where it is under a data
+    rule; what changes the archive, or is about all of it, goes by our own."""
+    if args.word not in _READ:
+        return home.popkit_home(environ)
+    named = None if args.word == "show" else args.session
+    return Site(environ, named or environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd()).home
 
 
 def _no_archive(word: str) -> Answer:

@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hooks.utils.archive.records import Record
     from hooks.utils.flag_parser import Parsed
 
 COMMAND, RESTORE = "popkit context", "popkit restore"
@@ -55,7 +56,7 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
     site = live.Site(environ, session_lookup.session_id_of(path), began)
-    in_place = in_place_of(site.home, site.session_id)
+    in_place = in_place_of(site.lasting_home, site.session_id)
     site.in_place = in_place is not None
     response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if response.error:
@@ -108,13 +109,18 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     from hooks.utils.views import receipt
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
-    try:
-        with access.Opened(site.home) as db:
-            records = [record for word in parsed.arguments for record in restoring.records_for(db, word, site.session_id, site.project)]
-            printed = restoring.printed(db, records, site.home)
-            trouble = restoring.book_printed(site, db, records, time_of_day(environ))
-    except (access.Refused, restoring.NotFound) as error:
-        raise Refused(str(error)) from None
+    printed: list[tuple[Record, str | None]] = []
+    trouble = ""
+    for number, folder in enumerate(folders := restoring.homes(site), 1):
+        try:
+            with access.Opened(folder) as db:
+                records = [record for word in parsed.arguments for record in restoring.records_for(db, word, site.session_id, site.project)]
+                printed = restoring.printed(db, records, site.home if site.session_id else folder)
+                trouble = restoring.book_printed(site, db, records, time_of_day(environ))
+            break
+        except (access.Refused, restoring.NotFound) as error:
+            if number == len(folders):
+                raise Refused(". ".join(filter(None, (str(error), site.rules_in_words())))) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
     content = "\n".join(laid_out(receipt.printed_lines(printed), answering.width(sys.stdout))) + "\n"

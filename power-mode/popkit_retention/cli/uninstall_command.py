@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
-from hooks.utils.io import files, home
+from hooks.utils.io import files, home, volatile
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import archived, live, sockets
@@ -183,6 +183,9 @@ def _delete(folder: str) -> tuple:
     the folders that this leaves empty; no link is followed."""
     before = files.names(folder)
     sockets.end_all(folder)
+    for in_memory, _ in volatile.folders(folder):
+        with contextlib.suppress(OSError):  # a session that is still at work in it removes it at its end
+            volatile.remove(in_memory)
     for top in stores.trees(folder):
         for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
             links = [name for name in folders if os.path.islink(os.path.join(inner, name))]

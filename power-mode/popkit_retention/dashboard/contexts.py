@@ -113,7 +113,7 @@ class ContextCache:
     def site(self, known: Known) -> Site:
         """Return the Site of a session."""
         site = live.Site(self._environ, known.id, began_in(known.transcript))
-        site.in_place = in_place_of(site.home, known.id) is not None
+        site.in_place = in_place_of(site.lasting_home, known.id) is not None
         return site
 
     def _keep(self, id: str, cached: CachedContext, took_s: float) -> None:
@@ -251,7 +251,7 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
     if known.recorded:
         return []  # nothing of the session is ours
     offered = offers.of_context(cached.report) if known.transcript else []
-    cleared = CLEARED_IN_PLACE if in_place_of(cached.site.home, known.id) else CLEARED
+    cleared = CLEARED_IN_PLACE if in_place_of(cached.site.lasting_home, known.id) else CLEARED
     return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.offered_for(known.id)]
 
 
@@ -313,7 +313,7 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationRe
             raise NotOffered("that is not offered now: the session has changed, or has no such operation. Load it again")
         site = app_state.contexts.site(known)
         parsed = flag_parser.parse(context_words.split(id), CONTEXT, shell=False)
-        in_place = in_place_of(site.home, known.id)
+        in_place = in_place_of(site.lasting_home, known.id)
         response = context_words.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
         app_state.changes += 1
     return OperationResult(done=not response.error, text=response.error or "\n".join(text.laid_out(response.lines, COLUMNS)).strip("\n"))

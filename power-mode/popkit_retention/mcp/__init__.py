@@ -54,6 +54,13 @@ class ToolCall:
         return popkit_home(self.environ)
 
     @property
+    def session_home(self) -> str:
+        """Return the folder with what is kept of the session that runs the server; our own where that is unknown. NoHome."""
+        from hooks.utils.state.live import Site
+
+        return Site(self.environ, self.environ.get("CLAUDE_CODE_SESSION_ID") or "", self.folder).home
+
+    @property
     def project(self) -> str | None:
         """Return the key of the project that the tool may read; None for all."""
         from hooks.utils.state.memory import project_of

@@ -62,7 +62,7 @@ def context_search(call: ToolCall) -> dict[str, Any]:
     from hooks.utils.state import archived
 
     most = call.whole("most", searching.MOST)
-    if not os.path.lexists(home.archive_path(call.home)):
+    if not os.path.lexists(home.archive_path(call.session_home)):
         return {"results": [], "more": False}
     with _archive(call) as db:
         unindexed = index.index_queued(db, call.progress, _INDEXING_S)
@@ -84,7 +84,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
     offset, limit = call.whole("offset", 0), call.whole("limit", PAGE_CHARS)
     with _archive(call) as db:
         record = _record(db, call)
-        ((_, content),) = restoring.printed(db, [record], call.home)
+        ((_, content),) = restoring.printed(db, [record], call.session_home)
         if content is None:
             raise ToolError(f"the content of {record.id} is gone: the file that it is made from has changed. Run the tool call again")
         if not offset:
@@ -124,7 +124,7 @@ def _is_ours(db: Connection, record: Record, call: ToolCall) -> bool:
 def _archive(call: ToolCall) -> Iterator[Connection]:
     from hooks.utils.reclaim import access
 
-    with access.Opened(call.home) as db:
+    with access.Opened(call.session_home) as db:
         yield db
 
 

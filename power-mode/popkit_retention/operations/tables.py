@@ -40,13 +40,13 @@ LAB = Table(
         "",
         Flag(
             "--policy NAME",
-            "only these policies (default: all that come with PopKit); name your own as module:Class or path/to/file.py:Class",
+            "only these policies (default: what PopKit does without being asked, its parts, and what Claude Code does); name your own as"
+            " module:Class or path/to/file.py:Class",
             many=True,
         ),
         _TTLS,
         _MODEL,
         JSON,
-        Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
         *MANY_SESSIONS,
         HOST,
@@ -145,15 +145,14 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, what used them, and how large a share a million tokens takes",
+    "how full your plan's limits are, when they will be full, and what used them",
     Operation(
         "",
-        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and what share they take",
+        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and each session's share by"
+        " their price",
         JSON,
-        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset. The share that tokens take is fitted"
-        " to your own readings, once there are eight windows (of the week: days), and shown only where the error is at most a third"
-        " of it.",
+        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is that of the last hour, for the"
+        " weekly window that of the last day; when it will be full is shown only where that comes before the reset.",
     ),
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
@@ -199,7 +198,7 @@ SETUP = Table(
         Flag("--yes", "for opencode: make the change without asking"),
         Flag("--scope user|project", "for opencode: whose opencode.json to change", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        type=choice("neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
         more="""Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.
 
 `popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
