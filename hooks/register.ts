@@ -5,7 +5,6 @@ import { compacted, isLoaded } from './mod/compaction'
 import { enter, landed, late, remember, reportResults } from './mod/door'
 import { MOST_AGAIN, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, start, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
-import { again, begin, rest } from './mod/warm'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
 
@@ -25,7 +24,6 @@ export const register: Register = on => {
   })
 
   on('session.end', async ($, e, next) => {
-    rest()
     await end($)
 
     if (e.reason === 'resume') {
@@ -37,7 +35,6 @@ export const register: Register = on => {
 
   on('turn.start', async ($, e, next) => {
     if (e.agentId === undefined) {
-      rest()
       await ready($)
       await reportResults($)
     }
@@ -48,7 +45,6 @@ export const register: Register = on => {
   on('turn.complete', ($, e, next) => {
     if (e.agentId === undefined) {
       void refresh($, MOST_AGAIN, true)
-      void begin($, e)
       void reportBreakdown($)
     }
 
@@ -102,7 +98,6 @@ export const register: Register = on => {
     }
     const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
     await comeBack($, words)
-    void again($)
 
     return { text: text ?? SILENT, isTextDisplayOnly: true }
   })
@@ -110,7 +105,6 @@ export const register: Register = on => {
   // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
   on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
     const text = await run($, e.args.trim(), e.presentation.columns)
-    void again($)
 
     return text === undefined ? next(e) : { text, isTextDisplayOnly: true }
   })

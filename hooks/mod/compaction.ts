@@ -4,7 +4,6 @@ import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 import { ask, isExpected } from './helper'
 import { MARK } from './own'
 import { ended } from './panel'
-import { rest } from './warm'
 
 type Compacting = EngineEventOf['session.compact']
 type Row = Compacting['messages'][number]
@@ -26,9 +25,6 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
 
   const isNow = e.trigger !== 'precompute'
 
-  if (isNow && e.agentId === undefined) {
-    rest()
-  }
   const rows = isNow ? e.messages.map(plain) : []
   const sent = isNow ? await asSent($, e) : undefined
   const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows, sent }

@@ -6,7 +6,6 @@ import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
 import { startOwn } from './own'
 import { redacted, redactedLines } from './redact'
 import type { PopkitOffer, PopkitPage, PopkitView } from './state'
-import { again } from './warm'
 
 const view = atom({ plugin: 'popkit', key: 'view' } as const, null)
 const outcome = atom({ plugin: 'popkit', key: 'outcome' } as const, '')
@@ -132,7 +131,6 @@ async function turnTo($: EngineInterface, nextPage: string, nextChosen: string):
 async function press($: EngineInterface, id: string): Promise<void> {
   const answer = await ask($, '/press', { id, columns }, OPERATION_MS)
   await comeBack($, id)
-  void again($)
 
   if (answer?.compact === true) {
     void startOwn($)

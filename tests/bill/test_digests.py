@@ -78,6 +78,7 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     assert used == {
         "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
         "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, carried, 0, carried], "pauses": [0, 0], "lost": [0, 0],
+        "lifetimes": [BASE + 2_000, BASE + 4_000] * 2, "bridged": 0,
     }  # fmt: skip
     paid = usd_of(used, MODELS)
     assert paid is not None
@@ -131,11 +132,11 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
 
 
 @pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (digests.FORM + 1, False)])
-def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds(form: int, stays: bool, place: Path):
+def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds_and_lifetimes(form: int, stays: bool, place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     ((now,), _) = asked(place)
     older = {key: value for key, value in now.items() if key not in ("kinds_by_time", "by_price")}
-    older["used"] = [{key: value for key, value in used.items() if key != "kinds"} for used in now["used"]]
+    older["used"] = [{key: value for key, value in used.items() if key not in ("kinds", "lifetimes", "bridged")} for used in now["used"]]
     with closing(sqlite3.connect(place.parents[2] / "home" / digests.FILE)) as db, db:
         db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))
     text = path.read_text()
@@ -144,6 +145,7 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
     assert len(results) == stays
     for digest in results:
         (was,), (used,) = now["used"], digest["used"]
+        assert (used["lifetimes"], used["bridged"]) == ([], 0)
         assert used["kinds"] == {sums.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
         assert digest["kinds_by_time"] == [{sums.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
         assert "not broken down" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])

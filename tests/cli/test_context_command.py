@@ -141,15 +141,6 @@ def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(
     assert "help lists" not in error
 
 
-def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant(shell: Shell) -> None:
-    shell.session("one")
-    shell.session("two")
-    data = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
-    assert (data["on"], data["from"], data["past"]["sessions"]) == (True, "session", 2)
-    assert "popkit context --session one warm off stops it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
-    assert json.loads(shell("context", "warm", "show", "--session", "two", "--json")[1])["on"] is False
-
-
 def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
     shell.session("one")
     for words in (["why", "T99", "--session", "one"], ["nonsense"], ["--session", "none"]):

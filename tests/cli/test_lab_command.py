@@ -112,11 +112,6 @@ REFUSED = {
     ),
     "a session that is not there": ("--decisions {here}/none.jsonl", "{here}/none.jsonl: cannot be read: No such file"),
     "a session that is empty": ("--decisions {empty}", "{empty}: is empty"),
-    "a file that is not there, for warmth": (
-        "--keep-warm /none/there.jsonl",
-        "/none/there.jsonl: cannot be read: No such file or directory",
-    ),
-    "warmth among policies": ("--keep-warm --policy auto", "--policy belongs to lab and lab --decisions, not to lab --keep-warm"),
     "what cannot be said once": ("--decisions {one} --say-once all", 'not "all"'),
     "what is no shape": ("--decisions {one} --shape all", "--shape takes off, "),
     "a user for whom the client never ran": ("--policy auto", "{here}/nowhere/projects does not exist. Name a folder or a file"),
@@ -191,16 +186,6 @@ def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_on
         subprocess.run(words, env={**os.environ, **environ, "TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=slave, check=True)
         os.close(slave)
         assert b"100 % of" in terminal.read(4_096)
-
-
-def test_what_keeping_the_cache_warm_would_have_been_worth_is_shown_for_each_lifetime(environ, capsys) -> None:
-    code, shown, err = lab(environ, capsys, "--keep-warm", "--ttl", "both")
-    assert (code, err) == (0, "")
-    assert re.search(r"Prompt cache of 5 minutes: 2 sessions, 46 requests\n  cost compared with letting it go cold: \d\.\d{3}", shown)
-    assert "Prompt cache of 1 hour: 2 sessions, 46 requests\n  Nothing is sent" in shown
-    assert "sessions that cost more: " in shown
-    _, shown, _ = lab(environ, capsys, "--keep-warm", "--json")
-    assert {"sessions", "requests", "sent", "cost", "without", "dearer"} == set(json.loads(shown)["300"])
 
 
 def _transcript() -> Transcript:

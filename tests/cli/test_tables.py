@@ -195,10 +195,10 @@ def test_the_last_word_of_a_name_may_be_left_out_where_it_is_implied(line: str) 
     assert parse(words, TABLES[name]).word == "hold list"
 
 
-@pytest.mark.parametrize("line", ["lab a b --keep-warm", "lab --keep-warm a b", "lab --ttl both a --keep-warm b", "lab --keep-warm -- a b"])
+@pytest.mark.parametrize("line", ["lab a --decisions", "lab --decisions a", "lab --ttl 1h a --decisions", "lab --decisions -- a"])
 def test_a_flag_that_is_an_operation_may_stand_anywhere(line: str) -> None:
     parsed = parse(line.split()[1:], TABLES["lab"])
-    assert (parsed.word, parsed.arguments) == ("--keep-warm", ["a", "b"])
+    assert (parsed.word, parsed.argument) == ("--decisions", "a")
 
 
 def test_a_flag_of_many_takes_every_word_up_to_the_next_flag_and_may_be_repeated() -> None:
@@ -212,7 +212,7 @@ def test_a_flag_is_an_attribute_with_what_holds_without_it() -> None:
         parsed.nonsense  # noqa: B018  what is tested is that it is none
 
 
-BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, warm on, warm on --yes, warm off, cold on, cold off"
+BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, cold on, cold off"
 
 
 @pytest.mark.parametrize("id", BUTTONS.split(", "))
@@ -221,7 +221,7 @@ def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> No
 
 
 def test_what_the_pane_takes_are_these_operations_and_two_of_its_own() -> None:
-    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "bill"}
+    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "cold", "show", "bill"}
 
 
 # --- completion --------------------------------------------------------------------------------------------------------------------------
@@ -240,8 +240,8 @@ ROOT = Path(__file__).resolve().parents[2]
         ("context memory list --tier", {"hot"}),
         ("retention hold", {"add", "list", "release"}),
         ("retention hold add", {"--why", "--until", "--domain"}),
-        ("context warm", {"on", "off", "show"}),
-        ("lab", {"--decisions", "--keep-warm", "--policy"}),
+        ("context cold", {"on", "off", "show"}),
+        ("lab", {"--decisions", "--policy"}),
         ("lab --decisions", {"--out", "--shape"}),
         ("archive", {"stats", "list", "prune"}),
         ("setup", {"dashboard", "neo4j"}),

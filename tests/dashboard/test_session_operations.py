@@ -110,7 +110,7 @@ def test_what_is_not_offered_is_not_done(board: Board) -> None:
     before = board.shop.transcript.read_bytes()
     for id in (
         "undo", "clear --now", "clear --tier session", "pin /etc/passwd", "pin T999", "restore T1", "restore T1 --in-place", "stats",
-        "help", "memory forget --all", "warm off", "native on", "retention --profile off", "clear; undo", "Clear", " clear", "clear ",
+        "help", "memory forget --all", "cold off", "native on", "retention --profile off", "clear; undo", "Clear", " clear", "clear ",
         "hold x", "release h1",
     ):  # fmt: skip
         assert "error" in board.do(id, 409), id
@@ -131,15 +131,6 @@ def test_a_body_that_is_no_json_is_refused(board: Board) -> None:
         answer = board.client.post(f"/api/sessions/{SESSION}/operations", content=body, headers=headers)
         assert answer.status_code == 400, (body, answer.text)
         assert answer.json().keys() == {"error"}
-
-
-def test_keeping_warm_is_switched_on_and_off(board: Board) -> None:
-    board.worked()
-    assert board.session()["warm"]["on"] is False
-    assert board.do("warm on")["done"]
-    assert board.session()["warm"]["on"] is True
-    assert board.do("warm off")["done"]
-    assert board.session()["warm"]["on"] is False
 
 
 def test_a_refused_operation_says_why_and_changes_nothing(board: Board) -> None:

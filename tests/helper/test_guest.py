@@ -49,7 +49,6 @@ def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
     [
         ("clear", "nothing was changed: OpenCode keeps this session itself, so only /compact removes anything"),
         ("cold on", "OpenCode keeps this session itself, so only /compact removes anything"),
-        ("warm on", "OpenCode lets no plugin send a request over the cached prompt"),
         ("", "Nothing to do: OpenCode keeps this session itself, so only /compact removes anything"),
     ],
 )
@@ -57,16 +56,6 @@ def test_what_cannot_be_done_is_explained(guest: Guest, words: str, says: str) -
     answer = " ".join(guest.ask("/command", {"words": words, "columns": 100})["text"].split())
     assert says in answer
     assert "popkit:context" not in answer, "commands are named as they are typed there"
-
-
-def test_where_the_provider_keeps_a_cache_by_itself_keeping_it_warm_is_refused_for_that(tmp_path: Path) -> None:
-    helper, messages = Guest(tmp_path), worked().messages
-    for message in messages:
-        message["info"]["modelID"] = "gpt-5.5"
-    helper.tell(messages)
-    answer = " ".join(helper.ask("/command", {"words": "warm on", "columns": 100})["text"].split())
-    helper.stop()
-    assert "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions" in answer
 
 
 def test_the_pane_offers_nothing_that_cannot_be(guest: Guest) -> None:

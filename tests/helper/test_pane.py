@@ -146,15 +146,14 @@ def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
     assert helper.ask("/press", {"id": words})["text"].startswith("PopKit: ")
 
 
-def test_the_cache_is_kept_warm_on_the_users_word_and_no_longer_on_another(helper: Helper):
+def test_whether_it_compacts_by_itself_is_switched_on_the_users_word(helper: Helper):
     helper.has_read("app.py", lines(400))
-    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
-    helper.ask("/press", {"id": "warm on"})
+    helper.ask("/press", {"id": "cold off"})
     shown = helper.ask("/view", {"page": "settings"})["pane"]
-    assert any(line.startswith("Kept warm: on") for line in shown["lines"])
-    assert shown["operations"][0]["id"] == "warm off"
-    helper.ask("/press", {"id": "warm off"})
-    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+    assert any(line.startswith("It is off. Nothing leaves") for line in shown["lines"])
+    assert shown["operations"][0]["id"] == "cold on"
+    helper.ask("/press", {"id": "cold on"})
+    assert helper.ask("/view", {"page": "settings"})["pane"]["operations"][0]["id"] == "cold off"
 
 
 def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(helper: Helper):

@@ -64,7 +64,7 @@ def test_the_interface_is_what_the_guide_promises() -> None:
     methods = {name: list(inspect.signature(value).parameters)[1:] for name, value in vars(Policy).items() if inspect.isfunction(value)}
     assert methods == {
         "begin": ["cwd"], "add": ["block"], "enter": ["block"], "event": ["event"], "at_compaction": ["event", "view"],
-        "compact": ["event"], "cut": ["context"], "decide": ["view"], "warm": ["request", "prompt"], "missed": ["block"],
+        "compact": ["event"], "cut": ["context"], "decide": ["view"], "missed": ["block"],
         "answered": ["request"],
     }  # fmt: skip
     assert {name for name in vars(policy) if name in policy.__all__} == set(policy.__all__)
@@ -232,8 +232,6 @@ def test_prices_that_a_policy_changed_are_put_right() -> None:
     ("name", "answer", "message"),
     [
         ("enter", 3, "enter returned an int, not a text or None"),
-        ("warm", -1, "warm returned -1, not a whole number of 0 or more"),
-        ("warm", None, "warm returned None, not a whole number"),
         ("at_compaction", True, "at_compaction returned a bool, not one of folded, summarised, stands"),
     ],
 )

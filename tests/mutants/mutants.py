@@ -436,27 +436,6 @@ MUTANTS = [
         "self.cleared_out[id] = table[id]",
         "test_ledger.py test_ledger_laws.py",
     ),
-    Mutant(
-        "within the cache's life nothing was kept warm",
-        "figures.py",
-        "request.at - previous.until < self.prices.ttl_s",
-        "request.at - previous.until < 0",
-        "test_ledger.py test_ledger_laws.py",
-    ),
-    Mutant(
-        "a row of warmings pays once",
-        "figures.py",
-        "        self.kept_warm = 0\n        self.previous = request",
-        "        self.previous = request",
-        "test_ledger.py test_ledger_laws.py",
-    ),
-    Mutant(
-        "what a warming cost is charged",
-        "figures.py",
-        'ledger.charge("warming", self.prices.cost(booking.used()),',
-        'ledger.charge("warming", 0 * self.prices.cost(booking.used()),',
-        "test_ledger.py test_ledger_laws.py",
-    ),
     # Weighing.
     Mutant(
         "under auto nothing goes that is pinned",
@@ -811,42 +790,6 @@ MUTANTS = [
         '"matches": 1.9',
         '"matches": 2.9',
         "test_estimates.py",
-    ),
-    # Keeping the cache warm.
-    Mutant(
-        "nothing is sent over a cache that has gone cold",
-        "warming.py",
-        "if now - row.used_at >= row.prices.ttl_s:",
-        "if now - row.used_at >= 9 * row.prices.ttl_s:",
-        "test_warming.py",
-    ),
-    Mutant(
-        "what was spent counts against the limit in dollars",
-        "warming.py",
-        "max(0.0, most_usd - self.spent) / each",
-        "max(0.0, most_usd) / each",
-        "test_warming.py",
-    ),
-    Mutant(
-        "a request of which nobody knows what came is followed by no other",
-        "warming.py",
-        "if row.open_at is not None:",
-        "if False:",
-        "test_warming.py",
-    ),
-    Mutant(
-        "a request that read a part of the prompt has missed the cache",
-        "warming.py",
-        "return read < _LEAST_READ * prompt",
-        "return read <= 0",
-        "test_warming.py",
-    ),
-    Mutant(
-        "breaks of tools are not the user's",
-        "warming.py",
-        "not before.calls and seconds",
-        "seconds",
-        "test_warming.py",
     ),
     # Compactions without a model.
     Mutant(

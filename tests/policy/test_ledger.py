@@ -17,7 +17,6 @@ from hooks.utils.policy.ledger import (
     Restored,
     Spared,
     Undone,
-    Warmed,
 )
 from tests.policy.priced import prices
 
@@ -63,7 +62,7 @@ def test_a_session_worked_out_by_hand():
     }
 
 
-def test_a_session_with_the_door_and_kept_warm_worked_out_by_hand():
+def test_a_session_with_the_door_worked_out_by_hand():
     day = {0: "monday", 1: "tuesday"}
     requests = [
         Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0),
@@ -73,31 +72,21 @@ def test_a_session_with_the_door_and_kept_warm_worked_out_by_hand():
         Request(20, 24_000, 23_000, 1_000, 1_000, FIVE, 5.0),
         # Printed at 25, 1,000 tokens of it: written for 1,250. Saved 400.
         Request(30, 26_000, 24_000, 2_000, 2_000, FIVE, 5.0),
-        # Kept warm at 300 and at 570: 26,000 x 0.1 + 40 x 1.25 + 8 x 5 = 2,690 each. At 700 the cache would have been cold for 370 s.
-        # Of the 26,000 tokens that are read 1,000 are there because of us: 25,000 x (1.25 - 0.1) = 28,750. What did not enter would have
-        # been written again: 5,000. The printed tokens are carried: 100.
-        Request(700, 27_000, 26_000, 1_000, 1_000, FIVE, 5.0),
-        # Kept warm at 980, in vain: 27,000 x 0.1 + 90 = 2,790. The user came a day later, with another model: saved 5,000 for what did not
-        # enter, and 1,250 for what was printed.
+        # The printed tokens are carried: 100. Saved 400.
+        Request(40, 27_000, 26_000, 1_000, 1_000, FIVE, 5.0),
+        # The user came a day later, with another model: saved 5,000 for what did not enter, and 1,250 for what was printed.
         Request(90_000, 28_000, 0, 28_000, 1_000, FIVE, 10.0),
     ]
-    warmed = [Warmed(at, 26_040, 26_000, 40, 8) for at in (300, 570)]
-    bookings = [KeptOut(5, 4_000, "T1"), Restored(25, 1_000), *warmed, Warmed(980, 27_040, 27_000, 40, 8)]
-    ledger = settle(requests, bookings, lambda at: day[at > 80_000])
+    ledger = settle(requests, [KeptOut(5, 4_000, "T1"), Restored(25, 1_000)], lambda at: day[at > 80_000])
     figures = ledger.to_json()
-    assert {name: figures[name] for name in ("kept_out", "kept_out_tokens", "warmings", "kept_warm", "restored")} == {
-        "kept_out": 1, "kept_out_tokens": 4_000, "warmings": 3, "kept_warm": 1, "restored": 1,
-    }  # fmt: skip
-    assert figures["saved_kept_out"] == 5_000 + 400 + 400 + 5_000 + 5_000
-    assert figures["saved_kept_warm"] == 28_750
+    assert (figures["kept_out"], figures["kept_out_tokens"], figures["restored"]) == (1, 4_000, 1)
+    assert figures["saved_kept_out"] == 5_000 + 3 * 400 + 5_000
     assert figures["saved_cleared"] == 0
-    assert figures["charged_warming"] == 2 * 2_690 + 2_790
     assert figures["charged_restores"] == 1_250 + 100 + 1_250
-    assert figures["net"] == 15_800 + 28_750 - 8_170 - 2_600
+    assert figures["net"] == 11_200 - 2_600
     # Dollars: 5 a million on the first day, 10 on the second.
-    assert figures["usd_kept_out"] == pytest.approx((10_800 * 5 + 5_000 * 10) / 1e6)
-    assert figures["usd_kept_warm"] == pytest.approx(28_750 * 5 / 1e6)
-    assert figures["usd_charged"] == pytest.approx((8_170 + 1_350) * 5 / 1e6 + 1_250 * 10 / 1e6)
+    assert figures["usd_kept_out"] == pytest.approx((6_200 * 5 + 5_000 * 10) / 1e6)
+    assert figures["usd_charged"] == pytest.approx(1_350 * 5 / 1e6 + 1_250 * 10 / 1e6)
     assert figures["unpriced"] == 0
     assert ledger.days["tuesday"] == pytest.approx({"saved_kept_out": 5_000, "usd_kept_out": 0.05, "charged": 1_250, "usd_charged": 0.0125})
 
@@ -153,49 +142,6 @@ def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():
     assert _kept_out(requests, Cleared(15, 500, 1, ["T9"])) == 5_000 + 3 * 400
     assert _kept_out(requests, Cleared(15, 500, 1, ["T1"]), Undone(25, 500, ["T1", "T9"])) == 5_000 + 2 * 400
     assert _kept_out(requests, Cleared(15, 500, 2, ["T1", "T2"]), Restored(35, 300, True, ["T1"])) == 5_000 + 400
-
-
-@pytest.mark.parametrize(
-    ("at", "read", "kept"),
-    [
-        (299, 20_000, 0),  # the cache would still have been there
-        (300, 20_000, 20_000),
-        (300, 10_000, 10_000),
-        (300, 9_999, 0),  # little of it was: it is not known to be our doing
-        (300, 0, 0),
-    ],
-)
-def test_a_request_was_kept_warm_that_came_after_the_caches_life_and_found_the_prompt(at, read, kept):
-    requests = [Request(0, 20_000, 0, 20_000), Request(at, 21_000, read, 21_000 - read, 1_000)]
-    ledger = settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)])
-    assert ledger.gained["kept_warm"] == pytest.approx(kept * 1.15)
-    assert ledger.kept_warm == bool(kept)
-    assert ledger.charged["warming"] == pytest.approx(2_000)
-    assert settle(requests, []).gained["kept_warm"] == 0
-
-
-def test_the_life_is_counted_from_when_the_cache_was_last_in_use():
-    requests = [Request(0, 20_000, 0, 20_000, until=50), Request(320, 21_000, 20_000, 1_000, 1_000)]
-    assert settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)]).kept_warm == 0
-
-
-def test_no_more_was_kept_warm_than_our_requests_went_over():
-    requests = [Request(0, 20_000, 0, 20_000), Request(400, 21_000, 20_000, 1_000, 1_000)]
-    assert settle(requests, [Warmed(280, 12_000, 11_000, 500, 1)]).gained["kept_warm"] == pytest.approx(11_500 * 1.15)
-
-
-def test_a_row_of_warmings_pays_once():
-    requests = [Request(0, 20_000, 0, 20_000), Request(900, 21_000, 20_000, 1_000, 1_000), Request(1_300, 22_000, 21_000, 1_000, 1_000)]
-    ledger = settle(requests, [Warmed(at, 20_000, 20_000, 0, 0) for at in (280, 560, 840)])
-    assert (ledger.kept_warm, ledger.warmings) == (1, 3)
-    assert ledger.gained["kept_warm"] == pytest.approx(20_000 * 1.15)
-    assert ledger.charged["warming"] == pytest.approx(6_000)
-
-
-def test_warming_before_a_compaction_or_the_end_was_in_vain():
-    requests = [Request(0, 20_000, 0, 20_000), Compaction(290), *_warm(9_000, at=400)]
-    ledger = settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)])
-    assert (ledger.kept_warm, ledger.net) == (0, -2_000)
 
 
 def test_for_a_model_without_a_price_only_tokens_are_given():

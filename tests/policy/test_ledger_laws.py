@@ -23,7 +23,6 @@ from hooks.utils.policy.ledger import (
     Restored,
     Spared,
     Undone,
-    Warmed,
 )
 from tests.policy.priced import LIFETIMES, READS, prices
 
@@ -65,7 +64,7 @@ class TwoWorlds:
 
     def __init__(self, priced: Prices):
         self.now, self.priced = 0.0, priced
-        self.asked_at = self.used_at = -1e9  # when the user's last request was, and when the cache was last in use with us
+        self.asked_at = -1e9  # when the last request was
         self.with_us, self.without = World(priced), World(priced)
         self.requests: list = []
         self.bookings: list = []
@@ -78,22 +77,11 @@ class TwoWorlds:
         for world, tokens in ((self.with_us, new + ours), (self.without, new + left_out)):
             world.items.append([tokens, tokens])
         self.now += gap_s
-        self.without.send(self.now - self.asked_at < self.priced.ttl_s)
-        read, created = self.with_us.send(self.now - self.used_at < self.priced.ttl_s)
+        warm = self.now - self.asked_at < self.priced.ttl_s
+        self.without.send(warm)
+        read, created = self.with_us.send(warm)
         self.requests.append(Request(self.now, read + created, read, created, new + ours, self.priced))
-        self.asked_at = self.used_at = self.now
-
-    def keep_warm(self, gap_s: float, output: int) -> None:
-        """A request of ours, over what the newest one had."""
-        if not self.with_us.sent:
-            return
-        self.now += gap_s
-        prompt = sum(tokens for _, tokens in self.with_us.sent)
-        read = prompt if self.now - self.used_at < self.priced.ttl_s else 0
-        booking = Warmed(self.now, prompt + 3, read, prompt - read, output)
-        self.bookings.append(booking)
-        self.with_us.cost += read * self.priced.read + (prompt - read) * self.priced.write + output * self.priced.output + 3
-        self.used_at = self.now
+        self.asked_at = self.now
 
     def resume(self) -> None:
         for item in self.with_us.items:
@@ -159,9 +147,6 @@ def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restor
             worlds.compact()
         elif kind == "door":
             left_out = draw(SIZES)
-        elif kind == "warm":
-            for _ in range(draw(st.integers(1, 3))):
-                worlds.keep_warm(draw(GAPS), draw(st.integers(0, 20)))
         elif kind in OURS:
             ours = draw(SIZES)
             worlds.bookings.append(OURS[kind](worlds.now, ours))
@@ -183,28 +168,14 @@ def test_the_net_is_what_the_session_would_have_cost_without_us_beyond_what_it_c
     assert ledger.pending_tokens == 0
 
 
-@given(two_worlds(("door", "door", "compact", *OURS)) | two_worlds(("door", "warm", "warm", *OURS)))
-def test_the_net_of_the_door_and_of_warming_is_what_they_changed(worlds):
+@given(two_worlds(("door", "door", "compact", *OURS)))
+def test_the_net_of_the_door_is_what_it_changed(worlds):
     assert settle(worlds.requests, worlds.bookings).net == pytest.approx(_difference(worlds), abs=1e-3)
 
 
-@given(two_worlds(("door", "warm", "clear", "undo", "restore", "compact", *OURS)))
+@given(two_worlds(("door", "clear", "undo", "restore", "compact", *OURS)))
 def test_where_everything_is_at_work_the_ledger_counts_no_more_than_there_was(worlds):
     assert settle(worlds.requests, worlds.bookings).net <= _difference(worlds) + 1e-3
-
-
-def test_a_text_of_ours_that_was_cleared_counts_once_though_the_cache_was_kept_warm_around_it():
-    worlds = TwoWorlds(prices(3_600))
-    worlds.ask(1, 1)
-    worlds.bookings.append(Restored(worlds.now, 5_046))
-    worlds.ask(1, 1, ours=5_046)
-    worlds.clear([0])
-    for gap_s in (1, 1):
-        worlds.resume()
-        worlds.ask(gap_s, 1)
-    worlds.keep_warm(1, 0)
-    worlds.ask(3_599, 1)
-    assert settle(worlds.requests, worlds.bookings).net == pytest.approx(_difference(worlds), abs=1e-3)
 
 
 @given(two_worlds(()))
@@ -227,10 +198,9 @@ TEXTS = st.builds(Restored, TIMES, AMOUNTS) | st.builds(Refetched, TIMES, AMOUNT
 RETURNS = st.builds(Undone, TIMES, AMOUNTS) | st.builds(Restored, TIMES, AMOUNTS, st.just(True))
 IDS = st.sampled_from(("T1", "T2", "T3"))
 DOOR = st.builds(KeptOut, TIMES, AMOUNTS, IDS) | st.builds(Cleared, TIMES, AMOUNTS, st.just(1), st.lists(IDS, max_size=2))
-WARM = st.builds(Warmed, TIMES, AMOUNTS, AMOUNTS, AMOUNTS, st.integers(0, 50))
 BOOKINGS = st.lists(CLEARS | CLEARS | TEXTS | RETURNS, max_size=12)
 MEMORY = st.builds(Remembered, TIMES, AMOUNTS) | st.builds(Spared, TIMES, AMOUNTS, st.sampled_from((0.25, 1.0)))
-ALL_BOOKINGS = st.lists(CLEARS | TEXTS | RETURNS | DOOR | WARM | MEMORY, max_size=12)
+ALL_BOOKINGS = st.lists(CLEARS | TEXTS | RETURNS | DOOR | MEMORY, max_size=12)
 
 
 @given(MOMENTS, ALL_BOOKINGS, st.randoms(use_true_random=False))

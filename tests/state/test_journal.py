@@ -13,7 +13,7 @@ from hooks.utils.policy import ledger
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.figures import settle
-from hooks.utils.policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
+from hooks.utils.policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal, rebuild
 from tests.policy.scenario import SHIPPED
@@ -60,10 +60,6 @@ ENTRIES = {
         journal.restored("t1", 5.0, 900), ("restored", {"id": "t1", "in_place": True, "at": 5.0}),
         (Restored, {"at": 5.0, "tokens": 900, "in_place": True, "ids": ("t1",)}),
     ),
-    "a request that kept the cache warm": (
-        journal.warmed(20_040, 20_000, 40, 8, 5.0), None,
-        (Warmed, {"at": 5.0, "tokens": 20_040, "read": 20_000, "created": 40, "output": 8}),
-    ),
     "what memory gave": (journal.remembered("# Memory", 3, 5.0), None, (Remembered, {"at": 5.0, "tokens": 3})),
     "our own text": (journal.advised(400, 5.0), None, (Advice, {"at": 5.0, "tokens": 400})),
 }  # fmt: skip
@@ -90,7 +86,7 @@ def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry:
 def test_every_constructor_is_among_them():
     events = {entry["event"] for entry, _, _ in ENTRIES.values()}
     others = {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
-    assert events == {*others, "entered", "memory", "warmed"}
+    assert events == {*others, "entered", "memory"}
 
 
 def test_an_entry_that_names_a_call_comes_before_it_any_other_goes_by_its_time():

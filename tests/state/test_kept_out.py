@@ -123,22 +123,6 @@ def test_what_enters_shorter_again_is_not_fetched_again(door: Door) -> None:
     assert (figures["kept_out"], figures["refetched"]) == (2, 0)
 
 
-def test_a_request_that_kept_the_cache_warm_pays_where_the_user_came_late(door: Door) -> None:
-    door.grep("one")
-    door.ends()
-    prompt = door.tokens + 10 + door.created
-    for _ in range(2):
-        door.now += 280
-        door.journal.append(journal.warmed(prompt + 20, prompt, 20, 8, door.now))
-    door.say("go on")
-    figures = door.ledger()
-    each = prompt * 0.1 + 20 * 1.25 + 8 * 5
-    assert figures["charged_warming"] == pytest.approx(2 * each, abs=0.1)
-    assert (figures["warmings"], figures["kept_warm"]) == (2, 1)
-    assert figures["saved_kept_warm"] == pytest.approx(door.tokens * 1.15, abs=0.1)
-    assert figures["net"] > 0
-
-
 # --- what was cleared and comes again is charged --------------------------------------------------------------------------------------
 
 HANDLE = "abcd2345"

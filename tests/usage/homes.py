@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from hooks.utils.state import journal, session, store
+from hooks.utils.state import session
 from popkit_retention.usage import Sum, ingestion, postgres, sqlite
 from popkit_retention.usage.configured_database import open_local, open_store
 from tests.kit.crowds import all_do
@@ -40,10 +40,6 @@ class House:
         path.touch()
         session.update(str(self.home), id, **{"transcript": str(path), "project": "/shop", "model": MODEL, **facts})
         return path
-
-    def warmed(self, at: float = NOW, id: str = "s1", usd: float | None = 0.125) -> None:
-        """A request kept the session's cache warm."""
-        store.journal(store.ContextFiles(str(self.home), id), journal.warmed(1_000, 900, 50, 7, at, usd))
 
     def catch_up(self) -> int:
         return ingestion.catch_up(self.environ)

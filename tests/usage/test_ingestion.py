@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from hooks.utils.io import home
+from hooks.utils.state import session
 from popkit_retention.usage import CLIENT, DAY_S, KEPT_DAYS, ingestion
 from popkit_retention.usage.configured_database import open_local
 from tests.kit.forks import Forks
@@ -154,11 +154,11 @@ def test_a_transcript_that_is_deleted_leaves_what_was_booked(house: House) -> No
 
 
 def test_a_session_that_began_before_popkit_was_there_is_found_where_the_host_keeps_it(house: House) -> None:
-    house.warmed(id="s2")  # all that our folder has of it
+    session.update(str(house.home), "s2", project="/shop")  # our folder does not know its transcript
     path = Path(house.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-shop" / "s2.jsonl"
     append(path, answer("m1"))
     house.catch_up()
-    assert house.used("s2").requests == 2
+    assert house.used("s2").requests == 1
 
 
 def test_a_session_whose_id_is_no_file_name_is_booked_under_its_id(house: House) -> None:
@@ -172,8 +172,7 @@ def test_a_session_whose_id_is_no_file_name_is_booked_under_its_id(house: House)
 
 
 def test_a_folder_that_is_being_removed_is_no_session(house: House) -> None:
-    house.begin()
-    house.warmed()
+    append(house.begin(), answer("m1"))
     (house.home / "sessions" / "s1").rename(house.home / "sessions" / ".swept-s1")
     assert house.catch_up() == 0
 
@@ -232,55 +231,8 @@ def test_a_session_whose_transcript_cannot_be_read_keeps_no_other_from_being_boo
 
 def test_names_that_no_database_takes_are_booked_as_they_can_be(house: House) -> None:
     append(house.begin(project="/sh\0p\ud800", model="m\0"), answer("m\0\ud800"))
-    house.warmed()
-    house.catch_up()
-    assert house.used().requests == 2
-
-
-# --- requests that keep the cache warm ---------------------------------------------------------------------------------------------------
-
-
-def test_requests_that_keep_the_cache_warm_are_booked_at_the_price_that_the_journal_has(house: House) -> None:
-    house.begin()
-    house.warmed()
-    house.warmed(NOW + 240)
-    assert house.catch_up() == 2
-    assert house.used() == (2, 100, 1_800, 100, 14, 0.25, 0)
-    house.warmed(NOW + 480, usd=None)
-    house.catch_up()
-    assert (house.used().requests, house.used().unpriced) == (3, 1)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"at": "yesterday"},
-        {"at": 1e300},
-        {"at": -1e12},
-        {"at": None},
-        {"prompt": -1},
-        {"read": "much"},
-        {"output": 2**70},
-    ],
-)
-def test_a_corrupt_entry_of_a_journal_is_left_out(house: House, entry: dict) -> None:
-    house.begin()
-    house.warmed()
-    corrupt = {"event": "warmed", "at": NOW + 9, "prompt": 10, "read": 3, "created": 2, "output": 1, **entry}
-    append(house.home / "sessions" / "s1" / "main.journal.jsonl", json.dumps(corrupt).encode() + b'\n{"event":"warmed","at":17')
     house.catch_up()
     assert house.used().requests == 1
-
-
-@pytest.mark.parametrize("usd", ["0.1", -1, float("inf"), True, [1]])
-def test_a_price_that_is_none_is_not_known(house: House, usd: object) -> None:
-    house.begin()
-    house.warmed(usd=None)
-    path = house.home / "sessions" / "s1" / "main.journal.jsonl"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "usd": usd}) + "\n")
-    house.catch_up()
-    assert house.used().requests <= 1
-    assert house.used().usd in (0, 1.0)
 
 
 # --- all at once -------------------------------------------------------------------------------------------------------------------------
@@ -289,10 +241,9 @@ def test_a_price_that_is_none_is_not_known(house: House, usd: object) -> None:
 def test_processes_that_catch_up_at_once_book_everything_once(forks: Forks, house: House) -> None:
     for number in range(20):
         append(house.begin(f"s{number}"), *[answer(f"m{number}-{of}") for of in range(50)])
-        house.warmed(id=f"s{number}")
     all_catch_up(forks, house.environ)
     with open_local(house.environ) as store:
-        assert store.of_user("alice", "").requests == 20 * 51
+        assert store.of_user("alice", "").requests == 20 * 50
     assert house.catch_up() == 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io.system import day_of
-from popkit_retention.usage import CLIENT, MOD, TRANSCRIPT, configured_database
+from popkit_retention.usage import CLIENT, TRANSCRIPT, configured_database
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.usage_store import DatabaseTooNew, DatabaseUnavailable
 from tests.kit.forks import Forks
@@ -37,6 +37,9 @@ CREATE TABLE context_usage (
 """
 
 
+OLDER = "mod"  # a source that there is no more
+
+
 class Old:
     """A home with a context.sqlite as an earlier PopKit has left it, and what it holds."""
 
@@ -51,8 +54,8 @@ class Old:
             db.execute("INSERT INTO popkit_context_version VALUES ('0001')")
             kept = (ID, "s1", "alice", json.dumps(BREAKDOWN), 40, 25.5, json.dumps(STRATEGY), AT, 74.5, 80, "m", "/shop", "main", "exact")
             db.execute("INSERT INTO context_snapshots VALUES " + FOURTEEN, kept)  # noqa: S608  marks alone
-            for source in (CLIENT, TRANSCRIPT, MOD):
-                usd = None if source == MOD else 0.25
+            for source in (CLIENT, TRANSCRIPT, OLDER):
+                usd = None if source == OLDER else 0.25
                 used = (source, "id of " + source, "s1", "alice", "/shop", "m", AT, day_of(NOW), 1, 2, 3, 4, 5, usd)
                 db.execute("INSERT INTO context_usage VALUES " + FOURTEEN, used)  # noqa: S608  marks alone
             db.commit()
@@ -91,13 +94,6 @@ def test_looking_whether_it_can_be_used_takes_nothing_in(old: Old) -> None:
     assert configured_database.check_usable(old.environ) == "SQLite on this machine"
     assert old.path.exists()
     assert not old.new.exists()
-
-
-def test_a_warming_request_that_the_journal_tells_too_is_booked_once(old: Old) -> None:
-    old.house.begin()
-    old.house.warmed(NOW + 0.25)
-    old.house.catch_up()
-    assert old.house.used().requests == 3
 
 
 def test_one_that_appears_later_is_taken_into_what_there_is(old: Old) -> None:

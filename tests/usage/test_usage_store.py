@@ -13,7 +13,7 @@ import pytest
 from hooks.utils.io.system import day_of
 from popkit_retention import usage
 from popkit_retention.context.usage_log import NoSnapshot, get_context_status
-from popkit_retention.usage import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens, configured_database, postgres
+from popkit_retention.usage import CLIENT, DAY_S, TRANSCRIPT, Sum, Tokens, configured_database, postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.usage_store import (
     MOST_OF_A_SESSION,
@@ -252,7 +252,7 @@ def test_a_request_that_was_recorded_before_its_answer_was_whole_counts_as_it_is
 
 
 def test_the_same_id_of_another_source_is_another_request(store: UsageStore) -> None:
-    book(store, used("1", source=MOD), used("1", source=TRANSCRIPT))
+    book(store, used("1", source="another"), used("1", source=TRANSCRIPT))
     assert total(store).requests == 2
 
 

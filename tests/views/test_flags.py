@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("pin -- --odd-name", "pin", ["--odd-name"], {}),
         ('pin "half open', "pin", ['"half', "open"], {}),
         ("clear --tier SHORT", "clear", [], {"tier": "short"}),
-        ("warm ON", "warm", ["on"], {}),
+        ("cold ON", "cold", ["on"], {}),
         ("help", "help", [], {}),
         ("help why", "help", ["why"], {}),
         ("--help", "help", [], {}),
@@ -47,7 +47,7 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
-KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm, cold, memory, help"
+KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, cold, memory, help"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, warm
         ("timeline --last 0", '--last takes a whole number from 1 to 999,999,999, not "0"'),
         ("clear --tier shot", '--tier takes ephemeral, short, medium, session or preserved, not "shot" (did you mean short?)'),
         ("restore --since soon", '--since takes a time such as 2h, 3d, 2026-02-21 or 2026-02-21T16:15, not "soon"'),
-        ("warm up", 'warm takes on, off or show, not "up"'),
+        ("cold up", 'cold takes on, off or show, not "up"'),
     ],
 )
 def test_a_mistake_is_answered_with_what_is_known(line, message):

@@ -125,8 +125,8 @@ def test_where_nothing_is_stored_every_figure_is_zero(tmp_path: Path) -> None:
 
 
 GOLDENS = Path(__file__).parent / "goldens"
-GAIN = {"kept_out_tokens": 812_345, "reclaimed_tokens": 1_204_000, "usd_kept_out": 21.5, "usd_cleared": 9.1, "usd_kept_warm": 4.0,
-        "usd_charged": 3.25, "kept_warm": 41, "kept_out": 7}  # fmt: skip
+GAIN = {"kept_out_tokens": 812_345, "reclaimed_tokens": 1_204_000, "usd_kept_out": 21.5, "usd_cleared": 9.1,
+        "usd_charged": 3.25, "kept_out": 7}  # fmt: skip
 LOSS = {"kept_out_tokens": 1_000, "usd_kept_out": 0.02, "usd_charged": 1.5}
 UNKNOWN = {"kept_out_tokens": 1_000, "unpriced": 3}
 

@@ -142,7 +142,7 @@ def test_no_help_is_wide():
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
 def test_no_figures_are_wide(numbers, agent, amount):
-    signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
+    signed = ("net", "saved", "usd_cleared", "saved_kept_out")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
     _lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(

@@ -227,7 +227,7 @@ def test_where_nothing_was_done_there_is_no_table() -> None:
 
 def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dict:
     sums = {"kept_out_tokens": tokens, "reclaimed_tokens": tokens, "usd_charged": cost, "usd_memory": memory}
-    period = {"since": "", **figures.of({**sums, **dict.fromkeys(("usd_kept_out", "usd_kept_warm", "usd_cleared"), usd)})}
+    period = {"since": "", **figures.of({**sums, **dict.fromkeys(("usd_kept_out", "usd_cleared"), usd)})}
     return dict.fromkeys(("yesterday", "week", "installed"), period)
 
 
@@ -242,11 +242,11 @@ def test_the_table_fits_and_no_two_figures_touch(columns: int) -> None:
 
 def test_memory_has_a_row_where_it_saved_anything() -> None:
     names = [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3)))]
-    assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "a warm cache", "clears", "Cost", "Net"]
+    assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "clears", "Cost", "Net"]
     assert [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3, memory=5)))] == [
-        *names[:7],
+        *names[:6],
         "memory",
-        *names[7:],
+        *names[6:],
     ]
 
 
@@ -279,11 +279,7 @@ def test_a_ledger_of_nothing_but_the_door_is_summed_up_in_a_sentence() -> None:
     ledger = {
         **Ledger().to_json(),
         "kept_out_tokens": 4_000,
-        "kept_warm": 1,
         "usd_kept_out": 0.02,
-        "usd_kept_warm": 0.3,
         "usd_charged": 0.1,
     }
-    assert amounts.ledger_in_words(figures.of_ledger(ledger)) == (
-        "This session: kept out ~4,000 tokens, cache kept warm once, cost $0.10, net +$0.22"
-    )
+    assert amounts.ledger_in_words(figures.of_ledger(ledger)) == ("This session: kept out ~4,000 tokens, cost $0.10, net -$0.08")

@@ -345,26 +345,6 @@ FIELDS = {
         ruleset.DEFAULT_HINTS,
         OFF,
     ),
-    "keep_warm": setting(
-        "Whether the prompt cache is kept warm while you are away, where that is worth its price: off, on. Only your own file may hold "
-        "this key, not a project's.",
-        word("off", "on"),
-        "off",
-        NOTHING,
-    ),
-    "keep_warm_requests": setting(
-        "Requests in a row that may keep the cache warm, at most. Only your own file may hold this key, not a project's.",
-        whole(1, ruleset.MOST_WARM_REQUESTS),
-        ruleset.KEEP_WARM_REQUESTS,
-        NOTHING,
-    ),
-    "keep_warm_usd": setting(
-        "Dollars, at the prices of the API, for which a session may keep the cache warm, at most. Only your own file may hold this key, "
-        "not a project's.",
-        number(0, MOST_DOLLARS, "dollars"),
-        ruleset.KEEP_WARM_USD,
-        NOTHING,
-    ),
     "keep_days": setting(
         "How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, not a project's.",
         record(

@@ -6,8 +6,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import archive, text
-from ..hosts import is_kept
-from ..operations import context_words, offers, request, switches
+from ..hosts import is_kept, kept_by, name_of
+from ..operations import context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
 from ..state import client_reports
@@ -71,7 +71,7 @@ class Pane:
             shown["lines"] = text.laid_out([*self._limits(site, now), *lines], width)
             shown["operations"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
-            lines, settings = self._settings(site, now)
+            lines, settings = self._settings(site, drawing["cold"])
             shown["lines"], shown["operations"] = text.laid_out(lines, width), offers.to_json(settings)
         if site.data_rules:
             shown["lines"] = [*text.laid_out(text.wrap(site.rules_in_words()), width), "", *shown["lines"]]
@@ -98,13 +98,11 @@ class Pane:
             return []
         return amounts.limits_pane_lines(self.commands.data("limits", now), now)
 
-    def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
+    def _settings(self, site: Site, cold_now: CompactsCold) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
-        warmth = switches.kept_warm(site, self.transcript_path, now)
         if is_kept(site.session_id):
-            return cache.show_lines(warmth, COMMAND), []
-        title = text.title("Keeping the prompt cache warm")
-        return [*title, cache.pane_line(warmth), *cache.sum_lines(warmth)], offers.of_warmth(warmth)
+            return text.wrap(kept_by(name_of(site.session_id)) + "."), []
+        return cache.cold_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""

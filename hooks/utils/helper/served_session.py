@@ -24,7 +24,7 @@ from .door import Door
 from .drawing import PaneRequest
 from .guest import Guest
 from .pane import Pane
-from .prompt_cache import Keeper, Misses, seconds
+from .prompt_cache import Misses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ class Session:
         self.compactions = Compactions(transcript_path, outlines.findings, noted)
         self.misses = Misses(transcript_path, now(environ))
         self.pane = Pane(transcript_path, Commands(environ, cwd), self.compactions, self.misses)
-        self.keeper = Keeper(environ, self._site, transcript_path)
         is_guest = session_id.startswith(OPENCODE)
         self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
         self.times: list[float] = []
@@ -78,7 +77,7 @@ class Session:
     def _run_hourly(self) -> None:
         """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
         while True:
-            time.sleep(seconds(self.environ.get("POPKIT_HOURLY_S")) or _HOUR_S)
+            time.sleep(_seconds(self.environ.get("POPKIT_HOURLY_S")) or _HOUR_S)
             site = self._site()
             try:
                 if site.enabled and not site.data_rules:
@@ -275,12 +274,6 @@ class Session:
         """Return an answer; with `compact` where a compaction is to be started, which does what was asked for."""
         return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
 
-    def warm(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self.keeper.when(request)
-
-    def warmed(self, request: dict[str, Any]) -> dict[str, Any]:
-        return self.keeper.warmed(request)
-
     def breakdown(self, request: dict[str, Any]) -> dict[str, Any]:
         """Store the client's breakdown of the window before the first word."""
         site = self._site()
@@ -315,15 +308,22 @@ FROM_A_SHELL = ("/want", "/health")
 METHODS = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
-    "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
-    "/result": Session.result, "/writing": Session.writing, "/messages": Session.messages, "/prompt": Session.prompt,
-    "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
+    "/health": Session.health, "/result": Session.result, "/writing": Session.writing, "/messages": Session.messages,
+    "/prompt": Session.prompt, "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
 }  # fmt: skip
 
 
 def _text(request: dict[str, Any], name: str) -> str:
     value = request.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _seconds(configured: str | None) -> float:
+    """Return the seconds between what is done again and again, for those who test; 0 where none are given."""
+    try:
+        return max(0.0, float(configured or 0))
+    except ValueError:
+        return 0.0
 
 
 def _project(cwd: str) -> str:

@@ -76,14 +76,6 @@ CONTEXT = Table(
     Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
     RESTORE,
     Operation(
-        "warm [on|off|show]",
-        "keep the prompt cache warm while you are away, when that pays off",
-        Flag("--yes", "switch it on even if your own sessions would have lost money by it"),
-        effect=CHANGES,
-        offered=True,
-        more="What it costs is shown first.",
-    ),
-    Operation(
         "cold [on|off|show]",
         "automatically clear what is needed least once the prompt cache is cold, when that pays off",
         effect=CHANGES,

@@ -191,24 +191,6 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     return Answer(history.written_lines(path), {**data, "card": path})
 
 
-def _warm(request: Request) -> Answer:
-    from ..views import cache as views
-
-    act = request.arguments[0] if request.arguments else "show"
-    if act != "off":
-        switches.learn_breaks(request.site, request.now)
-    warmth = switches.kept_warm(request.site, request.transcript_path, request.now)
-    if act == "show":
-        return Answer(views.show_lines(warmth, request.command), warmth)
-    refused = views.why_refused(warmth, "yes" in request.flags) if act == "on" else ""
-    if refused:
-        anyway = "" if warmth["refused"] else f" {request.command} warm on --yes keeps it warm anyway."
-        return Answer(["", *text.wrap(refused + anyway)], warmth, refused + anyway)
-    request.site.remember(warm=act)
-    warmth = switches.kept_warm(request.site, request.transcript_path, request.now)
-    return Answer(views.on_lines(warmth, request.command) if act == "on" else views.off_lines(warmth), warmth)
-
-
 def _cold(request: Request) -> Answer:
     from ..reclaim import cold_compaction
     from ..views import cache as views
@@ -251,7 +233,6 @@ _ANSWERS = {
     "clear": reclaiming.clear,
     "undo": reclaiming.undo,
     "restore": reclaiming.restore,
-    "warm": _warm,
     "cold": _cold,
     "memory": _memory,
     "help": _help,

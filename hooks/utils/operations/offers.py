@@ -8,14 +8,14 @@ from __future__ import annotations
 import shlex
 
 from .. import text
-from ..views import bill, cache, phrases
+from ..views import bill, phrases
 from . import CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
-    from ..views.shapes import KeptWarm, Report, ResultRow
+    from ..views.shapes import Report, ResultRow
 
     class Offer(NamedTuple):
         """`id`: the words that do it · `label` of its button · `sum`: its effect in words · `key`: the letter that presses it."""
@@ -64,16 +64,6 @@ def of_result(row: ResultRow, restores: bool) -> list[Offer]:
     return offers
 
 
-def of_warmth(warmth: KeptWarm) -> list[Offer]:
-    """Return the offer to keep the prompt cache warm, or to stop that (operations/switches.py)."""
-    if warmth["on"]:
-        return [Offer("warm off", "Stop keeping the cache warm", "nothing more is sent", "w")]
-    if warmth["refused"]:
-        return []
-    words = "warm on --yes" if cache.has_lost(warmth) else "warm on"
-    return [Offer(words, "Keep the cache warm", f"one request takes {text.short_tokens(warmth['one']['tokens'])} of input", "w")]
-
-
 def of_bill(data: dict[str, Any], now: float) -> list[Offer]:
     """Return the offers to hide or defer tools of this project's prompts, the largest first, and to show them again. `data`: a bill."""
     out = [
@@ -103,6 +93,13 @@ def of_cold(question: str) -> list[Offer]:
     if not question:
         return []
     return [Offer("cold on", "Yes", question, "y"), Offer("cold off", "No", "nothing leaves by itself", "n")]
+
+
+def of_switch(setting: str) -> list[Offer]:
+    """Return the offer to change whether the conversation compacts by itself once the cache is cold. `setting`: on, off, ask."""
+    if setting == "on":
+        return [Offer("cold off", "Stop compacting by itself", "nothing leaves by itself", "w")]
+    return [Offer("cold on", "Compact when the cache is cold", "what is needed least leaves when that pays", "w")]
 
 
 def to_json(offers: list[Offer]) -> list[dict[str, str]]:

@@ -1,8 +1,7 @@
-"""The switches of a project or a session: `memory`, whether the prompt cache is kept warm (`warm`), whether the conversation compacts once
-it is cold (`cold`).
+"""The switches of a project or a session: `memory`, and whether the conversation compacts once the prompt cache is cold (`cold`).
 
 `memory on` and `memory off` are done here, every other word of it by `popkit memory` in a process of its own; its marks and alerts are
-shown unasked. Of the prompt cache only the data are gathered here: policy/warming.py and reclaim/cold_compaction.py decide.
+shown unasked. Of a cold cache only the data are gathered here: reclaim/cold_compaction.py decides.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import os
 
 from .. import text
-from ..io import home, processes
+from ..io import processes
 from ..state import memory, published
 from ..views import memory_in_session as views
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 
     from ..reclaim.outlook import Outlook
     from ..state.live import Site
-    from ..state.warmth import Warmth
-    from ..views.shapes import CompactsCold, Costs, KeptWarm, Switched
+    from ..views.shapes import CompactsCold, Switched
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
@@ -91,65 +89,6 @@ def _folder_of(site: Site) -> str:
 
 
 # --- the prompt cache ------------------------------------------------------------------------------------------------------------
-
-
-def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
-    """Return whether and how the prompt cache is kept warm."""
-    from ..policy import warming
-    from ..state.warmth import Warmth
-
-    warmth = Warmth(site, transcript_path)
-    following, past = warmth.following(now), warmth.past()
-    at = warmth.facts.get("next")
-    coming = at if warmth.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
-
-    def costs(units: float) -> Costs:
-        return {"tokens": round(units), "usd": None if warmth.usd is None else round(units * warmth.usd, 6)}
-
-    return {
-        "on": warmth.on,
-        "from": "session" if warmth.from_session else "configuration",
-        "refused": warmth.refused,
-        "model": warmth.model.id,
-        "lifetime_s": warmth.prices.ttl_s,
-        "every_s": round(warming.interval_s(warmth.prices.ttl_s)),
-        "prompt_tokens": warmth.prompt,
-        "one": costs(warming.price(warmth.prompt, warmth.prices)),
-        "bridged": costs((warmth.prices.write - warmth.prices.read) * warmth.prompt),
-        "most": _most(warmth),
-        "limits": {"requests": warmth.most_in_a_row, "usd": warmth.most_usd},
-        "past": {
-            "known": warmth.learnt.at > 0, "sessions": warmth.learnt.sessions, "hour": warmth.learnt.hour, "breaks": past.breaks,
-            "bridged": past.bridged, "requests": past.sent,
-            "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
-        },
-        "sent": {"requests": len(warmth.sent), "in_a_row": warmth.in_a_row, "usd": round(warmth.spent, 6)},
-        "last": warmth.sent[-1] if warmth.sent else None,
-        "next_s": None if coming is None else max(0, round(coming - now)),
-        "ended": "" if coming is not None or not warmth.on else str(warmth.facts.get("ended") or following.why),
-        "about": str(warmth.facts.get("about") or ""),
-    }  # fmt: skip
-
-
-def _most(warmth: Warmth) -> int:
-    """Return how many requests in a row are allowed, whether it is kept warm or not."""
-    from ..policy import warming
-
-    if not warmth.prices.known or warmth.usd is None:
-        return 0
-    row = warming.Row(warmth.prompt, warmth.prices, warmth.usd, 0.0, 0, warmth.spent)
-    return warming.most(warmth.prices, min(warmth.most_in_a_row, row.affordable(warmth.most_usd)))
-
-
-def learn_breaks(site: Site, now: float) -> None:
-    """Learn the breaks of past sessions before they are shown, if that is due; where they cannot be kept, the old ones remain."""
-    from ..state import warmth
-
-    if warmth.read_breaks(site.home).is_old(now):
-        try:
-            warmth.learn_breaks(site.environ, site.home, now)
-        except (OSError, home.NoHome):
-            return
 
 
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:

@@ -36,17 +36,15 @@ _LEAST_ADDED, _MOST_GROWTH = 300, 6
 
 class Usage:
     """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
-    began (`at`), when the cache was last known to be in use (`until`), and when a request of ours kept it warm (`kept`, 0 for never), in
-    seconds; the lifetime of what it wrote to the cache; the model's id; `left_out`, where the answer says so: (how many of its tool uses
-    the prompt lacked, their tokens); `window`: tokens of the context window, where the recording says so, 0 where not. No tokens: a
-    compaction came between the requests."""
+    began (`at`), and when the cache was last known to be in use (`until`), in seconds; the lifetime of what it wrote to the cache; the
+    model's id; `left_out`, where the answer says so: (how many of its tool uses the prompt lacked, their tokens); `window`: tokens of the
+    context window, where the recording says so, 0 where not. No tokens: a compaction came between the requests."""
 
-    __slots__ = ("at", "cache_ttl_s", "created", "kept", "left_out", "model", "read", "tokens", "until", "window")
+    __slots__ = ("at", "cache_ttl_s", "created", "left_out", "model", "read", "tokens", "until", "window")
 
     def __init__(self, tokens: int = 0, at: float = 0.0, model: str = "", cache_ttl_s: int = 300, read: int = 0, created: int = 0) -> None:
         self.tokens = tokens
         self.at = self.until = at
-        self.kept = 0.0
         self.model = model
         self.cache_ttl_s = cache_ttl_s
         self.read = read
@@ -57,15 +55,9 @@ class Usage:
     def is_warm(self, now: float) -> bool:
         return bool(self.tokens) and now - self.until < self.cache_ttl_s
 
-    def keep(self, at: float) -> None:
-        """Note that a request of ours has used the cache at this time."""
-        if at > self.at:
-            self.kept = max(self.kept, at)
-            self.until = max(self.until, at)
-
     def seconds_left(self, now: float) -> int:
         """Return for how long the cache stays warm."""
-        left = self.cache_ttl_s - (now - max(self.at, self.kept))
+        left = self.cache_ttl_s - (now - self.at)
         return min(self.cache_ttl_s, max(0, round(left))) if self.is_warm(now) else 0
 
 

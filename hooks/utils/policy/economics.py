@@ -152,11 +152,6 @@ def lifetime_of(cache_ttl_s: float) -> int:
     return HOUR_S if cache_ttl_s >= HOUR_S else 300
 
 
-def used_by(prompt: int, read: int, created: int, output: int) -> dict[str, int]:
-    """Return the tokens of a request by how it used them: of its `prompt` those that it `read` from the cache and `created` in it."""
-    return {"read": read, "write": created, "output": output, "plain": max(0, prompt - read - created)}
-
-
 class Prices:
     """Units a token with one model and one lifetime of the cache: `read`, `write`, `output`; `ttl_s` is that lifetime. `bound`: whether a
     change of the past loses the thinking behind it. `model`: its id as it was asked for, `known`: whether the table of models names it."""

@@ -23,7 +23,6 @@ from .ledger import (
     Restored,
     Spared,
     Undone,
-    Warmed,
 )  # fmt: skip
 
 TYPE_CHECKING = False
@@ -90,7 +89,6 @@ class _Context:
         self.kept_out: dict[str, int] = {}  # id -> tokens that requests go without, because they did not enter
         self.fresh_out: dict[str, int] = {}  # the same, where no request has gone without them yet
         self.cleared_out: dict[str, int] = {}  # the same, while their result is cleared
-        self.kept_warm = 0  # tokens of the prompt that requests of ours have kept in the cache since the last one
         self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because no look-up was needed; those not sent yet
 
     def book(self, booking: Booking) -> None:
@@ -123,10 +121,6 @@ class _Context:
             self._charge_words("memory", booking)
         elif isinstance(booking, Spared):
             self._spare(booking)
-        elif isinstance(booking, Warmed):
-            ledger.warmings += 1
-            ledger.charge("warming", self.prices.cost(booking.used()), booking.at, self.written.usd)
-            self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
     def _charge_words(self, cause: str, booking: Booking) -> None:
         """Charge the writing now, so that the charge is booked even when the next thing is a compaction, and the carrying from the second
@@ -170,28 +164,21 @@ class _Context:
     def send(self, request: Request) -> None:
         """Take a request into account: what it shows, what it saves, what it carries."""
         cold, ledger, at, usd = False, self.ledger, request.at, request.usd
-        previous, kept_warm = self.previous, self._kept_warm(request)
+        previous = self.previous
         if previous is not None:
             # A request that writes much may do so because we changed the transcript. Then only time tells that the cache was cold.
             cold = request.read * 2 < previous.prompt and (not self.pending or self._has_run_out(previous, request))
             shown = self._shown_by(previous, request)
             if shown:
                 self._take_effect(shown, _missing(previous, request), at)
-                if not cold and not kept_warm:
+                if not cold:
                     beyond = max(0, request.created - request.added)
                     ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
         first = "write" if request.created else "plain"  # where caching is switched off
         rate = first if cold else "read"
-        without = "write" if kept_warm else rate  # how without us it would have used what was sent before
-        self._spare_tokens("cleared", request, (without, self.out))
-        self._spare_tokens("kept_out", request, (without, sum(self.kept_out.values())), (first, sum(self.fresh_out.values())))
-        self._spare_tokens("memory", request, (without, self.spared), (first, self.fresh_spared))
-        if kept_warm:
-            # Without us it would not have written what is there because of us. Of what was cleared since that may be more than is left.
-            theirs = kept_warm - sum(self.carried.values())
-            ledger.kept_warm += 1
-            ledger.gain("kept_warm", max(0, theirs) * (request.prices.write - request.prices.read), at, usd)
-            ledger.charge("warming", max(0, -theirs) * (request.prices.write - request.prices.read), at, usd)
+        self._spare_tokens("cleared", request, (rate, self.out))
+        self._spare_tokens("kept_out", request, (rate, sum(self.kept_out.values())), (first, sum(self.fresh_out.values())))
+        self._spare_tokens("memory", request, (rate, self.spared), (first, self.fresh_spared))
         self._carry(rate, request)
 
     def _spare_tokens(self, cause: str, request: Request, *several: tuple[str, float]) -> None:
@@ -208,18 +195,9 @@ class _Context:
         self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0
         self.kept_out.update(self.fresh_out)
         self.fresh_out = {}
-        self.kept_warm = 0
         self.previous = request
         if request.created:
             self.written = request
-
-    def _kept_warm(self, request: Request) -> int:
-        """Return the tokens that a request read from the cache and would have written, had no request of ours kept it warm: 0 where it came
-        within the cache's life, or found little of the prompt before."""
-        previous = self.previous
-        if previous is None or not self.kept_warm or request.at - previous.until < self.prices.ttl_s:
-            return 0
-        return min(request.read, self.kept_warm) if request.read * 2 >= previous.prompt else 0
 
     def _has_run_out(self, previous: Request, request: Request) -> bool:
         gap_s = request.at - previous.at
@@ -267,7 +245,7 @@ def _missing(previous: Request, request: Request) -> int:
 _COUNTS = {
     "kept_out_results": "kept_out", "cleared_results": "results", "pending_tokens": "pending_tokens", "clears": "clears",
     "confirmed": "confirmed", "undone": "undone", "restored": "restored", "refetched": "refetched", "advice_tokens": "advice_tokens",
-    "warmings": "warmings", "kept_warm": "kept_warm", "memory_tokens": "memory_tokens", "spared": "spared",
+    "memory_tokens": "memory_tokens", "spared": "spared",
 }  # fmt: skip
 
 

@@ -8,14 +8,13 @@ the cache that a changed transcript takes. Prices and units as in `economics`.
 A change of the transcript shows in a request only once the client has loaded the file again. So a clear is *pending* until a request
 confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter was never in a prompt, so no
 request can confirm it: it is an estimate, counted at once, and saves from the first request that goes without it, to a compaction or until
-its own result is cleared. A request of ours that kept the cache warm is charged, and pays where the user came back so late that the cache
-would have been cold, and found it warm. What memory gave a context is charged as all text of ours; a look-up that it spared would have
-been a request with the prompt of the one before, and a result that later ones carry: an estimate too. What is doubtful counts against us.
+its own result is cleared. What memory gave a context is charged as all text of ours; a look-up that it spared would have been a request
+with the prompt of the one before, and a result that later ones carry: an estimate too. What is doubtful counts against us.
 """
 
 from __future__ import annotations
 
-from .economics import Prices, used_by
+from .economics import Prices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,16 +25,15 @@ USUAL = Prices(0.1, 1.25, 5.0, 300, False)
 
 
 class Request:
-    """A request of the main thread: when it was answered (seconds), and `until` when the cache was then last known to be in use; its
-    prompt, of which `read` from the cache and `created` in it; `added`, the estimated tokens that the conversation grew by since the
-    request before (results, what user and assistant said); the Prices of its model and of what it wrote to the cache; `usd`, dollars for
-    a million plain input tokens, None where the price is not known. All but `added` as the host's usage tells."""
+    """A request of the main thread: when it was answered (seconds); its prompt, of which `read` from the cache and `created` in it;
+    `added`, the estimated tokens that the conversation grew by since the request before (results, what user and assistant said); the
+    Prices of its model and of what it wrote to the cache; `usd`, dollars for a million plain input tokens, None where the price is not
+    known. All but `added` as the host's usage tells."""
 
-    __slots__ = ("added", "at", "created", "prices", "prompt", "read", "until", "usd")
+    __slots__ = ("added", "at", "created", "prices", "prompt", "read", "usd")
 
     def __init__(
         self, at: float, prompt: int, read: int, created: int, added: int = 0, prices: Prices = USUAL, usd: float | None = None,
-        until: float | None = None,
     ) -> None:  # fmt: skip
         self.at = at
         self.prompt = prompt
@@ -44,7 +42,6 @@ class Request:
         self.added = added
         self.prices = prices
         self.usd = usd
-        self.until = at if until is None else max(at, until)
 
 
 class Compaction:
@@ -173,31 +170,10 @@ class Spared(Booking):
         return self.tokens, self.share
 
 
-class Warmed(Booking):
-    """A request of ours kept the cache warm. As its usage tells: `tokens` of its prompt, of which `read` from the cache and `created` in
-    it, and `output`, those of its answer."""
-
-    __slots__ = ("created", "output", "read")
-    rank = 8
-
-    def __init__(self, at: float, tokens: int, read: int, created: int, output: int):
-        super().__init__(at, tokens)
-        self.read = read
-        self.created = created
-        self.output = output
-
-    def order(self) -> tuple[object, ...]:
-        return self.tokens, self.read, self.created, self.output
-
-    def used(self) -> dict[str, int]:
-        """Return its tokens by how it used them."""
-        return used_by(self.tokens, self.read, self.created, self.output)
-
-
 # --- what came of them -------------------------------------------------------------------------------------------------------------------
 
-GAINS = ("cleared", "kept_out", "kept_warm", "memory")
-CAUSES = ("rewrite", "restores", "refetches", "advice", "warming", "memory")
+GAINS = ("cleared", "kept_out", "memory")
+CAUSES = ("rewrite", "restores", "refetches", "advice", "memory")
 # Units; dollars of those whose price is known; units without a price, saved or charged.
 AMOUNTS = (
     *("saved_" + gain for gain in GAINS), "charged", *("usd_" + gain for gain in GAINS), "usd_charged", "unpriced",
@@ -207,7 +183,7 @@ DAILY = (*AMOUNTS, "kept_out_tokens", "reclaimed_tokens")
 _MILLION = 1_000_000
 _COUNTS = (
     "reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens",
-    "kept_out", "kept_out_tokens", "warmings", "kept_warm", "memory_tokens", "spared",
+    "kept_out", "kept_out_tokens", "memory_tokens", "spared",
 )  # fmt: skip
 
 
@@ -217,7 +193,7 @@ class Ledger:
     `reclaimed_tokens`: seen to be gone, whether they are still out or not · `pending_tokens`: cleared, not yet seen to be gone, counted
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
-    `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `memory_tokens`: what memory
+    `memory_tokens`: what memory
     gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` and `charged` (by cause): units ·
     `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day.
     """
@@ -228,7 +204,7 @@ class Ledger:
         """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
         self.reclaimed_tokens = self.pending_tokens = self.clears = self.confirmed = self.results = 0
         self.undone = self.restored = self.refetched = self.advice_tokens = 0
-        self.kept_out = self.kept_out_tokens = self.warmings = self.kept_warm = self.memory_tokens = self.spared = 0
+        self.kept_out = self.kept_out_tokens = self.memory_tokens = self.spared = 0
         self.gained = dict.fromkeys(GAINS, 0.0)
         self.charged = dict.fromkeys(CAUSES, 0.0)
         self.charged_usd = dict.fromkeys(CAUSES, 0.0)

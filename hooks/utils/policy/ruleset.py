@@ -82,8 +82,6 @@ CONTEXT = {
     "database": "", "user": "", "session_tokens": None, "month_tokens": None, "session_usd": None, "month_usd": None, "on_exceeded": "warn",
     "snapshot_days": 30, "traces": "",
 }  # fmt: skip
-# Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
-KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0
 
 # These words of `preserved_patterns` are about what a result is; every other pattern is a glob on its path or command.
 ERROR_WORDS = ("error", "fail")

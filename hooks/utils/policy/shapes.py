@@ -85,8 +85,6 @@ class LedgerFigures(Figures, total=False):
     restored: int
     refetched: int
     advice_tokens: int
-    warmings: int
-    kept_warm: int
     memory_tokens: int
     spared: int
 

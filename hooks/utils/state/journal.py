@@ -133,18 +133,6 @@ def remembered(text: str, tokens: int, at: float) -> Entry:
     return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
-def warming(row: str, usd: float, at: float) -> Entry:
-    """Return the entry: a request of ours is about to keep the cache warm behind an answer, for about `usd` dollars."""
-    return {"event": "warming", "at": at, "row": row, "usd": round(usd, 6)}
-
-
-def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: float | None = None) -> Entry:
-    """Return the entry: that request was answered. Of its `prompt` tokens, `read` came from the cache and `created` were written to it, by
-    its usage; `usd` where the price is known. `at`: when it was sent, as in `warming`."""
-    entry: Entry = {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
-    return entry if usd is None else {**entry, "usd": round(usd, 6)}
-
-
 # --- what it means --------------------------------------------------------------------------------------------------------------
 
 
@@ -209,8 +197,6 @@ def booking_of(entry: object) -> Booking | None:
     if not isinstance(at, (int, float)):
         return None
     kind = entry.get("event")
-    if kind == "warmed":
-        return _warmed(entry, at)
     if type(tokens) is not int:
         return None
     if kind == "entered":
@@ -227,15 +213,6 @@ def booking_of(entry: object) -> Booking | None:
     if kind == "memory":
         return Remembered(at, tokens)
     return Advice(at, tokens) if kind == "advice" else None
-
-
-def _warmed(entry: Entry, at: float) -> Booking | None:
-    prompt, read, created, output = (whole(entry.get(name), _LATEST) for name in ("prompt", "read", "created", "output"))
-    if prompt is None or read is None or created is None or output is None:
-        return None
-    from ..policy.ledger import Warmed
-
-    return Warmed(at, prompt, read, created, output)
 
 
 class Sorted:
@@ -310,11 +287,6 @@ def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
     same = (entry for entry in clears if isinstance(entry.get("ids"), list) and sorted(map(str, entry["ids"])) == sorted(ids))
     tokens = next(same, {}).get("tokens")
     return tokens if isinstance(tokens, int) else 0
-
-
-def warmed_times(journal: list[Any]) -> list[float]:
-    """Return when requests of ours kept the cache warm (seconds)."""
-    return [time_of(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
 
 
 def remembered_texts(journal: list[Any]) -> list[tuple[float, str]]:

@@ -149,8 +149,6 @@ class _Replay:
         conversation, cleared = self.conversation, self.reader.cleared
         for event in reversed(self.known.timed):
             conversation.observe(event)
-        for at in journals.warmed_times(journal):
-            conversation.last.keep(at)
         if cleared:
             conversation.observe(events.Cleared(cleared))
         removed = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}
@@ -241,7 +239,7 @@ def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.C
         return ledger.Compaction(sent.at)
     model = models.model(sent.model)
     prices = prices_of(model, sent.cache_ttl_s)
-    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], sent.until)
+    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0])
 
 
 def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:

@@ -38,7 +38,7 @@ _TRIES = 3
 # Bytes of transcripts that one call reads again; a second is enough for some 20 MB.
 SETTLED_BYTES = 32 << 20
 # The entries of a journal that the ledger books.
-_BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "warmed", "clear", "outside", "undo", "advice", "memory"))
+_BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "clear", "outside", "undo", "advice", "memory"))
 # JSON that the client merges into the body of each request.
 VARIABLE = "CLAUDE_CODE_EXTRA_BODY"
 HOW = "left out of the request by the provider"

@@ -32,8 +32,6 @@ _FACTS = {
     "project": str,
     "told": str,
     "transcript": str,
-    "warm": str,
-    "warming": dict,
     "window_tokens": int,
 }
 

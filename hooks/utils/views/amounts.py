@@ -34,10 +34,9 @@ CAUSES = (
     ("restores", "restores"),
     ("refetches", "fetched again"),
     ("advice", "our own text"),
-    ("warming", "keeping warm"),
     ("memory", "memory"),
 )
-GAINS = (("kept_out", "smaller results"), ("kept_warm", "a warm cache"), ("cleared", "clears"), ("memory", "memory"))
+GAINS = (("kept_out", "smaller results"), ("cleared", "clears"), ("memory", "memory"))
 _PERIODS = (("yesterday", "Since yesterday", "1 day"), ("week", "Last 7 days", "7 days"), ("installed", "Since installed", "All"))
 _NAME = 16  # columns before the periods
 _LEAST = 16  # columns of a period with its whole title
@@ -120,8 +119,6 @@ def ledger_in_words(figures: LedgerFigures) -> str:
         parts.append(f"cleared {figures['cleared_tokens']:,} tokens")
     if figures["pending_tokens"]:
         parts.append(f"{text.long_tokens(figures['pending_tokens'])} cleared, not counted until a request shows it")
-    if figures["kept_warm"]:
-        parts.append(f"cache kept warm {figures['kept_warm']:,} times" if figures["kept_warm"] > 1 else "cache kept warm once")
     if figures["spared"]:
         parts.append(f"memory spared ~{text.counted(figures['spared'], 'look-up')}")
     if figures["cost_usd"] or figures["saved_usd"] or figures["unpriced"]:

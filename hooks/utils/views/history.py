@@ -268,11 +268,9 @@ def _card_rows(ledger: LedgerFigures) -> list[tuple[str, str]]:
     """Return the quantities as (name, words)."""
     if not ledger:
         return []
-    warm = ledger.get("kept_warm", 0)
     return [
         ("Kept out of the context", f"{amounts.kept_out(ledger)} tokens"),
         ("Cleared from it", f"{amounts.tokens(ledger['cleared_tokens'])} tokens"),
-        ("Cache kept warm", f"{warm:,} time" + ("" if warm == 1 else "s")),
         ("What PopKit cost", "unknown" if ledger["cost_usd"] is None else amounts.usd(ledger["cost_usd"])),
     ]
 

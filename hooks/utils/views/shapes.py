@@ -3,7 +3,7 @@ calibration of the session, times are seconds."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Verdict, Weighed
 
@@ -223,65 +223,6 @@ class Clear(TypedDict):
 
 
 # --- the prompt cache ------------------------------------------------------------------------------------------------------------------
-
-
-class Costs(TypedDict):
-    """Tokens of input that cost as much; dollars, None where the price is not known."""
-
-    tokens: int
-    usd: float | None
-
-
-class WarmLimits(TypedDict):
-    """What is allowed: requests in a row, dollars a session."""
-
-    requests: int
-    usd: float
-
-
-class WarmPast(TypedDict):
-    """What keeping it warm would have cost and saved in the user's own sessions. `known`: whether the sessions were read; `hour`: sessions
-    whose cache lasts an hour."""
-
-    known: bool
-    sessions: int
-    hour: int
-    breaks: int
-    bridged: int
-    requests: int
-    paid_usd: float
-    saved_usd: float
-
-
-class WarmSent(TypedDict):
-    """What was sent in this session."""
-
-    requests: int
-    in_a_row: int
-    usd: float
-
-
-class KeptWarm(TypedDict("From", {"from": str})):
-    """Whether the prompt cache is kept warm, `from` the session or the configuration · `refused`: why it cannot be switched on, "" where it
-    can · `one`: what one request costs, `bridged`: what the request after a break then costs less · `most`: requests in a row that are
-    allowed · `last`: a journal entry · `next_s`: None for none · `ended`: why nothing is sent, "" where that is not so; `about` what."""
-
-    on: bool
-    refused: str
-    model: str
-    lifetime_s: float
-    every_s: int
-    prompt_tokens: int
-    one: Costs
-    bridged: Costs
-    most: int
-    limits: WarmLimits
-    past: WarmPast
-    sent: WarmSent
-    last: dict[str, Any] | None
-    next_s: int | None
-    ended: str
-    about: str
 
 
 class CompactsCold(TypedDict):

@@ -71,6 +71,10 @@ if TYPE_CHECKING:
         # What the conversations were made of: kind (policy/composition.py) -> tokens by the columns of `sums.columns_of`, to which they add
         # up.
         kinds: dict[str, list[int]]
+        # Tokens that would have been read and written with a cache of five minutes, and of an hour (`lifetimes.replayed`); [] where that is
+        # not known. And how many requests came after a pause that only an hour bridges.
+        lifetimes: list[int]
+        bridged: int
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
@@ -206,9 +210,11 @@ def of_user(
 
 
 def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the present one, with no prices by time known, and before KINDS_SINCE no kinds."""
+    """Return a digest of an older form in the present one, without prices by time and lifetimes, and before KINDS_SINCE without kinds."""
     if form < FORM:
         digest["by_price"] = []
+        for used in digest["used"]:
+            used["lifetimes"], used["bridged"] = [], 0
     if form < KINDS_SINCE:
         for used in digest["used"]:
             used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 
+from hooks.utils.hosts import CLAUDE_CODE
 from hooks.utils.io import files
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import client_reports
 from hooks.utils.state.client_reports import is_among, parted, server_key
 
+from . import lifetimes
 from .sums import kind_rows, shared_out, usd_of
 
 TYPE_CHECKING = False
@@ -295,8 +297,17 @@ def is_main(digest: Digest) -> bool:
 _FILE_BYTES = 1_000_000
 
 
+def cache_lifetime(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> dict[str, Any]:
+    """Return which lifetime of the prompt cache pays for the `main` threads and for `subagents` of Claude Code, as `lifetimes.compared`
+    does; None for each without requests."""
+    own = [digest for digest in digests if digest["host"] == CLAUDE_CODE]
+    threads = {"main": [one for one in own if is_main(one)], "subagents": [one for one in own if not is_main(one)]}
+    return {name: lifetimes.compared(some, models, is_priced, period_s) for name, some in threads.items()}
+
+
 def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
-    """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover."""
+    """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover. Whoever has a
+    plan does not pay by the token: of the cache's lifetime only the share is told."""
     breakdown, hidden = client_reports.load_breakdown(popkit_home, project), client_reports.hidden(popkit_home, project)
     folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
     inside = {cwd for cwd in folders if is_inside(os.path.realpath(cwd), project)}
@@ -311,6 +322,7 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
         "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
         "first_prompt": newest["standing"] if newest else None,
         "pace": pace(mains, models, max(86_400.0, now - since)), "whole": whole(lately, models),
+        "cache_lifetime": cache_lifetime(lately, models, not client_reports.readings(popkit_home), now - since),
         "proposals": proposals(rows, len(mains)), "drafts": drafts(rows, project),
         "hidden": hidden, "prices_of": models.dated,
     }  # fmt: skip

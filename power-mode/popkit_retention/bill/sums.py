@@ -11,6 +11,8 @@ from hooks.utils.policy import lost_cache
 from hooks.utils.policy.composition import OTHER, RESULT
 from hooks.utils.policy.lost_cache import PAUSE
 
+from .lifetimes import replayed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -156,7 +158,7 @@ def of_models(requests: list[Sent], standing: int, losses: Mapping[int, lost_cac
     """Return the sums of requests by model; `losses`: id of a Usage -> the loss of its request."""
     sums: dict[Priced, Used] = {}
     shares: dict[Priced, dict[str, list[float]]] = {}
-    for request in requests:
+    for request, (lived, is_bridged) in zip(requests, replayed(requests, losses)):
         usage = request.usage
         key = usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET)
         sum = sums.get(key)
@@ -165,12 +167,15 @@ def of_models(requests: list[Sent], standing: int, losses: Mapping[int, lost_cac
                 "model": key[0], "prompt": key[1] * _BUCKET, "requests": 0,
                 "plain": 0, "read": 0, "write_5m": 0, "write_1h": 0, "output": 0,
                 "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0], "lost": [0, 0], "kinds": {},
+                "lifetimes": [0, 0, 0, 0], "bridged": 0,
             }  # fmt: skip
         sum["requests"] += 1
         sum["plain"] += max(0, usage.tokens - usage.read - usage.created)
         sum["read"] += usage.read
         sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
         sum["output"] += request.output
+        sum["lifetimes"] = [total + tokens for total, tokens in zip(sum["lifetimes"], lived)]
+        sum["bridged"] += is_bridged
         _divide(sum, usage, standing, losses.get(id(usage)))
         add_shares(shares.setdefault(key, {}), request.shares, usage.cache_ttl_s > 300)
     for key, sum in sums.items():

@@ -80,7 +80,6 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
         hook_errors(popkit_home),
         *doctor_session.messages(popkit_home, now),
         *doctor_session.rules_on_data(popkit_home, project, environ),
-        *doctor_session.keep_warm(popkit_home, project, environ, now),
         *(each.check(popkit_home, project, environ, now) for each in stores.every() if each.check),
         configuration(popkit_home, project),
         doctor_session.agreement(popkit_home, project, environ),

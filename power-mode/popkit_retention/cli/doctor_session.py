@@ -1,4 +1,4 @@
-"""The checks of `popkit doctor` on a project's sessions: the mod's helper, keeping the prompt cache warm, and whether states equal what
+"""The checks of `popkit doctor` on a project's sessions: the mod's helper, and whether states equal what
 transcript and journal give. Asks the helper over its socket; changes nothing."""
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home, storage, volatile
 from hooks.utils.io.storage import OK, WARNING, Check
-from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import data_rules, live, reconciling, session, sockets, store
 from hooks.utils.state.live import Site
 from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.warmth import ON
 from hooks.utils.text import clean, counted, listed
-from hooks.utils.views import cache as views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,25 +119,6 @@ def _health(path: str) -> dict[str, Any] | None:
     if not isinstance(value, dict) or not all(isinstance(value.get(name), kind) for name, kind in known.items()):
         return None
     return {name: value[name] for name in known}
-
-
-def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> list[Check]:
-    """Check keeping the cache warm; [] where it is not configured. `now`: seconds."""
-    if layers.load(home.plugin_root(), popkit_home, project).get("keep_warm") != ON:
-        return []
-    site = Site(environ, newest(popkit_home, project, environ), project)
-    if not site.session_id:
-        return [Check("keep warm", OK, "on; no session of this project is known yet", ended="")]
-    from hooks.utils.operations import switches
-
-    warmth = switches.kept_warm(site, str(site.session.get("transcript") or ""), now)
-    summary = f"{views.pane_line(warmth).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
-    if warmth["on"] and warmth["ended"] in (warming.HOUR, warming.UNPRICED):
-        advice = "Set keep_warm to off, or promptCacheTtl to 5 minutes in the settings of Claude Code."
-        if warmth["ended"] == warming.UNPRICED:
-            advice = "Add the prices of this model to `models` in your configuration."
-        return [Check("keep warm", WARNING, summary, advice, ended=warmth["ended"])]
-    return [Check("keep warm", OK, summary, ended=warmth["ended"])]
 
 
 def rules_on_data(popkit_home: str, project: str, environ: Mapping[str, str]) -> list[Check]:

@@ -51,7 +51,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     gc.enable()  # a long run, unlike other commands
     if args.word == "--decisions":
         return write_decisions(args)
-    return _keep_warm(args, environ) if args.word == "--keep-warm" else _survey(args, environ)
+    return _survey(args, environ)
 
 
 # --- the survey --------------------------------------------------------------------------------------------------------------------
@@ -169,46 +169,6 @@ def _priced(result: dict) -> str:
 
 def _megabytes(result: dict) -> str:
     return f"{result['bytes'] / 1e6:,.1f} MB in {text.span(result['seconds'])}"
-
-
-# --- keeping warm ------------------------------------------------------------------------------------------------------------------
-
-
-def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
-    paths, where = _sources_of(args, environ)
-    known = session_lookup.sources_of(paths, session_lookup.LeftOut())
-    mains = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
-    result = {}
-    for ttl_s in _ttls(args):
-        with Bar(environ, "sessions") as bar:
-            result[str(ttl_s)] = outcomes.keeping_warm(mains, ttl_s, args.model, bar.show, where)
-    if args.json:
-        print(json.dumps(result))
-    else:
-        answering.write_view(warming_lines(result), sys.stdout, environ)
-    return 0 if any(one["sessions"] for one in result.values()) else 1
-
-
-def warming_lines(result: dict) -> list[text.Line]:
-    """Return what keeping the cache warm would have been worth, for each lifetime of the cache."""
-    lines = text.title("Keeping the prompt cache warm")
-    for ttl_s, one in result.items():
-        counts = f"{text.counted(one['sessions'], 'session')}, {text.counted(one['requests'], 'request')}"
-        lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}: {counts}"]
-        if not one["sessions"]:
-            lines += text.wrap("No session has enough requests to judge.", indent="  ")
-            continue
-        if ttl_s == str(TTLS["1h"]):
-            lines.append("  Nothing is sent, because that costs more than it saves.")
-            continue
-        cost, saved = one["cost"] / one["without"], one["without"] - one["cost"]
-        lines.append(f"  cost compared with letting it go cold: {cost:.3f}")
-        lines.append(f"  requests that only keep it warm: {one['sent']:,}")
-        line = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
-        lines.append(line)
-        lines.append(f"  sessions that cost more: {one['dearer']:,} of {one['sessions']:,}")
-    explained = "Requests are sent while it is the user's turn, as with `warm on`. Those after a session's last request are counted, too."
-    return [*lines, "", *text.wrap(explained)]
 
 
 def check_writable(path: str) -> None:

@@ -89,8 +89,12 @@ def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) 
     used, left_out = _digests_named(args, environ)
     whole = statement.whole(used, models)
     began = [digest["standing"] for digest in used if statement.is_main(digest)]
-    lines = views.whole_lines(whole, _covered(args), models.dated, began, _most(args)) + left_out.lines()
-    return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()})
+    lifetime = statement.cache_lifetime(used, models, not client_reports.readings(home.popkit_home(environ)), float("inf"))
+    lines = views.whole_lines(whole, _covered(args), models.dated, began, _most(args)) + views.lifetime_lines(lifetime) + left_out.lines()
+    return Answer(
+        lines,
+        {"whole": whole, "cache_lifetime": lifetime, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()},
+    )
 
 
 def _most(args: Parsed) -> int:

@@ -86,9 +86,6 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
     """Return the facts of our state and of the transcript; remember the window, which the client reports exactly."""
     facts: dict = {}
     newest = usage.newest_usage(_text(payload, "transcript_path"))
-    warmed_at = (site.session.get("warming") or {}).get("used")
-    if newest is not None and isinstance(warmed_at, (int, float)):
-        newest.keep(warmed_at)
     warm = newest is not None and newest.is_warm(now)
     if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
         if window and site.session.get("window_tokens") != window:
@@ -100,7 +97,7 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
 
 
 def _reclaimable(site: live.Site, warm: bool) -> dict:
-    """Return what a clear removes by its last plan, while that is valid: no call came since, and the cache has not been warmed. Otherwise
+    """Return what a clear removes by its last plan, while that is valid: no call came since. Otherwise
     return what has expired."""
     paths = site.paths()
     try:

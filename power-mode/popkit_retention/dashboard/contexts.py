@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import flag_parser, text
 from hooks.utils.io import files
-from hooks.utils.operations import CONTEXT, context_words, offers, switches
+from hooks.utils.operations import CONTEXT, context_words, offers
 from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
@@ -30,7 +30,7 @@ from .transcripts import Sampler
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from hooks.utils.views.shapes import KeptWarm, Report, ResultRow
+    from hooks.utils.views.shapes import Report, ResultRow
 
     from .app_state import AppState
     from .catalog import Known
@@ -245,11 +245,11 @@ _SHOW = "show"
 _WHY = "held in the dashboard"  # where no reason is given
 
 
-def offered_for_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Offer]:
-    """Return the operations that are offered on a whole session. `warmth`: whether its cache is kept warm (operations/switches.py)."""
+def offered_for_session(app_state: AppState, known: Known, cached: CachedContext) -> list[Offer]:
+    """Return the operations that are offered on a whole session."""
     if known.recorded:
         return []  # nothing of the session is ours
-    offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
+    offered = offers.of_context(cached.report) if known.transcript else []
     if Noted(cached.site.home, known.id).only:
         waits = f"what was to leave {phrases.RESUMED} stays"
         offered = [offers.Offer("undo", "Cancel the clear", waits, "u"), *(each for each in offered if each.id not in ("clear", "undo"))]
@@ -307,9 +307,8 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationRe
         return app_state.retention.do_of_session(id, known.id, why or _WHY)
     with app_state.changing:
         with app_state.contexts.reading(known) as cached:
-            warmth = switches.kept_warm(cached.site, cached.path, app_state.now())
             offered = [
-                *offered_for_session(app_state, known, cached, warmth),
+                *offered_for_session(app_state, known, cached),
                 *(operation for row in cached.report["results"] for operation in offered_for_result(known, cached, row)),
             ]
         if id not in {operation.id for operation in offered}:

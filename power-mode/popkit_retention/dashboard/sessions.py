@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import request, switches
+from hooks.utils.operations import request
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import session, store
-from hooks.utils.views import amounts, cache, phrases, results
+from hooks.utils.views import amounts, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
 from . import contexts
-from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
+from .shapes import COLUMNS, Bar, Content, Figures, Fill, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
 from .transcripts import head_of, shown
 
 if TYPE_CHECKING:
@@ -131,9 +131,6 @@ def _light(app_state: AppState, known: Known) -> Light:
     if light is None or light.stamp != known.stamp:
         newest = _newest(known) if known.transcript else None
         facts = session.read(app_state.home, known.id)
-        warmed_at = (facts.get("warming") or {}).get("used")
-        if newest is not None and isinstance(warmed_at, (int, float)):
-            newest.keep(warmed_at)
         light = Light(known.stamp, newest, facts, _stored(app_state, known, facts))
         if len(app_state.light) >= _KEPT:
             app_state.light.clear()
@@ -194,8 +191,6 @@ def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
 
 def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
     report = cached.report
-    warmth = switches.kept_warm(cached.site, cached.path, app_state.now())
-    warm = KeptWarm(on=warmth["on"], requests=warmth["sent"]["requests"], words=cache.pane_line(warmth), sums=cache.topics(warmth))
     return SessionDetail(
         session=row_of(app_state, known),
         report={name: value for name, value in report.items() if name != "results"},
@@ -203,8 +198,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         layers=cached.sampler.layers(cached.outlook.rebuilt.conversation, report) if cached.outlook.rebuilt else Layers(),
         strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
-        operations=contexts.offered_for_session(app_state, known, cached, warmth),
-        warm=warm,
+        operations=contexts.offered_for_session(app_state, known, cached),
         figures=figures_of(report["figures"]) if report["figures"] else None,
         ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
         doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so

@@ -202,15 +202,6 @@ class Bar(Shape):
     kept_out_tokens: Optional[int] = None  # of a result that entered shorter (an estimate)
 
 
-class KeptWarm(Shape):
-    """Whether the cache is kept warm and how often it was, also in `words`. `sums`: (topic, text) of what that costs and saves."""
-
-    on: bool
-    requests: int
-    words: str
-    sums: list[tuple[str, str]]
-
-
 class SessionDetail(Shape):
     """`report`: what `popkit context --json` prints, except for its results, which are the `bars`; {} for a session that only a database
     has. `lines`: the panel itself. `strategy`: of a session whose contexts were assembled. `ledger`: what was really saved and charged, in
@@ -223,7 +214,6 @@ class SessionDetail(Shape):
     strategy: Optional[Strategy] = None
     bars: list[Bar]
     operations: list[Offer]
-    warm: Optional[KeptWarm] = None
     figures: Optional[Figures] = None
     ledger: list[str] = []
     doubt: str = ""

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy import warming
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.worth import MISS_OUTPUT
@@ -39,7 +38,7 @@ class Score:
     `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
     each result counts once. `rethought`: tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have:
     their output is in the cost, once. `compactions`: how often the context was emptied or built again. `shortened`: results that entered
-    shorter, by `spared_tokens`. `warmed`: requests that only kept the cache."""
+    shorter, by `spared_tokens`."""
 
     cost: float = 0.0
     carried: int = 0
@@ -56,7 +55,6 @@ class Score:
     compactions: int = 0
     shortened: int = 0
     spared_tokens: int = 0
-    warmed: int = 0
 
 
 def score(session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None = None) -> Score:
@@ -64,7 +62,6 @@ def score(session: Session, policy: Policy, prices: Prices, on_request: OnReques
     replay = _Replay(session, policy, prices, on_request)
     for kind, *arguments in session.steps:
         getattr(replay, kind)(*arguments)
-    replay.keep_warm(float("inf"))  # no record says how long the session is idle after its end
     return replay.total
 
 
@@ -78,7 +75,6 @@ class _Replay:
         self.entries: list[tuple[Block, str]] = []  # results that entered with another text since the last request
         self.total = Score()
         self.view = View(session.base, prices)
-        self.warmed = self.prompt = 0  # of the newest request: how many may keep its cache warm, and its tokens
         self.ever_cleared: set[Block] = set()
         self.ever_missed: set[Block] = set()
         self.compaction = ""  # effect of the one before the next request; "" for none
@@ -137,7 +133,6 @@ class _Replay:
         """Charge the summariser's request, which reads the whole conversation."""
         view, total, prices = self.view, self.total, self.prices
         view.now = at
-        self.keep_warm(at - view.last_at)
         prompt, read = view.base + sum(view.sizes), self._read()
         total.cost += prices.read * read + prices.write * (prompt - read)
         lost = total.rethought
@@ -145,7 +140,7 @@ class _Replay:
             self._lose(0)
         total.forgotten += total.rethought - lost
         total.rethought = lost
-        view.last_at = view.used_at = at
+        view.last_at = at
 
     def _put_back(self, request: Request) -> None:
         """Add to the summary's size the files that the host put back with it, by the recorded usage."""
@@ -157,7 +152,6 @@ class _Replay:
     def request(self, request: Request) -> None:
         view, total, prices = self.view, self.total, self.prices
         view.now, view.number = request.sent_at, request.number
-        self.keep_warm(view.now - view.last_at)
         if self.compaction == SUMMARISED:
             self._put_back(request)
         self.compaction = ""
@@ -173,22 +167,11 @@ class _Replay:
         view.sent, self.sent = len(view.context), None
         view.ends = [*view.ends[-LOOK_BACK_REQUESTS:], view.sent]
         view.compacted = False
-        view.last_at = view.used_at = request.answered_at
+        view.last_at = request.answered_at
         self.policy.answered(request)
-        self.warmed, self.prompt = self.policy.warm(request, prompt), prompt
         if view.cleared or view.entered:
             for string, holders in request.needs:
                 self._need(string, holders, prompt)
-
-    def keep_warm(self, idle: float) -> None:
-        """Charge the requests that keep the cache warm while nothing else is sent, as many as the policy wants."""
-        step = warming.interval_s(self.prices.ttl_s)
-        sent = self.warmed if idle > self.warmed * step else int(idle // step)
-        if sent > 0:
-            self.total.cost += sent * warming.price(self.prompt, self.prices)
-            self.total.warmed += sent
-            self.view.used_at = self.view.last_at + sent * step
-        self.warmed = 0
 
     def _read(self) -> int:
         """Return the tokens that the request reads from the cache: those that an earlier request ended with and that are unchanged."""

@@ -1,27 +1,18 @@
-"""Replays past sessions with PopKit installed, and with the cache kept warm."""
+"""Replays past sessions with PopKit installed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from hooks.utils.policy import door, warming
+from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS, Ruleset
+from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
-from ..parallel import Skipped, Source, Where, results
-from . import sent_requests
 from .engine_policies import AutoPolicy, Door
-from .measure import DEARER, OnRequest, Score, score
+from .measure import OnRequest, Score, score
 from .policy import Policy, Request, Session
 from .replay_policies import prices_for
-from .survey import LEAST_REQUESTS
-
-Progress = Callable[[int, int], object]  # done, of all
-
-# --- PopKit installed -------------------------------------------------------------------------------------------------------------
 
 
 class Outcome(NamedTuple):
@@ -74,44 +65,3 @@ def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outco
     clears = AutoPolicy(prices, shipped.need_model(), rules) if may_clear else Policy()
     policy = Door(rules, clears, door.Settings(rules.say_once, rules.shape))
     return outcome_of(session, policy, prices)
-
-
-# --- the cache kept warm ----------------------------------------------------------------------------------------------------------
-
-
-class KeepWarm(Policy):
-    """Clears nothing; sends `number` requests after each answer while waiting for the user, by default as many as a session does."""
-
-    def __init__(self, prices: Prices, number: int | None = None) -> None:
-        self.number = warming.most(prices, KEEP_WARM_REQUESTS) if number is None else number
-
-    def warm(self, request: Request, prompt: int) -> int:
-        return 0 if request.calls else self.number
-
-
-def keeping_warm(
-    sources: Sequence[Source],
-    ttl_s: int,
-    model: str = "",
-    progress: Progress | None = None,
-    where: Where = Where(1),  # noqa: B008  a value
-) -> dict[str, Any]:
-    """Return {`sessions`, `requests`, `sent` (requests that only kept the cache), `cost`, `without` (units), `dearer` (sessions)}. Files
-    that cannot be read are skipped."""
-    sums = {"sessions": 0, "requests": 0, "sent": 0, "cost": 0.0, "without": 0.0, "dearer": 0}
-    for number, (_, added, _) in enumerate(results(partial(_sums_of, ttl_s=ttl_s, model=model), sources, where), 1):
-        if added is not None:
-            sums = {name: value + more for (name, value), more in zip(sums.items(), added)}
-        if progress:
-            progress(number, len(sources))
-    return sums
-
-
-def _sums_of(path: str, ttl_s: int, model: str) -> tuple[float, ...]:
-    """Return what a session adds to the sums; Skipped where it has too few requests."""
-    session = sent_requests.read(path, with_needs=False)
-    if len(session.requests) < LEAST_REQUESTS:
-        raise Skipped(f"under {LEAST_REQUESTS} requests")
-    prices = prices_for(session, ttl_s, model)
-    warm, without = score(session, KeepWarm(prices), prices), score(session, Policy(), prices)
-    return (1, warm.requests, warm.warmed, warm.cost, without.cost, int(warm.cost > DEARER * without.cost))

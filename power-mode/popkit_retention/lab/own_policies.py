@@ -256,13 +256,6 @@ class Checked(Policy):
             chosen.add(block)
         return choices
 
-    def warm(self, request: Request, prompt: int) -> int:
-        self._note(request)
-        number = self._call("warm", self.policy.warm, request, prompt)
-        if isinstance(number, int) and number >= 0:
-            return number
-        raise Failed(f"warm returned {number if isinstance(number, int) else _kind(number)}, not a whole number of 0 or more")
-
     def missed(self, block: Block) -> None:
         self._call("missed", self.policy.missed, block)
 

@@ -159,10 +159,9 @@ class View:
 
     `base`: tokens of system and tools · `context`: Blocks in order, `sizes`: tokens of the text in the place of each · `cleared`: Block ->
     placeholder in its place, `entered`: Block -> text that entered in place of its own · `lost`: Blocks of thinking that a clear has lost ·
-    `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none), `used_at`: when the cache was used
-    last · `number` of the request, `since` of the first one after the last compaction · `sent`: how many Blocks of the context the request
-    before has sent unchanged, `ends`: with how many each of the last requests ended that the cache may still have · `compacted`: whether
-    the context was just emptied.
+    `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none) · `number` of the request, `since` of
+    the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent unchanged, `ends`: with how
+    many each of the last requests ended that the cache may still have · `compacted`: whether the context was just emptied.
     """
 
     base: int
@@ -174,7 +173,6 @@ class View:
     lost: set[Block] = field(default_factory=set)
     now: float = 0.0
     last_at: float = 0.0
-    used_at: float = 0.0
     number: int = 0
     since: int = 1
     sent: int = 0
@@ -184,7 +182,7 @@ class View:
     @property
     def cold(self) -> bool:
         """Return whether the whole prompt is written anyway."""
-        return self.compacted or not self.last_at or self.now - self.used_at > self.prices.ttl_s
+        return self.compacted or not self.last_at or self.now - self.last_at > self.prices.ttl_s
 
     def size(self, block: Block) -> int:
         """Return the tokens of the text in a block's place."""
@@ -235,10 +233,6 @@ class Policy:
     def decide(self, view: View) -> list[Choice]:
         """Return the results to clear right before a request, and the calls whose input to clear."""
         return []
-
-    def warm(self, request: Request, prompt: int) -> int:
-        """Return how many requests in a row keep the cache of a prompt of this many tokens warm after an answer."""
-        return 0
 
     def missed(self, block: Block) -> None:
         """Handle a cleared result that was needed: it came back, and is kept."""

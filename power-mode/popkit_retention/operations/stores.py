@@ -118,7 +118,6 @@ STORES = (
     "hooks.utils.config.gone",
     "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.storage",
-    "hooks.utils.state.warmth",
     "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.client_reports",
     "hooks.utils.state.sockets",

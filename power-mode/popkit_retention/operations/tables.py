@@ -65,17 +65,6 @@ LAB = Table(
         type=FILE,
         more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
     ),
-    Operation(
-        "--keep-warm [PATH…]",
-        "what keeping the prompt cache warm would have been worth",
-        _TTLS,
-        _MODEL,
-        JSON,
-        *MANY_SESSIONS,
-        HOST,
-        type=FILE,
-        more=_PATH_NOTE,
-    ),
 )
 BUDGET = Table(
     "popkit budget",

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from hooks.utils.policy.economics import Model
 
 
-# The sources of a request's record: a client of ours that sent it; a transcript of the host; the journal, for the requests that the code
-# inside the host sent to keep the prompt cache warm, which are in no transcript.
-CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
+# The sources of a request's record: a client of ours that sent it, or a transcript of the host.
+CLIENT, TRANSCRIPT = "client", "transcript"
 DAY_S = 86_400.0
 KEPT_DAYS = 400  # of usage: longer than a month's limit and a chart of a year look back
 _MILLION = 1e6
@@ -123,11 +122,6 @@ def request_id(answer: str) -> str:
     """Return the id under which a client records an answer: the provider's, which transcripts have too; a new one where there is none, or
     one so short that it may be only a number."""
     return answer if len(answer) >= _LEAST_ID_CHARS else str(uuid.uuid4())
-
-
-def warmed_id(session_id: str, at: float) -> str:
-    """Return the id of the record of a request that kept the cache warm; `at`: when it was sent (seconds since 1970)."""
-    return f"{session_id}@{round(at * 1000)}"
 
 
 def month_of(at: float) -> str:

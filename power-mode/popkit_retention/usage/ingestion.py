@@ -19,11 +19,9 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.economics import models_of
-from hooks.utils.policy.ledger import Warmed
-from hooks.utils.state import journal, session
-from hooks.utils.state.store import ContextFiles
+from hooks.utils.state import session
 
-from . import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
+from . import DAY_S, KEPT_DAYS, TRANSCRIPT, Tokens, Used, usd_of
 from .configured_database import Replication, open_local, server_in, user_in
 from .sqlite import FILE
 from .usage_store import LATEST
@@ -92,8 +90,6 @@ def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterato
         parse_answer = partial(used_of, session_id=id, user=user, project=project, models=models)
         if transcript and mark_of(transcript) is not None:
             yield from _existing([transcript, *projects.transcripts_of_agents(transcript)], parse_answer)
-        parse_warmed = partial(warmed_of, session_id=id, user=user, model=facts.get("model", ""), project=project)
-        yield from _existing([ContextFiles(ours, name).journal], parse_warmed)
 
 
 def _existing(paths: list[str], used: Callable[[bytes], Used | None]) -> Iterator[_Source]:
@@ -207,25 +203,6 @@ def used_of(line: bytes, session_id: str, user: str, project: str, models: Model
         return None
     id, model, at, tokens = answer
     return Used(TRANSCRIPT, id, session_id, user, model, at, tokens, usd_of(models.model(model), tokens), project)
-
-
-def warmed_of(line: bytes, session_id: str, user: str, model: str, project: str) -> Used | None:
-    """Return the usage of the request that kept the prompt cache warm of which a line of a journal is; None for any other line."""
-    if b'"warmed"' not in line:
-        return None
-    try:
-        entry = loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return None  # a kill has cut it short
-    booking = journal.booking_of(entry)
-    if not isinstance(entry, dict) or not isinstance(booking, Warmed):
-        return None
-    usd = entry.get("usd")
-    price = float(usd) if isinstance(usd, (int, float)) and 0 <= usd < float("inf") else None
-    # For how long the cache keeps the tokens is known from the price alone.
-    tokens = Tokens(max(0, booking.tokens - booking.read - booking.created), booking.read, booking.created, 0, booking.output)
-    id = warmed_id(session_id, booking.at)
-    return Used(MOD, id, session_id, user, model, booking.at, tokens, price, project)
 
 
 def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.io import files
 from hooks.utils.io.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
 
-from . import MOD, warmed_id
 from .usage_store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:
@@ -210,10 +209,7 @@ def _snapshot(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(row: dict[str, Any]) -> dict[str, Any]:
-    at = _seconds(row["at"])
-    # The journal has these, too: under one id they are recorded once.
-    id = warmed_id(row["session_id"], at) if row["source"] == MOD else row["request_id"]
-    return {**row, "at": at, "request_id": id}
+    return {**row, "at": _seconds(row["at"])}
 
 
 def _seconds(utc: str) -> float:

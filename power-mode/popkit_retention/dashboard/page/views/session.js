@@ -63,10 +63,9 @@ function Head({ detail }) {
 
 function Detail({ detail, base }) {
   const operations = place(`${base}/operations`, { touches: [base, "/api/sessions?", "/api/retention"], offers: offeredAt(base) });
-  const about = detail.operations.filter(({ id }) => !id.startsWith("warm"));
   const { report, session } = detail;
   return html`<${Verdict} verdict=${session.verdict} doubt=${detail.doubt}>
-      <${OperationButtons} operations=${about} where=${operations} strong="clear" />
+      <${OperationButtons} operations=${detail.operations} where=${operations} strong="clear" />
     <//>
     <div class="cards">
       <${Context} fill=${session.context} layers=${detail.layers} strategy=${detail.strategy} />
@@ -215,24 +214,15 @@ const priceNote = ({ cost_usd: cost, unpriced }) =>
   cost === null ? "no price is known for its model" : unpriced ? "without requests whose price is not known" : "";
 
 function Worth({ detail, operations }) {
-  const { warm, ledger, figures } = detail;
+  const { ledger, figures } = detail;
   return html`<${Card} title="What it was worth" id="worth" wide>
     <dl class="figures">
       <${Figure} name="Kept out" value=${figures?.kept_out_tokens ? longTokens(figures.kept_out_tokens) : "nothing"} />
       <${Figure} name="Cleared" value=${figures?.cleared_tokens ? `${whole(figures.cleared_tokens)} tokens` : "nothing"} />
       ${figures && html`<${Figure} name="Cost" value=${money(figures.cost_usd)} more=${priceNote(figures)} />`}
       ${figures && html`<${Figure} name="Net" value=${money(figures.net_usd, true)} />`}
-      ${warm && html`<${Figure} name="Prompt cache kept warm" value=${warm.on ? "on" : "off"} more=${counted(warm.requests, "request")} />`}
     </dl>
     ${ledger.map((line) => html`<p key=${line}>${line}</p>`)}
-    ${warm?.on && html`<p>${warm.words}</p>`}
-    ${
-      warm?.sums.length > 0 &&
-      html`<details class="data"><summary>What a warm cache costs and saves</summary><dl class="figures pairs">
-      ${warm.sums.map(([name, words]) => html`<div class="figure-row" key=${name}><dt>${name}</dt><dd>${words}</dd></div>`)}
-    </dl></details>`
-    }
-    <${OperationButtons} operations=${detail.operations.filter(({ id }) => id.startsWith("warm"))} where=${operations} />
   <//>`;
 }
 

@@ -1,0 +1,50 @@
+"""PopKit sends no request: what it runs in a session has nothing to send one with."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = [path for tree in ("hooks", "power-mode/popkit_retention") for path in (ROOT / tree).rglob("*.py")]
+SCRIPTS = [path for tree in ("hooks", "power-mode/opencode") for path in (ROOT / tree).rglob("*.ts*") if ".test." not in path.name]
+OVER_A_NETWORK = re.compile(
+    r"(socket|ssl|http\.client|urllib\.request|httpx|requests|aiohttp|websockets|anthropic|openai|litellm|fsspec)(\.|$)"
+)
+# What opens a connection, and for what.
+KNOWN = {
+    "hooks/utils/state/sockets.py": "the helper's own socket",
+    "power-mode/popkit_retention/dashboard/server.py": "the page, on this machine",
+    "power-mode/popkit_retention/usage/postgres.py": "the database that the user names",
+    "power-mode/popkit_retention/parallel/__init__.py": "the folder of transcripts that the user names",
+    "power-mode/popkit_retention/context/clients/litellm.py": "a plugin of a proxy that the user runs",
+}
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_module_opens_a_connection_but_those_that_are_known():
+    found = {path.relative_to(ROOT).as_posix() for path in MODULES if any(map(OVER_A_NETWORK.match, imported(path)))}
+    assert found == set(KNOWN)
+
+
+def test_the_code_in_the_client_asks_no_model_and_fetches_from_the_helper_alone():
+    assert SCRIPTS
+    for path in SCRIPTS:
+        script = path.read_text(encoding="utf-8")
+        assert not re.search(r"\$\.model\.|\bmodel\.fork\b|\$\.agent\.|\bcomplete\(", script), path
+        for line in script.splitlines():
+            assert "fetch(" not in line or "socketPath" in line or "unix: socket" in line, (path, line)
+
+
+def test_the_code_in_opencode_puts_texts_into_a_session_without_asking_for_an_answer():
+    (script,) = [text for path in SCRIPTS if "session.prompt(" in (text := path.read_text(encoding="utf-8"))]
+    assert script.count("session.prompt(") == script.count("noReply: true") == 1
