@@ -33,6 +33,7 @@ from tests.paths import ROOT
 if TYPE_CHECKING:
     from distributed import Client
 
+MASKING = "benchmarks.lab.rivals:Masking"
 LEAST_EFFICIENCY, MOST_MB = 0.85, 300
 # Dask looks at what a worker does a hundred times a second, unless it is told not to.
 UNSAMPLED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
@@ -114,7 +115,7 @@ def main() -> int:
     parser.add_argument("--few", type=int, default=200, help="sessions to compare the ways by (default: 200)")
     parser.add_argument("--many", type=int, default=10_000, help="sessions of the long run, 0 for none (default: 10,000)")
     parser.add_argument("--most-kb", type=int, default=1_000_000, help="only recorded sessions of at most so many kB")
-    parser.add_argument("--policy", nargs="+", default=["auto", "masking-10"], help="policies to replay under (default: two)")
+    parser.add_argument("--policy", nargs="+", default=["auto", MASKING], help="policies to replay under (default: two)")
     parser.add_argument("--check", action="store_true", help="exit 1 if a bound is missed")
     options = parser.parse_args()
     recorded = sorted(path.resolve() for path in options.transcripts.rglob("*.jsonl") if path.stat().st_size <= 1000 * options.most_kb)

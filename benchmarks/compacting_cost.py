@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.economics import Prices
 from popkit_retention.lab import measure
-from popkit_retention.lab.replay_policies import Compact, Summaries
+from popkit_retention.lab.host_policies import Summaries
+from popkit_retention.lab.replay_policies import Compact
 
 if TYPE_CHECKING:
     from hooks.utils.policy.ruleset import Ruleset

@@ -1,9 +1,13 @@
-"""Which of the public recorded sessions lie below some folders. Reads only: nothing is fetched, and none is shipped.
+"""Which of the public recorded sessions lie below some folders; and ordinary transcripts of Entire's checkpoints, as most are published.
+Nothing is fetched, and none is shipped.
 
     python benchmarks/corpus.py FOLDER… [--json]
+    python benchmarks/corpus.py convert PLACE… FOLDER
 
 corpus.json points at them: repository, licence, commit, path, and the file's length in characters and its SHA-256. A session is known by
-its digest, whatever its name. What is missing is listed with the address at which it is published.
+its digest, whatever its name. What is missing is listed with the address at which it is published. `convert` takes folders of checkpoints
+and repositories that have them in commits, and writes the last checkpoint of each session to FOLDER, which all benchmarks and `popkit lab`
+read.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
+
+import checkpoints  # noqa: E402  beside this file
 
 from popkit_retention.lab import replay_policies  # noqa: E402  the benchmark runs from anywhere
 
@@ -44,6 +50,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="a folder of sessions, or a session")
     parser.add_argument("--json", action="store_true", help="as JSON: each pointer with the path at which it was found, or null")
+    if sys.argv[1:2] == ["convert"]:
+        *places, folder = parser.parse_args(sys.argv[2:]).folders
+        written, others = checkpoints.convert(places, folder)
+        print(f"{len(written)} transcripts in {folder}")
+        for agent, count in sorted(others.items()):
+            print(f"left out: {count} of {agent}")
+        return int(not written)
     words = parser.parse_args()
     wrong = [str(folder) for folder in words.folders if not folder.exists()]
     if wrong:

@@ -7,17 +7,13 @@ spoke in between, and no name or number in what it asks for was first shown by t
 have mattered all the same, so those behind look-ups alone are also counted by themselves. A request *keeps the todo list* where it calls
 nothing else. Of each: their share of all requests; of the bill, what they cost in all, and what they read from the cache alone. The rest
 would have been written and said in the other request, so the reading is what the habit costs at most. Main threads, at the API's prices.
-Then how far the costs of sessions lie apart (the deviation of the logarithm of dollars per answered prompt), and what a trial of so many
-sessions of each arm can tell: the smallest change that it claims 8 times of 10.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
-import statistics
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -38,10 +34,7 @@ from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.economics import Models, models_of
-from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import shipped
-from popkit_retention.bill import digests, trial
-from popkit_retention.bill.trial import Comparison
 
 LIST_TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}
 # What a look-up names: parts of paths and words; and numbers, such as the line to read from.
@@ -167,19 +160,6 @@ def measure(paths: list[Path], models: Models) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def spread_of(paths: list[Path], models: Models) -> dict[str, Any]:
-    """How far sessions lie apart, and the change that trials of several sizes can tell."""
-    found = trial.totals((digests.digest_of_file(str(path)) for path in paths), models)
-    logs = [math.log(total["usd"] / total["prompts"]) for total in found.values() if total["usd"] and total["prompts"]]
-    deviation = statistics.stdev(logs)
-    comparison = Comparison(1, 1, 1, 2 * deviation**2)
-    detectable = {}
-    for sessions in (PER_ARM, 10 * PER_ARM):
-        changes = (hundredths / 100 for hundredths in range(1, 100))
-        detectable[sessions] = next((change for change in changes if comparison.needed(change) <= sessions), None)
-    return {"sessions": len(logs), "deviation": deviation, "tells": detectable, "needed": {10: comparison.needed(0.1)}}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
@@ -187,18 +167,13 @@ def main() -> int:
     options = parser.parse_args()
     paths = sorted(options.transcripts.glob("*.jsonl"))
     models = models_of(layers.load(plugin_root(), None, None))
-    figures = {"sessions": len(paths), **measure(paths, models), "spread": spread_of(paths, models)}
+    figures = {"sessions": len(paths), **measure(paths, models)}
     if options.json:
         print(json.dumps(figures))
         return 0
     print(f"{figures['sessions']} sessions, {figures['requests']:,} requests, ${figures['usd']:,.2f}")
     for name, share in figures["habits"].items():
         print(f"{share['requests']:6.1%} of requests {name}: {share['bill']:.1%} of the bill, {share['read']:.1%} to read the prompt again")
-    spread = figures["spread"]
-    print(f"dollars per prompt: deviation of the logarithm {spread['deviation']:.2f} over {spread['sessions']} sessions")
-    for sessions, change in spread["tells"].items():
-        print(f"  {sessions} sessions of each arm tell a change of {change:.0%} or more")
-    print(f"  a change of 10 % takes {spread['needed'][10]:,} sessions of each arm")
     return 0
 
 

@@ -28,10 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 HOOKS = ROOT / "hooks"
 SERVICES = ROOT / "power-mode"
 COMMAND_LINE = HOOKS / "popkit.py"
-# What of the services needs no more than Python: all but what pydantic and plotly are for, the context builder and the dashboard.
+# What of the services needs no more than Python: all but what pydantic is for, the context builder and the dashboard.
 NEED_MORE = {
-    SERVICES / "popkit_retention" / "config_schema.py",
-    SERVICES / "popkit_retention" / "lab" / "survey_page.py",
     *(SERVICES / "popkit_retention" / "context").rglob("*.py"),
     *(SERVICES / "popkit_retention" / "dashboard").rglob("*.py"),
 }

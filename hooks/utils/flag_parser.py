@@ -236,6 +236,8 @@ def _read(what: str, type: Type, word: str) -> Any:
     try:
         return type.read(word)
     except ValueError:
+        if answer := _gone(what, word):
+            raise UsageError(answer) from None
         raise UsageError(f"{what} takes {type.expected()}, not {_quoted(word)}{nearest(word, type.known)}") from None
 
 
@@ -260,6 +262,8 @@ def _unknown_word(words: list[str], table: Table) -> UsageError:
     if not words:
         return UsageError(f"{table.name.rpartition(' ')[2]} needs a word: {', '.join(names[:-1])} or {names[-1]}")
     word = " ".join(words) if group else words[0]
+    if answer := _gone(table.name, word):
+        return UsageError(answer)
     return UsageError(f"unknown word {_quoted(word)}{nearest(word, names)}. Known: {', '.join(names)}")
 
 
@@ -274,12 +278,20 @@ def operations_of(name: str, table: Table) -> list[Operation]:
 def _unknown_flag(word: str, operation: Operation, table: Table, shell: bool) -> UsageError:
     if not shell and any(word == flag.name for flag in table.common):
         return UsageError(f"{word} works only in a shell ({table.name} …). Here the session is this one")
+    if answer := _gone(table.name, word):
+        return UsageError(answer)
     name, known = table.called(operation), table.flags_of(operation, shell)
     knows = f"{name} knows {', '.join(flag.usage for flag in known.values())}"
     at_home = [table.called(other) for other in table.operations if any(flag.name == word for flag in other.flags)]
     if at_home:
         return UsageError(f"{word} belongs to {' and '.join(at_home)}, not to {name}. {knows}")
     return UsageError(f"unknown flag {_quoted(word)}{nearest(word, known)}. {knows}")
+
+
+def _gone(what: str, word: str) -> str:
+    from .config import gone  # only for an error
+
+    return gone.word(what, word)
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

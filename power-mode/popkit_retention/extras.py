@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 # name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
 EXTRAS = {
-    "lab": ("the page with plots of popkit lab --html", ("plotly>=6.0",), "plotly"),
     "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
     "embeddings": (
         "popkit memory search by meaning",

@@ -84,29 +84,13 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     assert sum(paid.values()) == pytest.approx((22_000 * 0.1 + 24_000 * 2) * 5e-6 + 120 * 25e-6)
 
 
-def test_prompts_count_that_were_answered_each_once_and_slash_commands_among_them(tmp_path: Path):
-    conversation = Conversation()  # it begins with an answered prompt
-    conversation.prompt("two at once")
-    conversation.prompt("before the answer")
-    conversation.request()
-    conversation.request()
-    conversation.command("/review")
-    conversation.request()
-    conversation.prompt("[Request interrupted by user]")
-    conversation.add("user", isMeta=True, message={"role": "user", "content": "the host speaks"})
-    conversation.request()
-    conversation.prompt("nobody answers")
-    digest = conversation.digest(tmp_path)
-    assert (digest["prompts"], digest["used"][0]["requests"]) == (3, 5)
-
-
-def test_an_answer_of_which_the_usage_is_not_known_is_in_no_sum_and_counted(tmp_path: Path):
+def test_an_answer_of_which_the_usage_is_not_known_is_in_no_sum(tmp_path: Path):
     conversation = Conversation()
     for id in ("m-x", "m-x", "m-y"):
         conversation.add("assistant", message={"id": id, "role": "assistant", "model": "claude-opus-4-6", "content": []})
     conversation.add("assistant", message={"id": "m-e", "role": "assistant", "model": "<synthetic>", "content": []})
     digest = conversation.digest(tmp_path)
-    assert (digest["unmeasured"], digest["used"][0]["requests"]) == (2, 1)
+    assert digest["used"][0]["requests"] == 1
 
 
 def test_a_transcript_is_read_again_only_when_it_has_changed(place: Path):
@@ -146,11 +130,11 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
     assert asked(place, since=ENDED + 10_000)[0] == []
 
 
-@pytest.mark.parametrize(("form", "stays"), [(digests.FORM - 1, True), (0, False), (digests.FORM + 1, False)])
+@pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (digests.FORM + 1, False)])
 def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds(form: int, stays: bool, place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     ((now,), _) = asked(place)
-    older = {key: value for key, value in now.items() if key != "kinds_by_time"}
+    older = {key: value for key, value in now.items() if key not in ("kinds_by_time", "by_price")}
     older["used"] = [{key: value for key, value in used.items() if key != "kinds"} for used in now["used"]]
     with closing(sqlite3.connect(place.parents[2] / "home" / digests.FILE)) as db, db:
         db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))

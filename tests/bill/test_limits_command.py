@@ -4,7 +4,6 @@ yes."""
 from __future__ import annotations
 
 import json
-import random
 import sqlite3
 import subprocess
 import sys
@@ -18,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.hosts.claude_code import seconds_of
-from hooks.utils.state.client_reports import weights
+from hooks.utils.policy.economics import Models
+from hooks.utils.state import shipped
 from hooks.utils.views.amounts import limits_pane_lines
 from popkit_retention import extras
 from popkit_retention.bill.digests import digest_of
@@ -29,7 +28,7 @@ from popkit_retention.usage.configured_database import open_store, report
 from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation, at_work
 from tests.cli import inside
-from tests.lab.transcripts import BEGAN, stamp
+from tests.lab.transcripts import BEGAN
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
@@ -37,15 +36,7 @@ from tests.usage.records import NOW, used
 
 GOLDENS = Path(__file__).parent / "goldens"
 HOUR = 3_600.0
-WORTH = {
-    "plain": None, "read": {"percent": 0.412, "error": 0.05, "claimed": True}, "write_5m": None,
-    "write_1h": {"percent": 4.0, "error": 3.0, "claimed": False}, "output": None, "cold_5m": None,
-    "cold_1h": {"percent": 1.9, "error": 0.3, "claimed": True},
-}  # fmt: skip
-FITTED = {
-    "window": "five_hour", "why": "", "blocks": 12, "needs_blocks": 8, "movements": 80, "needs_movements": 24,
-    "worth": {"claude-opus-5": WORTH, "claude-haiku-5": {**WORTH, "read": None, "cold_1h": None}},
-}  # fmt: skip
+MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}}, "2026-09")
 RESETS = BEGAN + 4 * HOUR  # of the five hours in the middle of which the conversations begin
 
 
@@ -110,7 +101,27 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     assert {row["kind"] for row in sums["kinds"]} == {"said", "wrote", "other"}
     assert sum(row["tokens"] for row in sums["kinds"]) == sums["sources"]["conversation"]
     assert sums["sources"]["subagents"] == sum(part["tokens"] for part in sums["parts"] if part["subagents"])
-    assert (window["fit"]["why"], window["fit"]["blocks"], window["fit"]["worth"]) == ("blocks", 0, {})
+
+
+def test_the_share_of_a_session_is_that_of_the_price_of_its_tokens(tmp_path: Path):
+    environ = worked(tmp_path)
+    has_read(tmp_path, [["five_hour", BEGAN + HOUR, 62, RESETS]])
+    (window,) = data(tmp_path, environ)["windows"]
+    parts = {(part["session"], part["subagents"]): part for part in window["took"]["parts"]}
+    one, agent = parts["one", False], parts["one", True]
+    assert one["usd"] == pytest.approx((24_000 * 2 + 22_000 * 0.1) * 5e-6 + 350 * 25e-6)
+    assert agent["tokens"] * 3 > one["tokens"], "but a token of its model costs a fifth"
+    assert agent["share"] < one["share"] / 5
+    assert sum(part["usd"] for part in parts.values()) == pytest.approx(window["took"]["usd"])
+
+
+def test_of_a_model_without_a_known_price_the_tokens_are_named(tmp_path: Path):
+    priced, unknown = Conversation(), Conversation("claude-unheard-1")
+    priced.request()
+    paths = [each.written(tmp_path / f"{name}.jsonl") for name, each in (("a", priced), ("b", unknown))]
+    sums = took([digest_of(str(path), path.stat().st_size) for path in paths], 0.0, MODELS)
+    assert [(part["usd"] is None, part["share"]) for part in sums["parts"]] == [(False, 1.0), (True, None)]
+    assert sums["unpriced"] == sums["parts"][1]["tokens"] > 0
 
 
 def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
@@ -123,11 +134,13 @@ def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
     assert [sum(slot[column] for slot in digest["by_time"]) for column in (1, 2, 3, 4)] == [
         used["plain"], used["read"], used["write_5m"] + used["write_1h"], used["output"],
     ]  # fmt: skip
+    kinds = ("plain", "read", "write_5m", "write_1h", "output")
+    assert [sum(slot[3 + column] for slot in digest["by_price"]) for column in range(5)] == [used[kind] for kind in kinds]
 
 
 def test_without_a_reading_it_says_what_reports_them(tmp_path: Path):
     environ = worked(tmp_path)
-    assert data(tmp_path, environ) == {"last_reading_at": None, "windows": []}
+    assert data(tmp_path, environ) == {"last_reading_at": None, "prices_of": shipped.models().dated, "windows": []}
     assert "There is no reading of a limit yet." in inside.run(["limits"], environ, tmp_path).stdout
     has_read(tmp_path, [["five_hour", BEGAN - HOUR, 62, BEGAN]])
     assert "No window runs now." in inside.run(["limits"], environ, tmp_path).stdout
@@ -139,16 +152,15 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     worked(tmp_path)
     project = tmp_path / "claude" / "projects" / "-shop"
     at_work().write(project / "two.jsonl")
-    sums = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
+    sums = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0, MODELS)
     five = {"kind": "five_hour", "percent": 62.4, "at": now - 240, "percent_per_hour": 14.1, "full_at": now + 160 * 60,
-            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": sums, "fit": FITTED}  # fmt: skip
+            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": sums}  # fmt: skip
     seven = {**five, "kind": "seven_day", "percent": 31, "percent_per_hour": None, "full_at": None, "at": now,
-             "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
-             "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
-    spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
-    limits = {"last_reading_at": now, "windows": [five, seven, spent]}
+             "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0, MODELS)}  # fmt: skip
+    spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None}
+    limits = {"last_reading_at": now, "prices_of": MODELS.dated, "windows": [five, seven, spent]}
     lines = text.laid_out(spending.windows(limits, now), columns)
-    in_pane = text.laid_out(limits_pane_lines(limits, "claude-opus-5", now), columns)
+    in_pane = text.laid_out(limits_pane_lines(limits, now), columns)
     assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
     golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
@@ -160,45 +172,11 @@ def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
     conversation.wait(4_000)
     conversation.request(reads=0)
     digest = conversation.digest(tmp_path)
-    sums = took([digest], 0.0)
+    sums = took([digest], 0.0, MODELS)
     assert sums["sources"]["standing"] > 0
     assert sums["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
     assert min(sums["sources"].values()) >= 0
     assert sum(sums["sources"].values()) == sums["tokens"]
-
-
-def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
-    """Ten windows of five hours, of which a token that is read takes 1e-6 percent, one that is written 20e-6, and one of output 50e-6."""
-    draw, rows = random.Random(1), []
-    project = tmp_path / "claude" / "projects" / "-shop"
-    project.mkdir(parents=True)
-    for window in range(10):
-        conversation, used = Conversation(), 22_000 * 20e-6 + 50 * 50e-6
-        start = BEGAN + window * 20_000
-        for _ in range(40):
-            conversation.wait(draw.choice([60, 240]))
-            reads = None if draw.random() < 0.8 else 0
-            output = draw.randrange(20_000)
-            before = conversation.cached
-            conversation.request(reads=reads, output=output)
-            read = before if reads is None else 0
-            used += read * 1e-6 + (conversation.cached - read) * 20e-6 + output * 50e-6
-            rows.append(["five_hour", start + conversation.at + 2, float(round(used)), start + 18_000])
-        for entry in conversation.entries:
-            entry["timestamp"] = stamp(seconds_of(entry["timestamp"]) + start - 2 * BEGAN)
-        conversation.write(project / f"session-{window}.jsonl")
-    now = rows[-1][1] + 1
-    has_read(tmp_path, rows)
-    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "popkit"), "POPKIT_CLOCK": str(now)}
-    fit = data(tmp_path, environ)["windows"][0]["fit"]
-    assert (fit["why"], list(fit["worth"])) == ("", ["claude-opus-4-6"])
-    for kind, percent in (("write_1h", 20), ("output", 50), ("cold_1h", 1.9)):
-        worth = fit["worth"]["claude-opus-4-6"][kind]
-        assert worth["claimed"]
-        assert abs(worth["percent"] - percent) <= worth["error"]
-    assert (fit["worth"]["claude-opus-4-6"]["write_5m"], fit["worth"]["claude-opus-4-6"]["cold_5m"]) == (None, None)
-    (kept,) = weights(str(tmp_path / "popkit"), now)
-    assert kept.claimed({("claude-opus-4-6", "write_1h"): 1e6})["window"] == "five_hour"
 
 
 # --- budget ------------------------------------------------------------------------------------------------------------------------------

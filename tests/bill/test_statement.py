@@ -213,7 +213,7 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
     by_time, kinds_by_time = summed_by_time(sent, standing, lost)
     digest = {
         "used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code",
-        "by_time": by_time, "kinds_by_time": kinds_by_time,
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": [],
         "losses": [{"at": loss.usage.at, "cause": loss.cause, "tokens": loss.tokens} for loss in lost.values()],
     }  # fmt: skip
     whole = statement.whole([digest], MODELS)
@@ -225,7 +225,7 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
     rows = [part for row in whole["kinds"] for part in (row, *row["parts"])]
     assert all(row["usd"] >= 0 <= row["tokens"] for row in rows)
     assert sum(row["usd"] for row in whole["kinds"]) == pytest.approx(whole["parts"]["conversation"], abs=1e-9)
-    found = took([digest], 0.0)
+    found = took([digest], 0.0, MODELS)
     assert min(row["tokens"] for row in found["kinds"]) > 0 if found["kinds"] else not found["sources"]["conversation"]
     assert sum(row["tokens"] for row in found["kinds"]) == found["sources"]["conversation"]
     assert min(found["sources"].values()) >= 0

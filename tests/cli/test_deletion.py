@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from pathlib import Path
 
@@ -82,26 +81,6 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
     (played.home / "venv" / "lib64").symlink_to("lib")
     done = played.popkit("uninstall", "--yes")
     assert done.returncode == 0, done
-    assert not played.home.exists()
-
-
-@pytest.mark.parametrize("before", ["", '{"hints": "on"}', '{"retention": {"profile": "spec", "hints": "off"}}', '{"profile": "spec"}'])
-def test_a_setting_on_trial_goes_back_to_what_it_was(played: Played, before: str) -> None:
-    own = played.home / "retention-config.json"
-    if before:
-        lay(played.home, (own.name,))
-        own.write_text(before)
-    for name in ("hints", "memory"):
-        assert played.popkit("try-out", "start", name, "--yes").returncode == 0
-    assert "On trial: " in played.popkit("uninstall", "--dry-run").stdout
-    assert played.popkit("uninstall", "--yes").returncode == 0
-    assert (json.loads(own.read_text()) if before else own.exists()) == (json.loads(before) if before else False)
-
-
-def test_a_setting_on_trial_is_taken_out_where_the_trials_cannot_be_read(played: Played) -> None:
-    assert played.popkit("try-out", "start", "hints", "--yes").returncode == 0
-    (played.home / "trials.json").write_text("not ours")
-    assert played.popkit("uninstall", "--yes").returncode == 0
     assert not played.home.exists()
 
 

@@ -28,7 +28,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     busy = is_busy(answer.stdout)
     assert answer.stdout.endswith("\n0 problems, 1 warning.\n" if busy else "\nAll is well.\n")
-    names = "interpreter, client, hooks, state folder, helper, hook errors, trials, extras, memory, retention, budget, configuration, state"
+    names = "interpreter, client, hooks, state folder, helper, hook errors, extras, memory, retention, budget, configuration, state"
     assert [line[9:].split(":")[0] for line in answer.stdout.splitlines() if line.startswith("ok ")] == names.split(", ")[busy:]
     assert max(len(line) for line in answer.stdout.splitlines()) <= 76
 
@@ -105,7 +105,7 @@ def test_no_python_at_all_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_relative_folder_of_ours_is_a_problem_and_not_made(played: Played) -> None:
     before = sorted(played.project.iterdir())
-    for words in (("doctor",), ("restore", "abcd2345"), ("archive", "list"), ("setup", "lab")):
+    for words in (("doctor",), ("restore", "abcd2345"), ("archive", "list"), ("setup", "tokens")):
         done = played.run(*words, POPKIT_HOME="popkit")
         output = " ".join((done.stdout + done.stderr).split())
         assert (done.returncode, 'POPKIT_HOME is "popkit", a relative path' in output) == (1, True), output

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,13 @@ from popkit_retention.cli import lab_command
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.replay_policies import POLICIES
-from tests.lab.test_own_policies import GOOD, written
+from tests.lab.test_own_policies import GOOD, MASKING, written
 from tests.lab.test_survey import session
 from tests.lab.transcripts import Script, Transcript, filled
 from tests.policy.priced import prices
 from tests.views.written import Written
 
-FEW = ("--policy", "auto", "masking-10", "--jobs", "1")
+FEW = ("--policy", "default", "spec", "--jobs", "1")
 
 
 @pytest.fixture
@@ -45,9 +44,9 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
     code, shown, err = lab(environ, capsys, *FEW)
     assert (code, err) == (0, "")
     rows = re.findall(r"^(.) ([a-z0-9-]+) +(\d\.\d{3}) +\d\.\d{3} +\d+\.\d\d +\d+\.\d% +\d+\.\d%$", shown, re.MULTILINE)
-    assert {name for _, name, _ in rows} == {"nothing", "auto", "masking-10"}
+    assert {name for _, name, _ in rows} == {"nothing", "default", "spec"}
     assert [cost for _, _, cost in rows] == sorted(cost for _, _, cost in rows)
-    assert {name for mark, name, _ in rows if mark != " "} == {"auto"}
+    assert {name for mark, name, _ in rows if mark != " "} == {"default"}
     assert "2 sessions, 2 repositories, 46 requests" in shown
     assert re.search(r"Left out:\n +1 empty", shown)
     assert all(len(line) <= 76 for line in shown.splitlines())
@@ -56,7 +55,7 @@ def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_w
 def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
     answer = json.loads(lab(environ, capsys, *FEW, "--json")[1])
     shown = text.laid_out(lab_command.lines_of(answer), 40)
-    assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► auto") + 1])
+    assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► default") + 1])
     assert all(text.width(line) <= 40 for line in shown)
 
 
@@ -77,9 +76,9 @@ def test_it_says_at_which_prices_it_reckoned(environ, capsys, repo_root) -> None
 def test_another_model_has_other_prices(environ, capsys) -> None:
     costs = {}
     for model in ("claude-opus-4-8", "of-nobody"):
-        answer = json.loads(lab(environ, capsys, "--policy", "masking-10", "--jobs", "1", "--json", "--model", model)[1])
+        answer = json.loads(lab(environ, capsys, "--policy", MASKING, "--jobs", "1", "--json", "--model", model)[1])
         assert answer["model"] == model
-        costs[model] = answer["ttls"]["300"]["masking-10"]["cost"]
+        costs[model] = answer["ttls"]["300"][MASKING]["cost"]
     assert costs["of-nobody"] != costs["claude-opus-4-8"], "reads are cheaper there, and rewrites the dearer against them"
 
 
@@ -88,9 +87,9 @@ def test_json_is_the_whole_survey(environ, capsys) -> None:
     answer = json.loads(shown)
     assert code == 0
     assert list(answer["ttls"]) == ["3600"]
-    assert set(answer["ttls"]["3600"]) == {"nothing", "auto", "masking-10"}
+    assert set(answer["ttls"]["3600"]) == {"nothing", "default", "spec"}
     assert answer["skipped"] == {"empty": 1}
-    assert set(answer["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "auto", "masking-10"}
+    assert set(answer["rows"][0]["ttls"]["3600"]["policies"]) == {"nothing", "default", "spec"}
 
 
 def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
@@ -105,7 +104,8 @@ REFUSED = {
     "a policy that is unknown, with the known ones": ("--decisions {one} --policy nonsense", f"Known: {', '.join(POLICIES)}"),
     "a name that is none of a policy": ("--policy {own}:Nobody\x1b[2J", "is not the name of a policy"),
     "no processes": ("--jobs 0", "--jobs takes a whole number from 1"),
-    "a page that cannot be written, before the run": ("--policy auto --html {here}/nowhere/report.html", "cannot be written"),
+    "a table that cannot be written, before the run": ("--policy auto --parquet {here}/nowhere/out.parquet", "cannot be written"),
+    "a page": ("--html {here}/report.html", "is made by benchmarks/lab/tables.py"),
     "decisions that cannot be written": (
         "--decisions {one} --out {here}/nowhere/out.jsonl",
         "{here}/nowhere/out.jsonl: cannot be written: No such file or directory",
@@ -139,7 +139,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(environ, capsys, tmp_path, wh
 
 def test_a_policy_of_ones_own_is_listed_with_the_others_and_its_errors_are_shown(environ, capsys, tmp_path) -> None:
     path = written(tmp_path)
-    code, shown, _ = lab(environ, capsys, "--policy", f"{path}:OldReads", f"{path}:Sometimes", "masking-10", "--jobs", "1")
+    code, shown, _ = lab(environ, capsys, "--policy", f"{path}:OldReads", f"{path}:Sometimes", "spec", "--jobs", "1")
     assert code == 0
     assert {"mine.py:OldReads", "mine.py:Sometimes"} <= set(re.findall(r"^  (\S+) +\d\.\d{3} ", shown, re.MULTILINE))
     output = " ".join(shown.split())
@@ -149,7 +149,7 @@ def test_a_policy_of_ones_own_is_listed_with_the_others_and_its_errors_are_shown
 
 def test_the_card_is_the_same_on_every_machine_and_says_what_differs(environ, capsys, tmp_path) -> None:
     def card(home: dict, path: str, *words: str) -> dict:
-        return json.loads(lab(home, capsys, "--policy", f"{path}:OldReads", "masking-10", "--json", *words)[1])["card"]
+        return json.loads(lab(home, capsys, "--policy", f"{path}:OldReads", "spec", "--json", *words)[1])["card"]
 
     elsewhere = {"CLAUDE_CONFIG_DIR": str(tmp_path / "other"), "HOME": str(tmp_path)}
     shutil.copytree(tmp_path / "claude", tmp_path / "other")
@@ -182,28 +182,8 @@ def test_the_door_is_in_the_table_and_misses_nothing(environ, capsys, tmp_path) 
     assert {tuple(rest) for _, _, *rest in rows} == {("0.00", "0.0")}
 
 
-def test_html_writes_a_page_that_only_its_owner_can_read(environ, capsys, tmp_path) -> None:
-    pytest.importorskip("plotly")
-    page = tmp_path / "report.html"
-    code, _, err = lab(environ, capsys, *FEW, "--html", str(page))
-    assert code == 0
-    assert str(page) in err
-    assert "masking-10" in page.read_text()
-    assert page.stat().st_mode & 0o777 == 0o600
-
-
-def test_without_the_library_html_names_the_command_that_installs_it_before_the_run(environ, repo_root, tmp_path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
-    bare = tmp_path / "bare" / "bin" / "python"
-    words = [bare, "-S", "-E", repo_root / "hooks" / "popkit.py", "lab", "--html", tmp_path / "report.html"]
-    done = subprocess.run(words, env={**os.environ, **environ}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines() == ["popkit lab: --html needs a plotting library. Install it with", "", "  popkit setup lab"]
-    assert not (tmp_path / "report.html").exists()
-
-
 def test_nothing_is_drawn_where_there_is_no_terminal_and_a_bar_where_there_is_one(environ, repo_root) -> None:
-    words = [str(repo_root / "bin" / "popkit"), "lab", "--policy", "masking-10"]
+    words = [str(repo_root / "bin" / "popkit"), "lab", "--policy", "spec"]
     done = subprocess.run(words, env={**os.environ, **environ}, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     master, slave = os.openpty()
@@ -314,7 +294,7 @@ def test_a_policy_of_ones_own_decides_and_what_it_prints_is_not_among_it(tmp_pat
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
 def test_a_full_disk_is_reported(tmp_path, capsys) -> None:
-    code, _, error = _replay(str(_long(tmp_path).path), "--policy", "masking-10", "--out", "/dev/full", capsys=capsys)
+    code, _, error = _replay(str(_long(tmp_path).path), "--policy", "spec", "--out", "/dev/full", capsys=capsys)
     assert code == 1
     assert error == "popkit lab: /dev/full: cannot be written: No space left on device\n"
 

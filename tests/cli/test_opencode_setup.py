@@ -224,7 +224,7 @@ def test_a_folder_that_cannot_be_made_is_named_in_a_line(played: Played) -> None
     assert "Errno" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [["opencode", "--json"], ["lab", "--undo"], ["lab", "--scope", "project"], ["--yes"]])
+@pytest.mark.parametrize("words", [["opencode", "--json"], ["tokens", "--undo"], ["tokens", "--scope", "project"], ["--yes"]])
 def test_flags_that_say_nothing_here_are_refused(played: Played, words: list[str]) -> None:
     done = played.run("setup", *words)
     assert done.returncode == 1

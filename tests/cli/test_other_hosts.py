@@ -9,14 +9,13 @@ import pytest
 
 from popkit_retention.cli.main import main
 from tests.hosts import stores
-from tests.hosts.checkpoints import Repository
 from tests.hosts.rollouts import Rollout
 from tests.hosts.test_opencode import SESSION, Export, called, worked
 from tests.hosts.test_opencode_storage import OTHER
 from tests.views.written import Written
 
 GOLDENS = Path(__file__).parent / "goldens" / "hosts"
-HOSTS = ("claude-code", "codex", "opencode", "entire")
+HOSTS = ("claude-code", "codex", "opencode")
 LATER_MS = 4_000_000  # longer than any cache lives
 ROLLOUT = "rollout-2026-09-21T10-00-00-019a2f00-1111-7222-8333-444455556666.jsonl"
 
@@ -62,13 +61,6 @@ def _of_codex(folder: Path) -> None:
     path.write_bytes(_rollout().data())
 
 
-def _of_entire(folder: Path) -> None:
-    """The same rollout, in the repository that the session with nothing in it began in."""
-    shop = Repository(folder / "shop")
-    shop.checkpoint(_rollout().data(), session=ROLLOUT[-42:-6])
-    Written(folder / "claude" / "projects" / "-shop", session="idle", project=str(shop.folder)).say("hello")
-
-
 def _of_opencode(folder: Path) -> None:
     session = worked()
     session.at += LATER_MS
@@ -83,7 +75,7 @@ def _of_opencode(folder: Path) -> None:
 @pytest.fixture(params=HOSTS)
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A host that has one session of that shop, whose cache went cold in between."""
-    {"claude-code": _of_claude_code, "codex": _of_codex, "opencode": _of_opencode, "entire": _of_entire}[request.param](tmp_path)
+    {"claude-code": _of_claude_code, "codex": _of_codex, "opencode": _of_opencode}[request.param](tmp_path)
     return request.param
 
 
@@ -117,9 +109,9 @@ def test_memory_learns_from_the_project_s_sessions_of_a_host(host: str, environ:
 
 
 def test_memory_says_where_it_has_looked_for_sessions_of_a_project(environ: dict, tmp_path: Path, capsys) -> None:
-    _of_entire(tmp_path)
-    assert main(["memory", "learn", "--past", "--host", "entire", "--project", str(tmp_path)], environ) == 1
-    assert "among Entire's. Name transcript files instead" in " ".join(capsys.readouterr().err.split())
+    _of_codex(tmp_path)
+    assert main(["memory", "learn", "--past", "--host", "codex", "--project", str(tmp_path)], environ) == 1
+    assert f"under{tmp_path}/codex/sessions.Nametranscriptfilesinstead" in "".join(capsys.readouterr().err.split())
 
 
 # --- naming a session of OpenCode --------------------------------------------------------------------------------------------------------
@@ -159,24 +151,6 @@ def test_a_rollout_is_named_by_the_id_in_its_name(environ: dict, tmp_path: Path,
     assert tried(capsys, environ, "019a2f00") == "019a2f00-1111-7222-8333-444455556666"
 
 
-def test_a_session_that_entire_keeps_is_named_by_its_id_or_its_address(environ: dict, tmp_path: Path, capsys) -> None:
-    _of_entire(tmp_path)
-    assert tried(capsys, environ, "019a2f00") == ROLLOUT[-42:-6]
-    _of_codex(tmp_path)
-    assert tried(capsys, environ, "019a2f00") == ROLLOUT[-42:-6], "Codex's own recording of it comes first"
-
-
-def test_the_repository_that_one_is_in_is_looked_into_whatever_else_is_known(environ: dict, tmp_path: Path, capsys, monkeypatch) -> None:
-    Repository(tmp_path / "first").checkpoint(_rollout().data(), session="newer", at="2026-09-22T10:00:00Z")
-    Repository(tmp_path / "second").checkpoint(_rollout().data(), session="older")
-    monkeypatch.chdir(tmp_path / "second")
-    assert tried(capsys, environ, "--host", "entire") == "older"
-    Written(tmp_path / "claude" / "projects" / "-first", session="idle", project=str(tmp_path / "first")).say("hello")
-    assert tried(capsys, environ, "newer") == "newer"
-    assert tried(capsys, environ, "--host", "entire") == "older", "this repository's come first"
-    assert "2 conversations, 12 requests" in answer(capsys, environ, "bill", "--host", "entire")
-
-
 def test_a_session_without_a_tool_call_is_passed_over(environ: dict, tmp_path: Path, capsys) -> None:
     talk = Export(OTHER)
     talk.at += LATER_MS
@@ -188,14 +162,11 @@ def test_a_session_without_a_tool_call_is_passed_over(environ: dict, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (
-            ["--host", "entire"],
-            "git finds no session of Claude Code, Codex or OpenCode in checkpoints of Entire, neither in this repository",
-        ),
+        (["--host", "entire"], "name the transcript that the agent itself has written"),
         (["--host", "opencode"], "there are no sessions of OpenCode with a tool call in"),
         (
             ["ses_none"],
-            "no session ses_none in Claude Code, Codex, OpenCode or Entire. Name a file or a folder of sessions, or the id of a session",
+            "no session ses_none in Claude Code, Codex or OpenCode. Name a file or a folder of sessions, or the id of a session",
         ),
         (["."], "there is no session with a tool call in it"),
     ],

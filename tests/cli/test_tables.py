@@ -203,7 +203,6 @@ def test_a_flag_that_is_an_operation_may_stand_anywhere(line: str) -> None:
 
 def test_a_flag_of_many_takes_every_word_up_to_the_next_flag_and_may_be_repeated() -> None:
     assert parse(["a", "--policy", "x", "y", "--json", "--policy=z"], TABLES["lab"]).policy == ["x", "y", "z"]
-    assert getattr(parse(["on", "--except", "Bash", "--except", "Read"], TABLES["native"]), "except") == ["Bash", "Read"]
 
 
 def test_a_flag_is_an_attribute_with_what_holds_without_it() -> None:
@@ -221,8 +220,8 @@ def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> No
     assert parse(id.split(), TABLES["context"], shell=False).operation.offered
 
 
-def test_what_the_pane_takes_are_these_operations_and_three_of_its_own() -> None:
-    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native", "bill"}
+def test_what_the_pane_takes_are_these_operations_and_two_of_its_own() -> None:
+    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "bill"}
 
 
 # --- completion --------------------------------------------------------------------------------------------------------------------------

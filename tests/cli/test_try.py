@@ -15,7 +15,6 @@ from popkit_retention.cli import try_command
 from popkit_retention.cli.main import main
 from tests.cli.test_context_command import Nowhere
 from tests.hosts.rollouts import worked
-from tests.hosts.test_entire import checkpoint
 from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,12 +81,6 @@ def test_a_rollout_of_codex_is_shown_like_a_session(tmp_path, capsys, golden, fo
     assert code == 0
     assert "install" not in shown
     golden(GOLDENS / f"try-codex-{form}.txt", shown)
-
-
-def test_a_checkpoint_of_entire_is_shown_like_a_session(tmp_path, capsys, golden) -> None:
-    lines = worked("counts").data().splitlines(keepends=True)
-    path = checkpoint(tmp_path / "0", b"".join(lines[9:]), session="01a0-made-up")
-    golden(GOLDENS / "try-entire.txt", _try(tmp_path, capsys, str(path))[1])
 
 
 def test_codex_is_asked_for_by_its_name(tmp_path, capsys) -> None:

@@ -40,7 +40,6 @@ from hooks.utils.policy.lost_cache import (
     UNKNOWN,
 )  # fmt: skip
 from hooks.utils.state import shipped
-from popkit_retention.cli import main
 
 from . import installs
 from .client import ClientHome
@@ -49,6 +48,7 @@ from .prompt_cache import CachingApi
 from .scripted_api import SUMMARY, call, say, thought
 from .terminal import ClientTerminal
 from .test_harness import JOB, MCP_SERVER
+from .test_provider_clears import asking_to_clear
 
 OTHER, DROPS_THINKING = "claude-opus-4-6", "claude-sonnet-4-5-20250929"
 STAMP = re.compile(r'(?<="timestamp":")[^"Z]+(?=Z")')
@@ -211,8 +211,7 @@ def test_thinking_that_nobody_asks_to_keep_is_the_cause_at_the_next_prompt(newes
 
 
 def test_results_that_the_provider_cleared_are_the_cause(newest: Session):
-    environ = {**newest.home.env(), "CLAUDE_PROJECT_DIR": str(newest.home.work)}
-    assert main.main(["native", "on", "--trigger", "20000", "--keep", "2", "--at-least", "2000", "--yes"], environ) == 0
+    newest.home.extra_env.update(asking_to_clear(20_000, keep=2, at_least=2_000))
     assert newest.go("go [[SCRIPT:reads]]") == [(CLEARED, "")]
 
 

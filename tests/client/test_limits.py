@@ -55,7 +55,7 @@ def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Inst
     ]
     assert {(kind, percent) for kind, _, percent, _ in rows[2:]} == {("five_hour", 66), ("seven_day", 35)}
     assert "5 h       66 % used" in says
-    assert "Not enough history yet to tell what tokens are worth in it: 0 of 8 windows." in " ".join(says.split())
+    assert "tokens, $" in says
 
 
 def test_a_key_of_the_api_has_none(clients: dict[str, installs.Installed], tmp_path: Path):

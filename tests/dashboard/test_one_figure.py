@@ -8,9 +8,9 @@ import re
 import pytest
 
 from hooks.utils import text
+from hooks.utils.helper.commands import Commands
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.drawing import PaneRequest
-from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane
 from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.operations import context_words
@@ -38,7 +38,7 @@ class Drawn:
         return context_words.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
-        pane = Pane(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0))
+        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0))
         return pane.view(self.shop.site(), PaneRequest(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:

@@ -11,7 +11,6 @@ import pytest
 from popkit_retention.dashboard import catalog
 from tests.dashboard.board import Board
 from tests.hosts import stores
-from tests.hosts.checkpoints import Repository
 from tests.hosts.rollouts import SESSION as ROLLOUT
 from tests.hosts.rollouts import worked as rollout
 from tests.hosts.test_opencode import SESSION as OPENCODE
@@ -19,17 +18,11 @@ from tests.hosts.test_opencode import worked as opencode
 from tests.hosts.test_opencode_storage import OTHER, everything
 from tests.reclaim.shops import SESSION
 
-COPIED = "5eed0000-1111-4222-8333-444455556666"
-
 
 @pytest.fixture
 def shared(board: Board, monkeypatch: pytest.MonkeyPatch) -> Board:
-    """A project in which Claude Code, OpenCode and Codex have worked; the latter two somewhere else, too. Entire has a copy of Codex's
-    session, and a colleague's of Claude Code."""
+    """A project in which Claude Code, OpenCode and Codex have worked; the latter two somewhere else, too."""
     board.worked()
-    shop = Repository(board.shop.project)
-    shop.checkpoint(rollout(project="/home/colleague/shop").data(), "ab12cd34ef56", session=ROLLOUT)
-    shop.checkpoint(board.shop.transcript.read_bytes(), "ab12cd34ef57", session=COPIED, agent="Claude Code")
     project, folder = str(board.shop.project), Path(board.shop.environ()["HOME"])
     stores.database(folder / ".local" / "share" / "opencode", opencode(project=project), opencode(OTHER, "/somewhere/else"))
     for name, where in ((ROLLOUT, f"{project}/src"), (ROLLOUT[:-1] + "7", "/somewhere/else")):
@@ -54,12 +47,7 @@ def theirs(board: Board) -> list[dict]:
 
 def test_those_of_the_same_projects_are_in_the_list_with_their_hosts(shared: Board) -> None:
     rows = listed(shared)
-    assert {id: row["host"] for id, row in rows.items()} == {
-        SESSION: "Claude Code", OPENCODE: "OpenCode", ROLLOUT: "Codex", COPIED: "Entire",
-    }  # fmt: skip
-    assert rows[COPIED]["project"] == str(shared.shop.project), "wherever the colleague has it"
-    assert rows[COPIED]["title"] == rows[SESSION]["title"]
-    assert not rows[COPIED]["running"]
+    assert {id: row["host"] for id, row in rows.items()} == {SESSION: "Claude Code", OPENCODE: "OpenCode", ROLLOUT: "Codex"}
     assert rows[OPENCODE]["project"] == str(shared.shop.project)
     assert rows[ROLLOUT]["project"] == f"{shared.shop.project}/src"
     assert rows[OPENCODE]["title"] == "Fix the prices."
@@ -94,15 +82,6 @@ def test_one_of_them_is_shown_whole_and_offers_nothing(shared: Board, id: str, c
     assert theirs(shared) == before
 
 
-def test_a_session_that_entire_keeps_is_shown_whole_and_offers_nothing(shared: Board) -> None:
-    listed(shared)
-    answer, own = shared.session(COPIED), shared.session(SESSION)
-    assert (answer["report"]["calls"], answer["report"]["host"], answer["operations"]) == (own["report"]["calls"], "Claude Code", [])
-    assert answer["session"]["verdict"]["words"] == "Nothing to do: Entire keeps this session itself, and PopKit changes nothing in commits"
-    assert shared.get(f"/api/sessions/{COPIED}/results/1")["operations"] == []
-    shared.do("clear", 409, COPIED)
-
-
 def test_one_that_goes_on_is_read_again(shared: Board) -> None:
     listed(shared)
     first = shared.session(OPENCODE)["report"]["calls"]
@@ -121,7 +100,7 @@ def test_one_that_goes_on_is_read_again(shared: Board) -> None:
 def test_a_database_that_cannot_be_read_takes_none_of_the_others(shared: Board) -> None:
     database = next(Path(shared.shop.environ()["HOME"]).rglob("opencode.db"))
     database.write_bytes(b"no database")
-    assert set(listed(shared)) == {SESSION, ROLLOUT, COPIED}
+    assert set(listed(shared)) == {SESSION, ROLLOUT}
     listed(shared)
     assert shared.app_state.failed == 1, "the same failure is noted once"
 
@@ -131,9 +110,7 @@ def test_a_link_is_not_followed(shared: Board, tmp_path: Path) -> None:
     for path in (next(folder.rglob("opencode.db")), next(folder.rglob(f"*{ROLLOUT}.jsonl"))):
         path.rename(tmp_path / path.name)
         path.symlink_to(tmp_path / path.name)
-    rows = listed(shared)
-    assert set(rows) == {SESSION, COPIED, ROLLOUT}
-    assert rows[ROLLOUT]["host"] == "Entire", "its copy in the project's own repository is left"
+    assert set(listed(shared)) == {SESSION}
 
 
 def test_what_we_keep_of_an_opencode_session_comes_before_its_own_storage(shared: Board) -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.helper.compactions import Compactions
-from hooks.utils.state import client_reports
 from hooks.utils.state.live import Site
-from tests.policy.weighed import weights
 
 from .asking import Helper, Transcript, lines, numbered
 from .running import Running, sent_of
@@ -53,16 +51,6 @@ def test_a_compaction_takes_out_what_is_dead_and_says_so_in_a_line(busy: Helper)
     assert answer["notice"].startswith("Compacted without a model: 30k to ")
     assert answer["notice"].endswith(" taken out, and all can be restored.")
     assert busy.failures() == ""
-
-
-def test_a_subscriber_is_told_what_a_compaction_saves_of_the_window(busy: Helper):
-    client_reports.keep_weights(str(busy.home), [weights(model="claude-opus-5-5")], time.time())
-    notice = Running(busy).compacts()["notice"]
-    assert re.search(
-        r"all can be restored\. That saves about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over (14|39) requests\.$", notice
-    )
-    shown = " ".join(busy.ask("/view", {"page": "saved"})["pane"]["head"])
-    assert "of the five-hour window over" in " ".join(shown.split())
 
 
 def test_what_left_is_archived_and_restored_by_the_handle_in_its_place(busy: Helper):

@@ -50,7 +50,6 @@ def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
         ("clear", "nothing was changed: OpenCode keeps this session itself, so only /compact removes anything"),
         ("cold on", "OpenCode keeps this session itself, so only /compact removes anything"),
         ("warm on", "OpenCode lets no plugin send a request over the cached prompt"),
-        ("native on", "clearing by the provider is switched on in Claude Code's settings"),
         ("", "Nothing to do: OpenCode keeps this session itself, so only /compact removes anything"),
     ],
 )

@@ -12,15 +12,14 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.helper import drawing
+from hooks.utils.helper.commands import Commands
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.drawing import PaneRequest
-from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane
 from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, store
 from hooks.utils.views import report
-from tests.patience import until
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered
 from tests.views.written import long_session
@@ -59,7 +58,6 @@ def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_
     shown = "\n".join(helper.ask("/view", {"page": "bill"})["pane"]["lines"])
     assert shown.startswith("Limits of your plan")
     assert re.search(r"5 h +62 %, full .*, 60\.0 % an hour, resets", shown)
-    assert "1 of 8 windows" in " ".join(shown.split())
     assert "What the bill was made of" in shown
 
 
@@ -157,37 +155,6 @@ def test_the_cache_is_kept_warm_on_the_users_word_and_no_longer_on_another(helpe
     assert shown["operations"][0]["id"] == "warm off"
     helper.ask("/press", {"id": "warm off"})
     assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
-
-
-def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(helper: Helper):
-    settings = helper.project / ".claude" / "settings.local.json"
-    shown = helper.ask("/view", {"page": "settings"})["pane"]
-    assert "Off in this project" in "\n".join(shown["lines"])
-    assert [operation["id"] for operation in shown["operations"]] == ["warm on", "native on --dry-run"]
-    answer = _pressed(helper, "native on --dry-run --trigger 90000")
-    assert "clear_tool_uses_20250919" in answer
-    assert answer.endswith("Nothing has been changed yet.")
-    assert not settings.exists()
-    _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
-    assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
-    _pressed(helper, change["id"])
-    assert "90000" in settings.read_text()
-    _, off = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
-    _pressed(helper, off["id"])
-    _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["operations"]
-    _pressed(helper, change["id"])
-    assert "90000" not in settings.read_text()
-
-
-def _pressed(helper: Helper, id: str) -> str:
-    """What the pane says once the command that a press starts has ended; while it is at work it offers nothing of it."""
-    helper.ask("/press", {"id": id})
-
-    def pane() -> dict:
-        return helper.ask("/view", {"page": "settings"})["pane"]
-
-    until(lambda: len(pane()["operations"]) > 1, "the command to end")
-    return "\n".join(pane()["lines"])
 
 
 def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(helper: Helper):
@@ -323,7 +290,7 @@ def _band(band_asking: Asking, window: int) -> tuple[str, str]:
     site.remember(window_tokens=window)
     pane = Pane(
         str(written.path),
-        Native({"POPKIT_HOME": str(band_asking.home)}, str(band_asking.home)),
+        Commands({"POPKIT_HOME": str(band_asking.home)}, str(band_asking.home)),
         Compactions(),
         Misses(str(written.path), 0),
     )

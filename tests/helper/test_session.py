@@ -1,4 +1,4 @@
-"""A session through its helper: trials, hourly jobs, what stands in prompts, what a shell asks; and a helper that stands still keeps nobody
+"""A session through its helper: hourly jobs, what stands in prompts, what a shell asks; and a helper that stands still keeps nobody
 waiting."""
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -18,8 +17,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.io.files import LOCK_WAIT_S
-from hooks.utils.state import client_reports, trials
-from hooks.utils.state.live import Site
+from hooks.utils.state import client_reports
 from popkit_retention.memory.job import last_run
 from popkit_retention.memory.stores import StoreUnavailable
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -28,78 +26,8 @@ from tests.kit.crowds import held
 from tests.paths import PYTHONPATH
 from tests.patience import until
 
-from ..state.coins import fix
-from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
+from .asking import ROOT, SESSION, Helper, Transcript, lines
 from .running import Running
-
-
-def begun(folder: Path, name: str, treated: bool, has_sent: bool = False) -> Helper:
-    """A helper of a session of which the hook has seen the start, in its first turn."""
-    fix(folder / "popkit", name, [treated])
-    helper = Helper(folder, config={name: "try"})
-    if has_sent:
-        helper.has_read("app.py", lines(3)).answered(30_000)
-    site = Site(helper.env, SESSION)
-    site.remember(**trials.facts_at_start(site))
-    helper.ask("/rows", {})
-    return helper
-
-
-def drawn(helper: Helper) -> list[tuple[str, bool]]:
-    return [(row.session, row.treated) for run in trials.load(str(helper.home)).runs for row in run.rows]
-
-
-@pytest.mark.parametrize("treated", [True, False])
-def test_the_door_does_for_a_sessions_life_what_the_coin_said_at_its_first_turn(tmp_path: Path, treated: bool):
-    helper = begun(tmp_path, "say_once", treated)
-    for _ in range(2):
-        helper.read("app.py", lines(40))
-        assert (helper.read("app.py", lines(40))[1] == numbered(lines(40))) is not treated
-        helper.read("other.py", lines(5))
-        helper.stop()
-        helper.start()
-        helper.ask("/rows", {})
-    assert drawn(helper) == [(SESSION, treated)]
-    assert helper.failures() == ""
-    helper.stop()
-
-
-@pytest.mark.parametrize("treated", [True, False])
-def test_noise_stays_outside_only_where_the_coin_said_so(tmp_path: Path, treated: bool):
-    helper = begun(tmp_path, "shape", treated)
-    answer = helper.result("Bash", {"command": "make"}, "\x1b[31mred\x1b[0m" * 99)[1]
-    assert (answer == {}) is not treated
-    helper.stop()
-
-
-@pytest.mark.parametrize("treated", [True, False])
-def test_a_compaction_is_answered_only_where_the_coin_said_so_before_the_first_request(tmp_path: Path, treated: bool):
-    helper = begun(tmp_path, "compact", treated)
-    transcript = helper.has_read("app.py", lines(400))
-    edit = {"file_path": str(helper.project / "app.py"), "old_string": "a" * 900, "new_string": "b" * 900}
-    transcript.called("toolu_01", "Edit", edit, "The file has been updated.")
-    for number in range(6):
-        transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
-    transcript.answered(30_000)
-    assert ("rows" in Running(helper).compacts()) is treated
-    assert drawn(helper) == [(SESSION, treated)]
-    helper.stop()
-
-
-def test_a_session_that_has_sent_requests_before_its_helper_came_is_in_no_trial(tmp_path: Path):
-    helper = begun(tmp_path, "say_once", False, has_sent=True)
-    helper.read("other.py", lines(40))
-    assert helper.read("other.py", lines(40))[1] != numbered(lines(40))
-    assert drawn(helper) == []
-    helper.stop()
-
-
-def test_popkit_try_out_answers_inside_the_client(tmp_path: Path):
-    helper = begun(tmp_path, "say_once", True)
-    answer = helper.ask("/command", {"words": "try-out", "columns": 80})["text"]
-    assert "say_once any: 0 of 20 sessions" in answer
-    helper.stop()
-
 
 # --- the hourly jobs run in a session that goes on ------------------------------------------------------------------------------------
 
@@ -159,20 +87,6 @@ def test_without_an_hour_gone_or_where_memory_is_off_nothing_is_started(helped):
         off.ask("/health")
     assert texts(off) == []
     assert off.failures() == ""
-
-
-def test_what_tokens_are_worth_is_fitted_as_a_session_begins_once_there_are_windows_enough(tmp_path: Path, helped):
-    home = tmp_path / "popkit"
-    home.mkdir()
-    now = time.time()
-    rows = [
-        ["five_hour", now - window * 20_000 - back, 62 - back / 60, now - window * 20_000 + 900] for window in range(9) for back in (600, 0)
-    ]
-    (home / "limits.json").write_text(json.dumps(sorted(rows[:-2], key=lambda row: row[1])))
-    helper = helped()
-    until((home / "limit-weights.json").exists, "a fit was tried")
-    assert json.loads((home / "limit-weights.json").read_text())["weights"] == []
-    assert helper.failures() == ""
 
 
 # --- what stands in each prompt, and what is hidden of it -----------------------------------------------------------------------------

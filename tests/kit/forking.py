@@ -223,8 +223,7 @@ LOADED = (
 def _load_all() -> None:
     for package in LOADED:
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            if module.name != "popkit_retention.lab.survey_page":  # plotly is not there under -S
-                importlib.import_module(module.name)
+            importlib.import_module(module.name)
 
 
 _USUAL = locks.Lock.__init__.__defaults__, locks.Patience.next_s.__defaults__

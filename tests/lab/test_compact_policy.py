@@ -12,8 +12,9 @@ from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import Door
+from popkit_retention.lab.host_policies import Summaries
 from popkit_retention.lab.policy import Block, Request, Session
-from popkit_retention.lab.replay_policies import Compact, Summaries
+from popkit_retention.lab.replay_policies import Compact
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled

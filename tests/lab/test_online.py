@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.lab.research import POLICIES
 from popkit_retention.cli.lab_command import replay
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session
-from popkit_retention.lab.replay_policies import POLICIES
 from tests.examples import examples
 from tests.lab.tales import Tale, begun, tales
 from tests.lab.transcripts import Transcript

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.lab.oracles import PLACEHOLDER, Needs, Oracle
 from popkit_retention.lab import measure
-from popkit_retention.lab.oracles import PLACEHOLDER, Needs, Oracle
 from tests.lab.session_builder import SessionBuilder
 from tests.policy.priced import READS, prices
 

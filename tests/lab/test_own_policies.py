@@ -106,7 +106,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("best", "", "unknown policy best. Known: nothing, spec, "),
+        ("best", "", "unknown policy best. Known: nothing, default, "),
         (":Mine", "", ":Mine is not the name of a policy. Write module:Class"),
         ("{folder}/mine.py:", "", "is not the name of a policy"),
         ("{folder}/nowhere.py:Mine", "", "there is no file {folder}/nowhere.py"),
@@ -252,6 +252,9 @@ def test_answers_of_the_wrong_kind_are_named(name, answer, message) -> None:
 # --- among others -----------------------------------------------------------------------------------------------------------------------
 
 
+MASKING = "benchmarks.lab.rivals:Masking"
+
+
 @pytest.fixture
 def folder(tmp_path) -> Path:
     """Two sessions, of 30 and 16 requests."""
@@ -262,17 +265,17 @@ def folder(tmp_path) -> Path:
 
 def test_it_is_scored_like_any_other_and_prints_nowhere(folder, tmp_path, capsys) -> None:
     name = f"{written(tmp_path)}:OldReads"
-    report = survey.survey([str(folder)], [name, "masking-10"], (300,), 1)
-    assert list(report["ttls"]["300"]) == ["nothing", name, "masking-10"]
-    assert report["ttls"]["300"][name]["cleared"] > report["ttls"]["300"]["masking-10"]["cleared"] > 0
+    report = survey.survey([str(folder)], [name, MASKING], (300,), 1)
+    assert list(report["ttls"]["300"]) == ["nothing", name, MASKING]
+    assert report["ttls"]["300"][name]["cleared"] > report["ttls"]["300"][MASKING]["cleared"] > 0
     assert (report["failed"], capsys.readouterr().out) == ({}, "")
 
 
 def test_where_it_fails_the_session_counts_as_if_nothing_were_cleared_and_all_else_goes_on(folder, tmp_path) -> None:
     path = written(tmp_path)
     good, bad = (f"{path}:{name}" for name in ("OldReads", "Sometimes"))
-    report = survey.survey([str(folder)], [bad, good, "masking-10"], (300,), 1)
-    without = survey.survey([str(folder)], [good, "masking-10"], (300,), 1)
+    report = survey.survey([str(folder)], [bad, good, "spec"], (300,), 1)
+    without = survey.survey([str(folder)], [good, "spec"], (300,), 1)
     line = 1 + next(at for at, text in enumerate(GOOD.split("\n")) if "raise" in text)
     assert report["failed"] == {bad: {f"decide raised KeyError: 'the 25th' (mine.py, line {line})": 1}}
     one, two = (next(row for row in report["rows"] if row["path"].endswith(name)) for name in ("one.jsonl", "two.jsonl"))

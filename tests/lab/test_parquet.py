@@ -38,10 +38,10 @@ def test_there_is_a_row_for_each_session_lifetime_and_policy_and_for_each_that_w
     assert [(Path(row["session"]).stem, row["left_out"], row["cost"]) for row in rows if row["left_out"]] == [("noise", DAMAGED, None)]
     assert out.stat().st_mode & 0o777 == 0o600
     task = survey.row_of(str(folder / "-shop" / "one.jsonl"), ["nothing", *NAMES], [3_600])
-    (one,) = (row for row in rows if (Path(row["session"]).stem, row["cache_ttl_s"], row["policy"]) == ("one", 3_600, "masking-10"))
+    (one,) = (row for row in rows if (Path(row["session"]).stem, row["cache_ttl_s"], row["policy"]) == ("one", 3_600, "spec"))
     scores = task["scores"][3_600]
-    assert {name: one[name] for name in scores["masking-10"]} == scores["masking-10"]
-    assert one["cost_share"] == scores["masking-10"]["cost"] / scores["nothing"]["cost"]
+    assert {name: one[name] for name in scores["spec"]} == scores["spec"]
+    assert one["cost_share"] == scores["spec"]["cost"] / scores["nothing"]["cost"]
 
 
 def test_a_run_that_ends_with_an_error_leaves_no_file(tmp_path: Path) -> None:

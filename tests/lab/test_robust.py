@@ -20,7 +20,7 @@ from tests.lab.test_online import long_tale
 from tests.lab.test_survey import session
 from tests.paths import PYTHONPATH
 
-NAMES = ["auto", "spec", "spec-cold", "dcp-dedupe", "trimwire", "wet", "oracle"]
+NAMES = ["default", "auto", "spec", "spec-cold", "compact-cold", "microcompact-60m"]
 STRANGE = [
     0, -1, 1.5, 1e308, 10**30, float("nan"), True, None, "", "x", "\ud800", "\0", "2026-99-99T99:99:99.999Z", [], {}, [[]], [None], [{}],
     ["x"], {"a": 1}, {"type": "text"}, {"type": "tool_result"}, {"text": 5}, [{"type": "tool_use", "id": 1}],

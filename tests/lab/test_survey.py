@@ -17,7 +17,7 @@ from popkit_retention.parallel import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
 
-NAMES = ["masking-10", "dcp-dedupe"]
+NAMES = ["spec", "spec-cold"]
 
 
 def session(path: Path, rounds: int = 20, seed: int = 1) -> Path:
@@ -136,22 +136,7 @@ def test_progress_goes_up_to_all_bytes(folder) -> None:
 
 def test_nothing_found_is_no_error(tmp_path) -> None:
     report = surveyed(tmp_path)
-    assert (report["sessions"], report["rows"], report["ttls"], report["curve"]) == (0, [], {}, None)
-
-
-def test_the_curve_is_that_of_the_longest_session_with_every_request_while_there_are_few(folder) -> None:
-    curve = survey.survey([str(folder)], ["masking-10"], (300,), 1)["curve"]
-    assert Path(curve["path"]).name == "one.jsonl"
-    assert curve["requests"] == list(range(1, 31))
-    assert len(curve["with"]) == len(curve["without"]) == 30
-    assert curve["with"][-1] < curve["without"][-1]
-
-
-def test_a_long_curve_is_thinned(tmp_path) -> None:
-    session(tmp_path / "-shop" / "long.jsonl", 2 * survey.CURVE_POINTS + 1)
-    curve = survey.survey([str(tmp_path)], ["nothing"], (300,), 1)["curve"]
-    assert curve["requests"] == list(range(1, 2 * survey.CURVE_POINTS + 2, 3))
-    assert len(curve["with"]) == len(curve["without"]) == len(curve["requests"]) <= survey.CURVE_POINTS
+    assert (report["sessions"], report["rows"], report["ttls"]) == (0, [], {})
 
 
 def test_a_real_looking_session_is_read_whole(tmp_path) -> None:
@@ -176,14 +161,12 @@ def rows(draw: st.DrawFn, name: int) -> dict:
     }
     named = {"path": f"/{name}.jsonl", "repository": draw(st.sampled_from("ab")), "model": draw(st.sampled_from("mn")), "digest": f"{name}"}
     failed = draw(st.dictionaries(st.sampled_from(("own:A", "own:B")), st.sampled_from(("why", "because"))))
-    curves = {policy: [draw(numbers)] * requests for policy in SUMMED}
     return {
         **named,
         "requests": requests,
         "bytes": draw(numbers),
         "bad_lines": 0,
         "scores": {300: scores},
-        "curves": curves,
         "failed": failed,
     }
 

@@ -102,7 +102,6 @@ def test_parts_of_a_day_count_where_they_are_asked_for():
     assert SignalCalculator().calculate_access_recency(ago(0.9), now=NOW) == 1.0
     assert SignalCalculator(fractional=True).calculate_access_recency(ago(0.9), now=NOW) == 0.9139
     assert ForgettingCurveModel().calculate_retention_probability("m", ago(0.9), 0, NOW) == 1.0
-    assert ForgettingCurveModel(fractional=True).calculate_retention_probability("m", ago(0.9), 0, NOW) == 0.8794
 
 
 @given(st.floats(0, 1e5), st.floats(0, 1e5), st.integers(0, 2000))

@@ -1003,28 +1003,6 @@ MUTANTS = [
         "if not self.requests or added",
         "../hosts/test_rewritten.py",
     ),
-    # What something is worth in a window of the plan.
-    Mutant(
-        "of a window nothing is claimed whose error is more than a third",
-        "limits.py",
-        "estimate[1] > WIDEST * abs(estimate[0])",
-        "estimate[1] > abs(estimate[0])",
-        "test_limits.py",
-    ),
-    Mutant(
-        "what a clear takes is written once less in the cold, and then read",
-        "limits.py",
-        '"read": removed * (requests - 1)',
-        '"read": removed * requests',
-        "test_limits.py",
-    ),
-    Mutant(
-        "what was settled without its tokens has no share of a window",
-        "figures.py",
-        "if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:",
-        "if not whole:",
-        "test_ledger_laws.py",
-    ),
     # What a client sends beside its rows.
     Mutant(
         "what the client has added is carried",

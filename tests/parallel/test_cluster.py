@@ -81,7 +81,7 @@ def answer_of(capsys: pytest.CaptureFixture, folder: Path, *words: str) -> dict:
 
 
 def test_the_lab_finds_the_same_on_one_process_on_two_and_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
-    asked = ("lab", str(company), "--policy", "masking-10", "auto", "--ttl", "both")
+    asked = ("lab", str(company), "--policy", "spec", "auto", "--ttl", "both")
     ways = (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
     alone, together, spread = (json.dumps(answer_of(capsys, company, *asked, *way)) for way in ways)
     assert alone == together == spread

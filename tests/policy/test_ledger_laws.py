@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy import figures
 from hooks.utils.policy import ledger as ledgers
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.figures import settle
@@ -260,20 +259,6 @@ def test_the_days_add_up_to_the_whole_and_the_causes_to_what_was_saved(moments, 
     assert ledger.net == pytest.approx(sum(ledger.gained.values()) - sum(ledger.charged.values()))
 
 
-@given(MOMENTS, ALL_BOOKINGS, st.sampled_from(LIFETIMES))
-def test_the_tokens_that_were_used_less_are_worth_the_net_at_their_prices(moments, bookings, ttl_s):
-    priced = Prices(0.1, 2.0 if ttl_s >= 3_600 else 1.25, 5.0, ttl_s, False, "claude-opus-5")
-    for moment in moments:
-        if isinstance(moment, Request):
-            moment.prices = priced
-    ledger = settle(moments, [*bookings])
-    assert {model for model, _ in ledger.moved} <= {priced.model}
-    # What was done before any request is of no known model.
-    if isinstance(next(iter(moments), None), Request):
-        net = sum(priced.of(kind.partition("_")[0]) * tokens for (_, kind), tokens in ledger.moved.items())
-        assert net == pytest.approx(ledger.net, abs=1e-3)
-
-
 @given(MOMENTS, ALL_BOOKINGS, st.sampled_from((0.1, 2.0, 5.0)))
 def test_money_is_units_times_the_price_of_a_token(moments, bookings, usd):
     for moment in moments:
@@ -315,12 +300,3 @@ def test_what_the_first_requests_confirm_stays_reclaimed(moments, bookings, coun
     assert first.reclaimed_tokens <= whole.reclaimed_tokens
     assert first.confirmed <= whole.confirmed
     assert first.saved <= whole.saved + 1e-6
-
-
-def test_what_an_earlier_version_settled_has_no_tokens_that_could_be_weighed():
-    priced = Prices(0.1, 1.25, 5.0, 300, False, "claude-opus-5")
-    requests = [Request(0, 10_000, 0, 10_000, 0, priced), Request(10, 11_000, 10_000, 1_000, 1_000, priced)]
-    known = settle(requests, [KeptOut(5, 4_000, "T1")]).to_json()
-    before = {name: amount for name, amount in known.items() if not name.startswith("moved")}
-    assert figures.moved(known) == {("claude-opus-5", "write_5m"): 4_000}
-    assert figures.moved(before) == figures.moved(figures.together([known, before])) == {}

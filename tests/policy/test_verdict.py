@@ -128,8 +128,7 @@ def test_where_the_model_does_not_bind_its_thinking_none_is_reckoned():
 
 def test_what_has_to_leave_is_what_thinking_again_costs_over_the_requests_that_usually_follow():
     cold = compaction(quiet(4_000))
-    assert cold.thinking_tokens == THINKING_AGAIN * 4_000
-    assert cold.thinking == 5.0 * cold.thinking_tokens
+    assert cold.thinking == 5.0 * THINKING_AGAIN * 4_000
     assert cold.least == pytest.approx(cold.thinking / (1.25 + 14 * 0.1))
     assert cold.units == pytest.approx(cold.sum.leaves * (1.25 + 14 * 0.1))
 

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import threading
-from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 from hooks.utils.state import client_reports
 from tests.bill.conversations import breakdown
-from tests.policy.weighed import weights
 
 T = 1_800_000_000.0
 RESETS = "2027-01-15T12:00:00Z"  # four hours after T
@@ -28,10 +26,6 @@ def limit(percent: object, resets: object = RESETS, kind: object = "five_hour") 
 
 def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
     client_reports.note_limits(str(home), [limit(percent, resets)], at, fresh)
-
-
-def stamp(at: float) -> str:
-    return datetime.fromtimestamp(at, timezone.utc).isoformat()
 
 
 def kept(home: Path) -> list[float]:
@@ -134,40 +128,6 @@ def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
     for thread in threads:
         thread.join()
     assert sorted(kept(tmp_path)) == list(range(100))
-
-
-# --- what tokens are worth -----------------------------------------------------------------------------------------------------------
-
-
-def test_weights_are_kept_in_a_private_file_for_two_weeks_the_shorter_window_first(tmp_path: Path):
-    home = tmp_path / "popkit"
-    client_reports.keep_weights(str(home), [weights(window="seven_day"), weights()], T)
-    assert [each.window for each in client_reports.weights(str(home), T + 86_400)] == ["five_hour", "seven_day"]
-    assert client_reports.fitted_at(str(home)) == T
-    assert stat.S_IMODE((home / client_reports.WEIGHTS_FILE).stat().st_mode) == 0o600
-    for at in (T + 15 * 86_400, T - 15 * 86_400):
-        assert client_reports.weights(str(home), at) == []
-
-
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"at": "x"}', '{"at": 1800000000, "weights": 3}', '{"at": 1800000000, "weights": [3, {}]}']
-)
-def test_weights_that_cannot_be_used_are_none(content: str, tmp_path: Path):
-    (tmp_path / client_reports.WEIGHTS_FILE).write_text(content)
-    assert client_reports.weights(str(tmp_path), T) == []
-
-
-def test_a_fit_is_due_with_eight_windows_and_again_after_hours(tmp_path: Path):
-    home = tmp_path / "popkit"
-    for window in range(7):
-        note(home, 5, T + window * 20_000, stamp(T + window * 20_000 + 18_000))
-    assert not client_reports.is_fit_due(str(home), T)
-    note(home, 5, T + 7 * 20_000, stamp(T + 7 * 20_000 + 18_000))
-    assert client_reports.is_fit_due(str(home), T)
-    client_reports.keep_weights(str(home), [], T)
-    assert not client_reports.is_fit_due(str(home), T + 3_600)
-    assert client_reports.is_fit_due(str(home), T + client_reports.FIT_EVERY_S)
-    assert client_reports.is_fit_due(str(home), T - 1)
 
 
 # --- prompts --------------------------------------------------------------------------------------------------------------------------

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+GONE = "gone"  # in the effective configuration: the names of settings that an earlier version knew (gone.py)
 # A cached configuration is swept a month after it was made, at most this many at a session's start.
 KEPT_S = 30 * 86_400
 SWEPT_AT_ONCE = 50
 # Modules of the reader: where they change, the same files may mean something else.
-_READER = ("fields.py", "validation.py", "layers.py")
+_READER = ("fields.py", "validation.py", "layers.py", "gone.py")
 
 
 def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
@@ -61,6 +62,17 @@ def _keep(cache: str, entry: list[Any]) -> None:
         files.replace_text(cache, dumps(entry))
     except (OSError, ValueError):
         return  # no home, or one that cannot be written: the next hook reads the files again
+
+
+def is_news(popkit_home: str, name: str) -> bool:
+    """Return whether this is the first time that a person is told of something."""
+    path = join(popkit_home, "cache", "told-" + home.safe_name(name))
+    try:
+        files.make_private_folder(parent_of(path))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        return False  # told already; or it cannot be noted, and would be told in each session
+    return True
 
 
 def sweep_cached(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> int:

@@ -1,7 +1,6 @@
 """The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
 
-Plain data. `validation` reads documents by it, `schema` makes the JSON Schema of it, the pydantic model of the services and the table of
-docs/configuration.md are held to it.
+Plain data. `validation` reads documents by it and makes the JSON Schema of it; the table of docs/configuration.md is held to it.
 
 A field is a dict: `kind`, what that kind needs (`low` and `high`, `words`, `of`, `fields`, …), `about` in words for people, `null` where
 null is allowed (what it means, in words), and at the top level `default` and `project`.
@@ -15,7 +14,7 @@ from ..policy.ruleset import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFI
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
-    Storage(LOGS, {"cache": r"config-[^/]*"}),  # see `effective`
+    Storage(LOGS, {"cache": r"(config|told)-[^/]*"}),  # see `effective` and `is_news`
 )
 
 TYPE_CHECKING = False
@@ -197,7 +196,6 @@ _MEMORY = {
     "store": described('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
     "tokens": whole(1, MOST_MEMORY_TOKENS, "Tokens that MEMORY.md may have: every prompt of a session carries them."),
     "summariser": described('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
-    "try": described("Whether a coin says which sessions are given MEMORY.md, to find out what that does: popkit try-out.", FLAG),
 }
 
 MOST_TOKENS = 10**12
@@ -303,9 +301,9 @@ FIELDS = {
         OFF,
     ),
     "compact": setting(
-        "Whether PopKit answers compactions without a model, in Claude Code 2.1.326 and later: off (they are Claude Code's own), on, try "
-        "(a coin decides for each session: popkit try-out). A project file can only switch it off.",
-        word(*ruleset.COMPACT, ruleset.TRY),
+        "Whether PopKit answers compactions without a model, in Claude Code 2.1.326 and later: off (they are Claude Code's own), on. A "
+        "project file can only switch it off.",
+        word(*ruleset.COMPACT),
         ruleset.DEFAULT_COMPACT,
         OFF,
     ),
@@ -327,25 +325,23 @@ FIELDS = {
     ),
     "say_once": setting(
         "What a result leaves out as it enters, because the context shows it already: off (nothing), reads (what was read of the same "
-        "file), any (whatever a result, Write or Edit shows), try (a coin decides for each session between any and off: popkit try-out). A "
-        "project file can only switch it off.",
-        word(*ruleset.SAY_ONCE, ruleset.TRY),
+        "file), any (whatever a result, Write or Edit shows). A project file can only switch it off.",
+        word(*ruleset.SAY_ONCE),
         ruleset.DEFAULT_SAY_ONCE,
         OFF,
     ),
     "shape": setting(
         "What a result leaves out as it enters, because it says nothing or little: off (nothing), safe (escape codes, overwritten "
         "progress, repeated log lines), strong (also what a long output says beside its failures, its verdict, its best matches and its "
-        "ends), try (a coin decides for each session between safe and off: popkit try-out). A project file can only switch it off.",
-        word(*ruleset.SHAPES, ruleset.TRY),
+        "ends). A project file can only switch it off.",
+        word(*ruleset.SHAPES),
         ruleset.DEFAULT_SHAPE,
         OFF,
     ),
     "hints": setting(
         "Whether a session starts with one sentence that asks Claude to send independent look-ups in one message, and to update the todo "
-        "list only along with other calls: off, on, try (a coin decides for each session: popkit try-out). A project file can only switch "
-        "it off.",
-        word(*ruleset.HINTS, ruleset.TRY),
+        "list only along with other calls: off, on. A project file can only switch it off.",
+        word(*ruleset.HINTS),
         ruleset.DEFAULT_HINTS,
         OFF,
     ),

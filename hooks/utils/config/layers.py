@@ -11,6 +11,7 @@ from ..io import home as home_of
 from ..io.codec import loads
 from ..io.system import join
 from ..policy.ruleset import THRESHOLDS
+from . import GONE, gone
 from .fields import ADD, FIELDS, LONGER, OFF, RISING
 from .validation import DROP, rises, usable
 
@@ -37,19 +38,22 @@ class Layer:
     """One file of the configuration.
 
     `values` are the usable settings; `error` says why the file as a whole could not be used (None also for a file that
-    does not exist), `ignored` holds the key paths of values that were left out.
+    does not exist), `ignored` holds the key paths of values that were left out, `gone` the names (gone.py) of
+    those that an earlier version knew.
     """
 
-    __slots__ = ("error", "ignored", "name", "path", "values")
+    __slots__ = ("error", "gone", "ignored", "name", "path", "values")
 
     def __init__(
-        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[tuple[str | int, ...], ...] = ()
-    ) -> None:
+        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[tuple[str | int, ...], ...] = (),
+        gone: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         self.name = name
         self.path = path
         self.values = values
         self.error = error
         self.ignored = ignored
+        self.gone = gone
 
 
 def layer_paths(root: str | None, home: str | None, project: str | None) -> list[tuple[str, str]]:
@@ -68,8 +72,11 @@ def layer_paths(root: str | None, home: str | None, project: str | None) -> list
 
 
 def load(root: str | None, home: str | None, project: str | None) -> dict[str, Any]:
-    """Return the effective `retention` object: plugin folder, state home and project folder give the four files."""
-    return merge(read_layers(root, home, project))
+    """Return the effective `retention` object: plugin folder, state home and project folder give the four files. Under GONE it has the
+    names of settings in them that an earlier version knew."""
+    layers = read_layers(root, home, project)
+    names = [name for layer in layers for name in layer.gone]
+    return {**merge(layers), **({GONE: names} if names else {})}
 
 
 def read_layers(root: str | None, home: str | None, project: str | None) -> list[Layer]:
@@ -86,8 +93,14 @@ def read_layer(name: str, path: str) -> Layer:
     except ValueError as reason:
         return Layer(name, path, {}, f"not JSON: {reason}")
     ignored: list[tuple[str | int, ...]] = []
-    values = usable(document, name, lambda at, value, allowed, known: ignored.append(at))
-    return Layer(name, path, values, None, tuple(ignored))
+    names: list[str] = []
+
+    def note(at: tuple[str | int, ...], value: object, *_: object) -> None:
+        ignored.append(at)
+        names.extend(filter(None, [gone.setting(at, value)]))
+
+    values = usable(document, name, note)
+    return Layer(name, path, values, None, tuple(ignored), tuple(names))
 
 
 def read_text(path: str) -> tuple[str | None, str | None]:

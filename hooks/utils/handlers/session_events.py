@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config import sweep_cached
+from ..config import GONE, is_news, sweep_cached
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 HINT = "Send look-ups that do not depend on one another together in one message. Update the todo list along with other calls, never alone."
 # Sources of an empty context.
-_NEW = ("startup", "clear")
-_EMPTY = (*_NEW, "compact")
+_EMPTY = ("startup", "clear", "compact")
 # The hook runs at most this long after a compaction that PopKit answered (seconds).
 _JUST_NOW_S = 60.0
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. A larger transcript is left alone.
@@ -45,7 +44,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         facts["model"] = text(payload, "model")
     if compacted:
         facts["compacted"] = True
-    site.remember(**facts, **_trials_at_start(site, source))
+    site.remember(**facts)
     paths = site.paths()
     before = store.read_unlocked(paths)
     live.rebuild_if_small(site, paths, text(payload, "transcript_path"))
@@ -77,34 +76,25 @@ def _answer(site: live.Site, source: str, now: float) -> dict[str, Any] | None:
         parts.append(_index(site, now))
     context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
-    notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
+    notices = [_question(site) if source in _EMPTY else "", _gone(site)]
     message = "\n".join(filter(None, notices))
     return {**answer, **({"systemMessage": message} if message else {})} or None
 
 
-def _trials_at_start(site: live.Site, source: str) -> dict[str, Any]:
-    """Return the facts of what the session has on trial."""
-    if not site.tries:
-        return {}
-    from ..state import trials
-
-    if source == "resume":
-        trials.note_end(site, None)
-    return trials.facts_at_start(site) if source in _NEW else trials.facts_later(site)
-
-
-def _news(site: live.Site) -> str:
-    if not site.tries:
+def _gone(site: live.Site) -> str:
+    """Return the sentences on settings of the user's that do nothing, each once for a home."""
+    if GONE not in site.config or site.data_rules:
         return ""
-    from ..state import trials
+    from ..config import gone
 
-    return trials.notice(site)
+    names = [name for name in site.config[GONE] if name in gone.SETTINGS and is_news(site.home, name)]
+    return "\n".join(["PopKit: " + gone.SETTINGS[name] for name in names])
 
 
 def _hint(site: live.Site, now: float) -> str:
     """Return the sentence that asks for fewer requests, where hints are on and this context does not have it; book its tokens as our own
     text."""
-    if site.setting("hints", DEFAULT_HINTS) != "on":
+    if site.config.get("hints", DEFAULT_HINTS) != "on":
         return ""
     from ..policy.estimate import estimate_tokens
     from ..state import journal
@@ -203,7 +193,6 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         site.end_in_memory()
         return
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
-    _trials_at_end(site, transcript_path, now)
     if why == "clear":
         _forget_hint(site)
     if store.read_unlocked(site.paths()) is None:
@@ -221,13 +210,6 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     elif reconciling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
-
-
-def _trials_at_end(site: live.Site, transcript_path: str, now: float) -> None:
-    if site.tries:
-        from ..state import trials
-
-        trials.note_end(site, now, spoke=bool(store.file_stamp(transcript_path)))
 
 
 def _sweep_sockets(popkit_home: str) -> None:

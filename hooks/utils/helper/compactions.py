@@ -12,7 +12,6 @@ from contextlib import suppress
 from .. import text
 from ..hosts.claude_code.attachments import Attachments
 from ..hosts.claude_code.usage import newest_usage
-from ..operations import reclaiming
 from ..policy import kinds
 from ..policy.messages import Shown
 from ..policy.placeholder import LEAST_CHARS, Findings, findings
@@ -20,7 +19,6 @@ from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Handed, Wanted
-from ..views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.messages import Use
-    from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
     from ..state.live import Site
 
@@ -129,8 +126,7 @@ class Compactions:
             return rest
 
         self._answered = note
-        saved = reclaiming.share_of_shorter_prompts(site, transcript_path, done.before - done.after, now)
-        return {**stays, "notice": notice(done, saved)}
+        return {**stays, "notice": notice(done)}
 
     def _left_to_host(self, reason: str, agent_id: str) -> dict[str, Any]:
         """Note why a compaction is the host's; of the main thread's the person hears each reason once."""
@@ -149,7 +145,7 @@ class Compactions:
             return None
         if request.get("own") is True:
             return self.wanted
-        is_on = site.setting("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
+        is_on = config.get("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None
@@ -173,14 +169,13 @@ def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
     return rows[:at], rows[at:]
 
 
-def notice(done: Answer, saved: Share | None = None) -> str:
-    """Return one line that sums a compaction up. `saved`: what that leaves of a window of the plan."""
+def notice(done: Answer) -> str:
+    """Return one line that sums a compaction up."""
     sizes = f"{_size(done.before)} to {_size(done.after)} tokens"
     if done.back:
         return f"Put back in place: {text.counted(len(done.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(done)), "result")
-    worth = amounts.gain(saved, " That saves ")
-    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
+    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored."
 
 
 def _calls_of(done: Answer) -> set[str]:

@@ -11,16 +11,14 @@ import time
 from .. import archive
 from ..hosts import protocol
 from ..hosts.claude_code import calls
-from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home, storage
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
-from ..policy.trials import BY_HELPER
 from ..reclaim.places import stamp_of
-from ..state import journal, live, reconciling, store, trials
+from ..state import journal, live, reconciling, store
 from ..state.archived import errors, task_id
 from ..state.live import Site
 from .shown_context import MOST_BYTES, Context, path_of, resumed_context, show_whole
@@ -72,9 +70,7 @@ class Door:
         """Read the configuration again: it may have changed."""
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
-        trials.throw(self.site, BY_HELPER, lambda: newest_usage(self.transcript_path) is None)
-        say_once, shape = self.site.setting("say_once", self.rules.say_once), self.site.setting("shape", self.rules.shape)
-        self.settings = door.Settings(say_once, shape)
+        self.settings = door.Settings(self.rules.say_once, self.rules.shape)
         self.editing = reconciling.editing_of(self.environ)
 
     def forget(self) -> None:

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from ..operations.offers import Offer
     from ..state.live import Site
     from ..views.shapes import CompactsCold
+    from .commands import Commands
     from .compactions import Compactions
     from .drawing import PaneRequest
-    from .native import Native
     from .prompt_cache import Misses
 
-_NOT_NATIVE = "PopKit: clearing by the provider is switched on in Claude Code's settings, and does nothing here."
 _MOST_TOKENS = 10**9
 _WORTH_TELLING = 10_000  # tokens that were kept out
 _MOST_KINDS = 5  # rows of what the conversations on a bill were made of
@@ -34,12 +33,12 @@ _SHOWN_LINES = 400  # of a content, in the pane
 
 
 class Pane:
-    """The band and the pane of one session. `native`: clearing by the provider, which runs in a process of its own; `compactions`: where
-    requests wait until the host compacts; `misses`: what its prompt cache loses."""
+    """The band and the pane of one session. `commands`: runs of others in processes of their own; `compactions`: where requests wait
+    until the host compacts; `misses`: what its prompt cache loses."""
 
-    def __init__(self, transcript_path: str, native: Native, compactions: Compactions, misses: Misses) -> None:
+    def __init__(self, transcript_path: str, commands: Commands, compactions: Compactions, misses: Misses) -> None:
         self.transcript_path = transcript_path
-        self.native = native
+        self.commands = commands
         self.compactions = compactions
         self.misses = misses
         self.left_at = -1  # calls of the conversation when results last left it by themselves
@@ -67,9 +66,9 @@ class Pane:
         drawing = drawn(site, self.transcript_path, request, self.usd, now)
         shown = drawing["pane"]
         if shown["page"] == BILL:
-            data = self.native.data("bill", now)
+            data = self.commands.data("bill", now)
             lines = text.wrap(str(data["error"])) if "error" in data else bill.lines_of(data, now, details=True, most=_MOST_KINDS)
-            shown["lines"] = text.laid_out([*self._limits(site, drawing["model"], now), *lines], width)
+            shown["lines"] = text.laid_out([*self._limits(site, now), *lines], width)
             shown["operations"] = [] if "error" in data else offers.to_json(offers.of_bill(data, now))
         if shown["page"] == SETTINGS:
             lines, settings = self._settings(site, now)
@@ -93,29 +92,24 @@ class Pane:
         self.compactions.when_cold(cold_compaction.target(site), cold_now["least"])
         return self.compactions.begin()
 
-    def _limits(self, site: Site, model: str, now: float) -> list[text.Line]:
+    def _limits(self, site: Site, now: float) -> list[text.Line]:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(client_reports.readings(site.home), now):
             return []
-        data = self.native.data("limits", now)
-        return amounts.limits_pane_lines(data, model, now)
+        return amounts.limits_pane_lines(self.commands.data("limits", now), now)
 
     def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         warmth = switches.kept_warm(site, self.transcript_path, now)
         if is_kept(site.session_id):
             return cache.show_lines(warmth, COMMAND), []
-        self.native.look()
         title = text.title("Keeping the prompt cache warm")
-        lines = [*title, cache.pane_line(warmth), *cache.sum_lines(warmth), "", *self.native.text.split("\n")]
-        return lines, [*offers.of_warmth(warmth), *self.native.offers()]
+        return [*title, cache.pane_line(warmth), *cache.sum_lines(warmth)], offers.of_warmth(warmth)
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
-        if words.split()[:1] == ["native"]:
-            return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
-        if words.split()[:1] in (["bill"], ["try-out"]):
-            return self.native.run(words)
+        if words.split()[:1] == ["bill"]:
+            return self.commands.run(words)
         held = site.rules_in_words() + "\n\n" if site.stands_still else ""
         called = COMMAND if is_kept(site.session_id) else context_words.COMMAND
         return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)

@@ -17,11 +17,11 @@ from ..io.codec import texts
 from ..io.system import now
 from ..state import client_reports, data_rules, jobs, live, sweeping
 from ..state.live import Site
+from .commands import Commands
 from .compactions import Compactions, Outlines
 from .door import Door
 from .drawing import PaneRequest
 from .guest import Guest
-from .native import Native
 from .pane import Pane
 from .prompt_cache import Keeper, Misses, seconds
 
@@ -54,7 +54,7 @@ class Session:
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         self.compactions = Compactions(transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
-        self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions, self.misses)
+        self.pane = Pane(transcript_path, Commands(environ, cwd), self.compactions, self.misses)
         self.keeper = Keeper(environ, self._site, transcript_path)
         is_guest = session_id.startswith(OPENCODE)
         self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
@@ -66,15 +66,12 @@ class Session:
         threading.Thread(target=self._run_hourly, daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent."""
         with self.lock:
             self.door.context("")
         self.work.put((self.compactions.look, ()))
         self.misses.look()
-        site = self._site()
-        sweeping.sweep_memory(site)
-        if site.enabled and not site.data_rules:
-            client_reports.start_fit(site.home, self.environ, now(self.environ))
+        sweeping.sweep_memory(self._site())
 
     def _run_hourly(self) -> None:
         """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
@@ -82,10 +79,8 @@ class Session:
             time.sleep(seconds(self.environ.get("POPKIT_HOURLY_S")) or _HOUR_S)
             site = self._site()
             try:
-                at = now(self.environ)
                 if site.enabled and not site.data_rules:
-                    jobs.start(site, self.door.transcript_path, at)
-                    client_reports.start_fit(site.home, self.environ, at)
+                    jobs.start(site, self.door.transcript_path, now(self.environ))
             except Exception as error:  # noqa: BLE001  the next hour tries again
                 storage.log_failure(self.environ, "hourly", error)
 

@@ -12,7 +12,6 @@ OPENCODE = "ses_"
 CLAUDE_CODE = "Claude Code"
 # Words for a host that keeps its sessions itself: its name comes before them, the consequence after.
 KEEPS = "keeps this session itself"
-IN_COMMITS = f"Entire {KEEPS}, and PopKit changes nothing in commits"
 
 
 def is_kept(session_id: str) -> bool:

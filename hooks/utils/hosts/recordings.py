@@ -1,6 +1,5 @@
-"""Find what other hosts have recorded on this machine: which sessions there are (Codex's rollouts, OpenCode's storage, Entire's checkpoints
-in the commits of repositories), whose recording a file is, and its lines in the one form that all readers take: that of Claude Code's
-transcripts.
+"""Find what other hosts have recorded on this machine: which sessions there are (Codex's rollouts, OpenCode's storage), whose recording
+a file is, and its lines in the one form that all readers take: that of Claude Code's transcripts.
 
 A translation is a module `hosts/NAME/translation.py` with `is_own(head)`, whether a file that begins with these bytes is one of its, and
 `entries(file, size)`, the entries of the first `size` bytes of that file, in order, as docs/hosts.md says. What the recording lacks is left
@@ -11,14 +10,12 @@ Nothing is written: a recording is translated while it is read, each time that i
 
 from __future__ import annotations
 
-import re  # noqa: TID253  no hook on a tool call reads what others have recorded
 from typing import NamedTuple  # noqa: TID253  no hook on a tool call reads what others have recorded
 
 from ..io import files
 from ..io.codec import dumps
 from ..policy.tools import Tools
 from . import codex as codex_host
-from . import entire
 from . import opencode as opencode_host
 from .claude_code import host as claude_code
 from .claude_code import projects
@@ -62,17 +59,13 @@ def host_of(path: str) -> str:
     else knows. OSError when it cannot be read."""
     if stored_sessions.id_of(path):
         return opencode.NAME
-    with entire.opened(path) if entire.is_address(path) else files.open_regular(path) as file:
+    with files.open_regular(path) as file:
         translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
     return translation.NAME if translation is not None else CLAUDE_CODE
 
 
 def session_id_of(path: str) -> str:
-    """Return the session of a recording: as its address, the metadata of its checkpoint, or the export itself says, else the name of the
-    file."""
-    checkpoint = entire.checkpoint_of(path)
-    if checkpoint is not None:
-        return checkpoint.session
+    """Return the session of a recording: as its address or the export itself says, else the name of the file."""
     return stored_sessions.id_of(path) or codex_host.session_id_of(path) or _exported(path) or projects.session_id_of(path)
 
 
@@ -91,28 +84,18 @@ def _exported(path: str) -> str:
 def stored(address: str) -> Iterator[bytes] | None:
     """Return the translated lines of a session in a host's own storage, by its address; None for the path of a file. OSError where it
     cannot be read, also while the lines are gone through."""
-    if entire.is_address(address):
-        return _of_checkpoint(entire.opened(address))
     if not stored_sessions.id_of(address):
         return None
     return _lines(opencode.NAME, opencode.of_session(*stored_sessions.read(address)))
 
 
 def is_address(path: str) -> bool:
-    """Return whether this is the address of a session that a host keeps in a database, in files of its own, or in commits."""
-    return bool(stored_sessions.id_of(path)) or entire.is_address(path)
-
-
-def size_of(address: str) -> int:
-    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
-    return max(1, entire.size(address)) if entire.is_address(address) else stored_sessions.size(address)
+    """Return whether this is the address of a session that a host keeps in a database, or in files of its own."""
+    return bool(stored_sessions.id_of(path))
 
 
 def changed(path: str) -> float:
     """Return when a recording last changed (seconds), or the session at an address; 0 where that is not known."""
-    if entire.is_address(path):
-        checkpoint = entire.checkpoint_of(path)
-        return checkpoint.at if checkpoint is not None else 0.0
     return stored_sessions.changed(path) if stored_sessions.id_of(path) else projects.changed(path)
 
 
@@ -120,12 +103,6 @@ def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes
     """Return the translated lines of the first `size` bytes of a file, each with its newline. What was not understood is a line that is no
     entry, so that it is counted."""
     return _lines(translation.NAME, translation.entries(file, size))
-
-
-def _of_checkpoint(file: BinaryIO) -> Iterator[bytes]:
-    """Return the lines of a checkpoint's recording, as they are where its agent was Claude Code."""
-    translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
-    return iter(file) if translation is None else lines(translation, file, entire.LARGEST)
 
 
 def _lines(host: str, entries: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
@@ -148,14 +125,10 @@ def tools() -> Tools:
 
 # --- the sessions that others have recorded ----------------------------------------------------------------------------------------------
 
-# The agents whose recordings are read, as Entire calls them.
-AGENTS = ("Claude Code", "Codex", "OpenCode")
-_DATED = re.compile(r"\d{4}-\d\d-\d\d-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
-
 
 class Recorded(NamedTuple):
-    """A session that another has recorded: the name of the host, or of what has recorded it, the session's id, the path of its recording
-    or its address, when that last changed (seconds), and the folder in which it began, "" where only the recording itself tells."""
+    """A session that another has recorded: the name of the host, the session's id, the path of its recording or its address, when that last
+    changed (seconds), and the folder in which it began, "" where only the recording itself tells."""
 
     host: str
     id: str
@@ -164,12 +137,12 @@ class Recorded(NamedTuple):
     project: str
 
 
-def of_codex(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> list[Recorded]:
+def of_codex(environ: Mapping[str, str]) -> list[Recorded]:
     """Return the sessions of Codex, the one that changed last first."""
     return [Recorded(codex.NAME, codex_host.session_id_of(path), path, at, "") for at, path in codex_host.newest_first(environ)]
 
 
-def of_opencode(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> list[Recorded]:
+def of_opencode(environ: Mapping[str, str]) -> list[Recorded]:
     """Return the sessions of OpenCode, the one that changed last first, without those of subagents. OSError where its database cannot be
     read."""
     return [
@@ -179,40 +152,10 @@ def of_opencode(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> li
     ]
 
 
-def of_entire(_environ: Mapping[str, str], projects: Iterable[str]) -> list[Recorded]:
-    """Return the sessions of which Entire keeps checkpoints in the repositories of these folders, the newest checkpoint first, where their
-    recordings can be read. All count as sessions of this checkout, even those that somebody else worked in."""
-    return [
-        Recorded(entire.NAME, _id_of(checkpoint.session), address, checkpoint.at, entire.top_of(address))
-        for address, checkpoint in entire.sessions_in(projects)
-        if checkpoint.agent in AGENTS
-    ]
-
-
-def _id_of(session: str) -> str:
-    """Return the id that the agent itself gave a session: Entire used to put a date before it."""
-    match = _DATED.fullmatch(session)
-    return match[1] if match else session
-
-
-def once_each(recorded: Iterable[Recorded]) -> list[Recorded]:
-    """Return each session once, as the first has it: what a host itself has recorded comes before Entire's copy of it."""
-    first: dict[str, Recorded] = {}
-    for each in recorded:
-        first.setdefault(each.id, each)
-    return list(first.values())
-
-
 def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
-    if entire.is_address(path):
-        return None
     return stored_sessions.newest_usage(path) if stored_sessions.id_of(path) else codex_host.newest_usage(path)
 
 
-# Each host's name in a flag -> its sessions, of the user, and in the repositories of the folders that are given.
-LISTS: dict[str, Callable[[Mapping[str, str], Iterable[str]], list[Recorded]]] = {
-    "codex": of_codex,
-    "opencode": of_opencode,
-    "entire": of_entire,
-}
+# Each host's name in a flag -> its sessions, of the user.
+LISTS: dict[str, Callable[[Mapping[str, str]], list[Recorded]]] = {"codex": of_codex, "opencode": of_opencode}

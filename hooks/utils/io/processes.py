@@ -12,7 +12,7 @@ from .system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 TIMEOUT_S = 2.0
 PATIENT_S = 5.0  # where a person waits
@@ -90,12 +90,9 @@ _PLACES = ("GIT_DIR", "GIT_WORK_TREE")
 _RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "log.showSignature=false")
 
 
-def ask_git(
-    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, named: Sequence[str] = (), stdin: bytes = b"", most: int = 0,
-) -> bytes | None:  # fmt: skip
-    """Return what git prints in a folder, given `stdin` as its input; None where it fails, or prints more than `most` bytes (0: as many as
-    it likes). It fetches nothing, never prompts, and is never a program of the project. The repository is the one that the folder lies in,
-    whatever the caller's GIT_DIR says, unless that is `named`: variables that count."""
+def ask_git(folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, named: Sequence[str] = ()) -> bytes | None:
+    """Return what git prints in a folder; None where it fails. It fetches nothing, never prompts, and is never a program of the project.
+    The repository is the one that the folder lies in, whatever the caller's GIT_DIR says, unless that is `named`: variables that count."""
     import subprocess  # only when something was committed, or leaves the archive
 
     program = foreign.program("git", os.environ)
@@ -106,31 +103,10 @@ def ask_git(
     environ.update(GIT_OPTIONAL_LOCKS="0", LC_ALL="C")
     command = [program, "-C", folder, *_RUNS_NOTHING, *(() if named else ("--literal-pathspecs",)), *arguments]
     try:
-        if most:
-            return _at_most(most, command, environ, timeout_s)
-        done = subprocess.run(command, capture_output=True, timeout=timeout_s, env=environ, check=False, input=stdin)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, timeout=timeout_s, env=environ, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return done.stdout if done.returncode == 0 else None
-
-
-def _at_most(most: int, command: list[str], environ: Mapping[str, str], timeout_s: float) -> bytes | None:
-    """Return the output of a program; None where it is too much, takes too long or fails. A tree may hold itself a million times over."""
-    import subprocess
-    from threading import Timer
-
-    with subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
-    ) as process:
-        timer = Timer(timeout_s, process.kill)
-        timer.start()
-        try:
-            printed = process.stdout.read(most + 1) if process.stdout else b""
-        finally:
-            timer.cancel()
-            if len(printed) > most:
-                process.kill()
-    return printed if process.returncode == 0 and len(printed) <= most else None
 
 
 # --- popkit ----------------------------------------------------------------------------------------------------------------------
@@ -151,14 +127,3 @@ def start_popkit(words: Sequence[str], environ: Mapping[str, str]) -> int:
     )
     child.returncode = 0  # it is never waited for, and Popen must not warn that it still runs
     return child.pid
-
-
-def start_popkit_if(is_due: Callable[[], bool], words: Sequence[str], environ: Mapping[str, str], hook: str) -> None:
-    """Start `popkit WORDS` if it is due. Fails open: an error is logged under the name of a hook."""
-    try:
-        if is_due():
-            start_popkit(words, environ)
-    except (OSError, ValueError) as error:
-        from . import storage  # seldom
-
-        storage.log_failure(environ, hook, error)

@@ -7,9 +7,8 @@ import time
 
 from .. import flag_parser, text
 from ..hosts import is_kept, kept_by, protocol
-from ..policy import figures
 from ..reclaim import access, restoring, rewrite
-from ..state import client_reports, journal, reconciling
+from ..state import journal, reconciling
 from ..views import memory_in_session, receipt, results
 from ..views import panel as views
 from . import CONTEXT, help_lines, reclaiming, switches
@@ -17,12 +16,10 @@ from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, p
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from ..efficiency_tracker import EfficiencyMetrics
-    from ..policy.limits import Weights
-    from ..policy.shapes import Period, Share
+    from ..policy.shapes import Period
     from ..state.live import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Report
@@ -164,7 +161,6 @@ def _stats(request: Request) -> Answer:
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
     worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
-    shares = _shares(client_reports.weights(site.home, request.now), (session, project, everywhere))
     data = {
         "session": session.to_json(),
         "project": project.to_json(),
@@ -172,22 +168,12 @@ def _stats(request: Request) -> Answer:
         "worth": worth,
         "prices_dated": dated,
         "behind": behind,
-        "shares": shares,
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(history.stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
-
-
-def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
-    """Return the share of one window that the net of each scope comes to: of the first window for which any can be claimed; [] for none."""
-    for weights in several:
-        shares = [weights.claimed(figures.moved(scope.ledger)) for scope in scopes]
-        if any(shares):
-            return shares
-    return []
+    return Answer(history.stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
 
 
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:

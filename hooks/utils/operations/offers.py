@@ -31,7 +31,7 @@ else:
     Offer = namedtuple("Offer", "id label sum key")
 
 # The first words of offers.
-WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native", "bill")
+WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "bill")
 _VERDICT = "Clear now: "
 _DEFERRED = "the same saving, and Claude still finds it when it looks for a tool"
 _LONGEST_NAME = 24

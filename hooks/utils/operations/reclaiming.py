@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser, text
-from ..hosts.claude_code.usage import newest_usage
 from ..policy import planning
-from ..policy.limits import share_of_clear, share_of_reads
 from ..reclaim import access, outlook, restoring
-from ..state import archived, client_reports, receipts, session, store
+from ..state import archived, receipts, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..archive.records import Record
-    from ..policy.shapes import Share
     from ..state.live import Site
     from ..state.rebuild import Rebuilt
     from ..views.receipt import Receipt
@@ -71,8 +68,7 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], 
     seen = outlook.of(request.site, request.transcript_path, prospect.rebuilt, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
-    share = share_of_clear(client_reports.weights(request.site.home, request.now), plan.sum)
-    return views.clear_data(plan, cold, done, shown, dry_run, is_in_place, share), shown
+    return views.clear_data(plan, cold, done, shown, dry_run, is_in_place), shown
 
 
 def undo(request: Request) -> Answer:
@@ -159,25 +155,7 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
             call.update({name: row[name] for name in ("number", "label", "tokens")})
             call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
     _add_states(site, receipts)
-    for receipt in receipts[:1]:
-        receipt["share"] = share_of_shorter_prompts(site, report["transcript"], _tokens_removed(receipt), report["at"])
     return receipts
-
-
-def share_of_shorter_prompts(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
-    """Return the share of a window of the plan that so many `tokens` fewer in each prompt come to; None where that is unknown."""
-    weights = client_reports.weights(site.home, now)
-    newest = newest_usage(transcript_path) if weights and transcript_path else None
-    if newest is None or tokens <= 0:
-        return None
-    return share_of_reads(weights, newest.model, newest.cache_ttl_s, tokens)
-
-
-def _tokens_removed(receipt: Receipt) -> int:
-    """Return by how many tokens the prompt was shorter after it; 0 where that is not known."""
-    if receipt["before"] is not None and not all(call["back"] for call in receipt["calls"]):
-        return int(receipt["before"] - receipt["after"])
-    return sum(call["tokens"] or 0 for call in receipt["calls"] if not call["back"])
 
 
 def receipts_of_agents(site: Site) -> list[Receipt]:

@@ -95,9 +95,7 @@ def _folder_of(site: Site) -> str:
 
 def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     """Return whether and how the prompt cache is kept warm."""
-    from ..policy import economics, warming
-    from ..policy.limits import share_of_amounts
-    from ..state import client_reports
+    from ..policy import warming
     from ..state.warmth import Warmth
 
     warmth = Warmth(site, transcript_path)
@@ -105,12 +103,8 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     at = warmth.facts.get("next")
     coming = at if warmth.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
 
-    weights = client_reports.weights(site.home, now)
-    write = economics.write_kind(warmth.prices.ttl_s)
-
-    def costs(units: float, amounts: dict[str, float]) -> Costs:
-        usd = None if warmth.usd is None else round(units * warmth.usd, 6)
-        return {"tokens": round(units), "usd": usd, "share": share_of_amounts(weights, warmth.model.id, amounts)}
+    def costs(units: float) -> Costs:
+        return {"tokens": round(units), "usd": None if warmth.usd is None else round(units * warmth.usd, 6)}
 
     return {
         "on": warmth.on,
@@ -120,8 +114,8 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
         "lifetime_s": warmth.prices.ttl_s,
         "every_s": round(warming.interval_s(warmth.prices.ttl_s)),
         "prompt_tokens": warmth.prompt,
-        "one": costs(warming.price(warmth.prompt, warmth.prices), {"read": warmth.prompt}),
-        "bridged": costs((warmth.prices.write - warmth.prices.read) * warmth.prompt, {write: warmth.prompt, "read": -warmth.prompt}),
+        "one": costs(warming.price(warmth.prompt, warmth.prices)),
+        "bridged": costs((warmth.prices.write - warmth.prices.read) * warmth.prompt),
         "most": _most(warmth),
         "limits": {"requests": warmth.most_in_a_row, "usd": warmth.most_usd},
         "past": {
@@ -160,16 +154,13 @@ def learn_breaks(site: Site, now: float) -> None:
 
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     """Return whether and what compacting with a cold cache would take."""
-    from ..policy.limits import share_of_clear
     from ..reclaim import cold_compaction
-    from ..state import client_reports
 
     conversation = seen.rebuilt.conversation if seen.rebuilt is not None else None
     prospect = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), prospect is not None
     if prospect is None or not prospect.pays or conversation is None:
-        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "least": 0}
     tokens, usd = cold_compaction.worth_of(prospect, conversation)
-    share = share_of_clear(client_reports.weights(site.home, seen.at), prospect.sum, prospect.thinking_tokens)
     usd = None if usd is None else round(usd, 4)
-    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(prospect.least)}
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "least": round(prospect.least)}

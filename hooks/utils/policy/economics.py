@@ -157,11 +157,6 @@ def used_by(prompt: int, read: int, created: int, output: int) -> dict[str, int]
     return {"read": read, "write": created, "output": output, "plain": max(0, prompt - read - created)}
 
 
-def write_kind(cache_ttl_s: float) -> str:
-    """Return how a token is used that is written to a cache of this lifetime, as limits.TOKEN_USES names it."""
-    return "write_1h" if cache_ttl_s >= HOUR_S else "write_5m"
-
-
 class Prices:
     """Units a token with one model and one lifetime of the cache: `read`, `write`, `output`; `ttl_s` is that lifetime. `bound`: whether a
     change of the past loses the thinking behind it. `model`: its id as it was asked for, `known`: whether the table of models names it."""

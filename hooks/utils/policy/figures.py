@@ -8,11 +8,9 @@ at the API's prices; where the price of a model is not known there is none, and 
 
 from __future__ import annotations
 
-from .economics import plain
 from .ledger import (
     CAUSES,
     GAINS,
-    MOVED,
     Advice,
     Booking,
     Cleared,
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from .economics import Prices
-    from .limits import Column
     from .shapes import Figures, LedgerFigures
 
 # Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
@@ -129,15 +126,12 @@ class _Context:
         elif isinstance(booking, Warmed):
             ledger.warmings += 1
             ledger.charge("warming", self.prices.cost(booking.used()), booking.at, self.written.usd)
-            for kind, tokens in booking.used().items():
-                ledger.move(kind, -tokens, self.prices)
             self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
     def _charge_words(self, cause: str, booking: Booking) -> None:
         """Charge the writing now, so that the charge is booked even when the next thing is a compaction, and the carrying from the second
         request on."""
         self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
-        self.ledger.move("write", -booking.tokens, self.prices)
         self.fresh[cause] += booking.tokens
 
     def _spare(self, booking: Spared) -> None:
@@ -146,7 +140,6 @@ class _Context:
         self.fresh_spared += booking.tokens
         if self.previous is not None:
             self.ledger.gain("memory", booking.share * self.previous.prompt * self.prices.read, booking.at, self.previous.usd)
-            self.ledger.move("read", booking.share * self.previous.prompt, self.prices)
 
     def _take_away(self, ids: Iterable[str]) -> None:
         """Take away what had not entered of cleared results: it is not counted on top of the clear, whether that is loaded yet or not."""
@@ -187,7 +180,6 @@ class _Context:
                 if not cold and not kept_warm:
                     beyond = max(0, request.created - request.added)
                     ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
-                    self._rewrite(-beyond, request)
         first = "write" if request.created else "plain"  # where caching is switched off
         rate = first if cold else "read"
         without = "write" if kept_warm else rate  # how without us it would have used what was sent before
@@ -200,26 +192,17 @@ class _Context:
             ledger.kept_warm += 1
             ledger.gain("kept_warm", max(0, theirs) * (request.prices.write - request.prices.read), at, usd)
             ledger.charge("warming", max(0, -theirs) * (request.prices.write - request.prices.read), at, usd)
-            self._rewrite(theirs, request)
         self._carry(rate, request)
 
     def _spare_tokens(self, cause: str, request: Request, *several: tuple[str, float]) -> None:
         """Add tokens that the request goes without, by how it would have used them."""
         self.ledger.gain(cause, sum(request.prices.of(kind) * tokens for kind, tokens in several), request.at, request.usd)
-        for kind, tokens in several:
-            self.ledger.move(kind, tokens, request.prices)
-
-    def _rewrite(self, tokens: float, request: Request) -> None:
-        """Add tokens that were read and would have been written, or were written and would have been read where negative."""
-        self.ledger.move("write", tokens, request.prices)
-        self.ledger.move("read", -tokens, request.prices)
 
     def _carry(self, rate: str, request: Request) -> None:
         """Charge what the request carries because of us, used as `rate` says; what was new counts as old from the next one on."""
         ledger = self.ledger
         for cause in CAUSES:
             ledger.charge(cause, self.carried[cause] * request.prices.of(rate), request.at, request.usd)
-            ledger.move(rate, -self.carried[cause], request.prices)
             self.carried[cause] += self.fresh[cause]
             self.fresh[cause] = 0
         self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0
@@ -287,8 +270,6 @@ _COUNTS = {
     "warmings": "warmings", "kept_warm": "kept_warm", "memory_tokens": "memory_tokens", "spared": "spared",
 }  # fmt: skip
 
-_MOST_UNKNOWN = 0.01  # of a ledger
-
 
 def of(sums: Mapping[str, float]) -> Figures:
     """Return the figures of the sums of a ledger, or of a part of it."""
@@ -315,22 +296,6 @@ def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
     costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
     counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
     return {**figures, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
-
-
-def moved(ledger: Mapping[str, float]) -> dict[Column, float]:
-    """Return the tokens that were used less, or more where negative, by model and kind; {} where these are not known of all that the ledger
-    holds, as of what an earlier version settled."""
-    whole = ledger.get("saved", 0.0) + ledger.get("charged", 0.0)
-    columns: dict[Column, float] = {}
-    if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:
-        return columns
-    for name, tokens in ledger.items():
-        head, _, rest = name.partition(" ")
-        if head == MOVED and rest:
-            kind, _, model = rest.partition(" ")
-            column = (plain(model), kind)
-            columns[column] = columns.get(column, 0.0) + tokens
-    return columns
 
 
 def is_anything(figures: Figures) -> bool:

@@ -15,7 +15,7 @@ been a request with the prompt of the one before, and a result that later ones c
 
 from __future__ import annotations
 
-from .economics import Prices, used_by, write_kind
+from .economics import Prices, used_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,10 +205,6 @@ AMOUNTS = (
 # What is also summed by day.
 DAILY = (*AMOUNTS, "kept_out_tokens", "reclaimed_tokens")
 _MILLION = 1_000_000
-# Of so many models it is known which tokens they used less, and of an id so many characters.
-_MOST_MODELS, _MODEL_CHARS = 6, 60
-# Begins the names of these sums, "moved KIND MODEL"; itself the units, saved and charged, whose tokens are among them.
-MOVED = "moved"
 _COUNTS = (
     "reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens",
     "kept_out", "kept_out_tokens", "warmings", "kept_warm", "memory_tokens", "spared",
@@ -223,11 +219,10 @@ class Ledger:
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
     `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `memory_tokens`: what memory
     gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` and `charged` (by cause): units ·
-    `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day ·
-    `moved`: (model, kind as in limits.TOKEN_USES) -> tokens that were used less, or more where negative.
+    `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day.
     """
 
-    __slots__ = (*_COUNTS, "_day_of", "_is_partial", "amounts", "charged", "charged_usd", "days", "gained", "moved")
+    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "charged_usd", "days", "gained")
 
     def __init__(self, day_of: Callable[[float], str] | None = None) -> None:
         """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
@@ -239,8 +234,6 @@ class Ledger:
         self.charged_usd = dict.fromkeys(CAUSES, 0.0)
         self.amounts = dict.fromkeys(AMOUNTS, 0.0)
         self.days: dict[str, dict[str, float]] = {}
-        self.moved: dict[tuple[str, str], float] = {}
-        self._is_partial = False
         self._day_of = day_of
 
     @property
@@ -263,16 +256,6 @@ class Ledger:
         self.charged[cause] += units
         self.charged_usd[cause] += units * (usd or 0.0) / _MILLION
         self._note("charged", "usd_charged", units, at, usd)
-
-    def move(self, kind: str, tokens: float, prices: Prices) -> None:
-        """Add tokens that were used less in this way (`plain`, `read`, `write`, `output`), or more where negative."""
-        kind = write_kind(prices.ttl_s) if kind == "write" else kind
-        column = (prices.model, kind)
-        known = {model for model, _ in self.moved}
-        if prices.model in known or (0 < len(prices.model) <= _MODEL_CHARS and len(known) < _MOST_MODELS):
-            self.moved[column] = self.moved.get(column, 0.0) + tokens
-        else:
-            self._is_partial = self._is_partial or bool(tokens)
 
     def keep_out(self, booking: KeptOut) -> None:
         """Add a result that entered shorter."""
@@ -305,7 +288,4 @@ class Ledger:
             plain["usd_charged_" + cause] = round(self.charged_usd[cause], 6)
         for name, amount in self.amounts.items():
             plain[name] = round(amount, 6 if name.startswith("usd_") else 1)
-        if not self._is_partial:
-            moved = {f"{MOVED} {kind} {model}": round(tokens) for (model, kind), tokens in self.moved.items() if round(tokens)}
-            plain.update({MOVED: round(self.saved + sum(self.charged.values()), 1), **moved} if moved else {})
         return {**plain, "saved": round(self.saved, 1), "net": round(self.net, 1)}

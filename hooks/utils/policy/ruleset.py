@@ -59,8 +59,8 @@ COMPACTION = {"advise": True, "index": True}
 # How far a result says what the context shows already, and what of it is left out unsaid.
 SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
 DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "any", "safe"
-# A setting that says this is on in every second session, by a coin (trials.py); whether sessions learn how to ask.
-TRY, HINTS, DEFAULT_HINTS = "try", ("off", "on"), "off"
+# Whether sessions learn how to ask.
+HINTS, DEFAULT_HINTS = ("off", "on"), "off"
 # Whether compactions are answered without a model, and down to which share of the conversation where a target is needed.
 COMPACT, WHEN_COLD = ("off", "on"), ("off", "ask", "on")
 # At a fifth of the conversation a compaction costs what the host's own does, and keeps half as much again of what is needed
@@ -70,10 +70,9 @@ DEFAULT_COMPACT, DEFAULT_WHEN_COLD, COMPACT_TARGET = "on", "ask", 0.1
 COMPACT_LEAST_TOKENS = 10_000
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
-# Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we), whether a coin
-# says which sessions are given it.
+# Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).
 MEMORY_TOKENS = 500
-MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": "", "try": False}
+MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": ""}
 # Whether an agent's tools (`popkit mcp`) may be asked about other projects than the one they run in.
 MCP = {"all_projects": False}
 # Where snapshots and usage of assembled contexts go ("": SQLite in our folder), who usage is booked to ("": the login name), what a session

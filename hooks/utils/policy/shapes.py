@@ -37,8 +37,7 @@ class Agent(TypedDict):
 
 class Verdict(TypedDict):
     """The advice for now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once),
-    `wait_s` (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None
-    where that is not known."""
+    `wait_s` (until the cache is cold, None for no wait), `expired` (results)."""
 
     kind: Literal["clear", "wait", "full", "resume", "nothing"]
     items: int
@@ -47,17 +46,6 @@ class Verdict(TypedDict):
     pays_after: int | None
     wait_s: int | None
     expired: int
-    share: Share | None
-
-
-class Share(TypedDict):
-    """What tokens are of a window of the plan (`limits.KINDS`): `percent` of it, with the `error`, as `limits.Weights` claims them, over so
-    many `requests`, 0 where it is over none."""
-
-    window: str
-    percent: float
-    error: float
-    requests: int
 
 
 class Weighed(TypedDict):
@@ -85,8 +73,7 @@ class Figures(TypedDict, total=False):
 
 
 class LedgerFigures(Figures, total=False):
-    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one. `share`:
-    the net in a window of the plan, None where that is not known."""
+    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one."""
 
     cost_by_usd: dict[str, float | None]
     kept_out_results: int
@@ -102,7 +89,6 @@ class LedgerFigures(Figures, total=False):
     kept_warm: int
     memory_tokens: int
     spared: int
-    share: Share | None
 
 
 class Sum(TypedDict):

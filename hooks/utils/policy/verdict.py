@@ -41,7 +41,7 @@ def verdict(
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
     least = LEAST_SHARE * tokens
     worth_now, worth_later = at_once["tokens"] > least, later["tokens"] > least and wait_s > 0
-    result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired, "share": None}
+    result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
     if context and context["ratio"] >= critical:
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
         if reached["tokens"] < LITTLE_SHARE * window:
@@ -88,15 +88,14 @@ _STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 
 class Cold:
-    """`sum`: of what would leave, estimated, thinking apart · `thinking_tokens` that are taken to be thought again, `thinking`: what that
-    costs in units · `least`: tokens that have to leave for it to pay · `units` that it saves, thinking again apart."""
+    """`sum`: of what would leave, estimated, thinking apart · `thinking`: what thinking again costs in units · `least`: tokens that have to
+    leave for it to pay · `units` that it saves, thinking again apart."""
 
-    __slots__ = ("least", "sum", "thinking", "thinking_tokens", "units")
+    __slots__ = ("least", "sum", "thinking", "units")
 
     def __init__(self, sum: Sum, thinking_tokens: float, prices: Prices) -> None:
         each = prices.write + prices.read * LIKELY_REQUESTS[prices.ttl_s]
         self.sum = sum
-        self.thinking_tokens = thinking_tokens
         self.thinking = prices.output * thinking_tokens
         self.least = self.thinking / each
         self.units = each * sum.leaves

@@ -28,7 +28,7 @@ _YES, _NO = "yes", "no"
 def setting(site: Site) -> str:
     """Return ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
     configured = str(site.config.get(ABOUT, ASK))
-    if site.setting("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
+    if site.config.get("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
         return OFF
     if configured != ASK:
         return configured

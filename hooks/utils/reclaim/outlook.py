@@ -8,8 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..policy.limits import share_of_clear
-from ..state import client_reports, journal, reconciling, session, shipped, store
+from ..state import journal, reconciling, session, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
-    from ..policy.limits import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.live import Site
@@ -43,9 +41,9 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds) · `home`: our folder."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds)."""
 
-    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "now", "project", "rebuilt", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "ledger", "now", "project", "rebuilt", "rules", "state", "transcript")
 
     def __init__(
         self,
@@ -59,7 +57,7 @@ class Outlook:
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
-        self.project, self.transcript, self.home = site.session_project, transcript_path, site.home
+        self.project, self.transcript = site.session_project, transcript_path
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -89,21 +87,12 @@ class Outlook:
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
-    def weights(self) -> list[Weights]:
-        """Return what tokens are worth in the windows of the plan, as far as that is known."""
-        return client_reports.weights(self.home, self.at)
-
-    @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.rebuilt is not None and not self.rebuilt.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
-        advice = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
-        plan = {"clear": self.now, "wait": self.cold}.get(advice["kind"])
-        if plan is not None:
-            advice["share"] = share_of_clear(self.weights, plan.sum)
-        return advice
+        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:

@@ -1,8 +1,7 @@
-"""Keep what the client reports, in small files of our folder: how full the windows of the plan's limits were over time, with the weights of
-tokens that were fitted to that; the contents of each prompt before the user's first word, by project, as the client estimates them, with
-the tools that a project's sessions hide.
+"""Keep what the client reports, in small files of our folder: how full the windows of the plan's limits were over time; the contents of
+each prompt before the user's first word, by project, as the client estimates them, with the tools that a project's sessions hide.
 
-The helper writes them, `popkit limits` the weights; no hook does. A file that cannot be used counts as empty. The parts of the breakdown of
+The helper writes them; no hook does. A file that cannot be used counts as empty. The parts of the breakdown of
 a prompt that are not understood are listed in `missing`; one that says nothing leaves the previous one in place, with a `problem`.
 """
 
@@ -13,26 +12,24 @@ from ..io import files
 from ..io.codec import dumps, loads, number
 from ..io.storage import LOGS, Storage
 from ..io.system import join, os, parent_of, sha256
-from ..policy.limits import FIVE_HOUR, KINDS, LEAST_WINDOWS, SEVEN_DAY, Reading, Weights, count, weights_of
+from ..policy.limits import KINDS, Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-LIMITS_FILE, WEIGHTS_FILE = "limits.json", "limit-weights.json"
+LIMITS_FILE = "limits.json"
 MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
 # An unchanged figure is kept again after this long, so that a pause is distinct from missing readings.
 EVERY_S = 300.0
-# The provider may change how it counts without saying so: older weights are not used.
-WEIGHTS_HOLD_S = 14 * 86_400.0
 _WAIT_S = 1.0
 _MOST_PERCENT = 100_000.0
 _LATEST = 10.0**11
 BREAKDOWNS = "standing"
 STORAGE = (
-    Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),
+    Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),  # earlier versions kept weights of tokens
     Storage("contents of prompts", {BREAKDOWNS: r"[0-9a-f]{32}\.(breakdown|hidden)\.json"}),
 )
 _MOST_ITEMS = 1_000  # items of a list
@@ -106,56 +103,6 @@ def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None
     if kind not in KINDS or at is None or percent is None or resets_at is None:
         return None
     return Reading(kind, at, percent, resets_at)
-
-
-# --- what tokens are worth -----------------------------------------------------------------------------------------------------------
-
-
-def fitted_at(popkit_home: str) -> float:
-    """Return when weights were last stored (seconds); 0.0 for never."""
-    return _weights(popkit_home)[0]
-
-
-def weights(popkit_home: str, now: float) -> list[Weights]:
-    """Return the stored weights, those of the shorter window first; [] where there are none."""
-    at, rows = _weights(popkit_home)
-    if abs(now - at) > WEIGHTS_HOLD_S:
-        return []
-    parsed = [each for each in map(weights_of, rows[: len(KINDS)]) if each is not None and each.window in (FIVE_HOUR, SEVEN_DAY)]
-    return sorted(parsed, key=lambda each: KINDS.index(each.window))
-
-
-def keep_weights(popkit_home: str, several: Iterable[Weights], now: float) -> None:
-    """Store weights in place of the previous ones. OSError where the file cannot be written."""
-    files.make_private_folder(popkit_home)
-    files.replace_text(join(popkit_home, WEIGHTS_FILE), dumps({"at": now, "weights": [each.to_json() for each in several]}))
-
-
-def _weights(popkit_home: str) -> tuple[float, list[Any]]:
-    """Return (when the weights were stored, the weights as they were written)."""
-    value = files.read_object(join(popkit_home, WEIGHTS_FILE), MOST_BYTES + 1)
-    at, rows = number(value.get("at"), _LATEST), value.get("weights")
-    return (0.0, []) if at is None or not isinstance(rows, list) else (float(at), rows)
-
-
-# --- when they are fitted again -------------------------------------------------------------------------------------------------
-
-
-FIT_EVERY_S = 6 * 3_600.0
-FIT_WORDS = ("limits", "--json")
-FIT_HOOK = "fitting"  # in the log
-
-
-def is_fit_due(popkit_home: str, now: float) -> bool:
-    """Return whether there are enough windows and the last fit is hours old, or lies ahead because the clock was set back."""
-    return not 0 <= now - fitted_at(popkit_home) < FIT_EVERY_S and count(readings(popkit_home), FIVE_HOUR) >= LEAST_WINDOWS
-
-
-def start_fit(popkit_home: str, environ: Mapping[str, str], now: float) -> None:
-    """Start a child that fits the weights if that is due. Fails open."""
-    from ..io import processes  # the helper alone starts it
-
-    processes.start_popkit_if(lambda: is_fit_due(popkit_home, now), FIT_WORDS, environ, FIT_HOOK)
 
 
 # --- the breakdown of a prompt ----------------------------------------------------------------------------------------------------

@@ -20,13 +20,13 @@ _HOOK = "memory"  # as the log names it
 
 def deliver(site: Site, now: float) -> str:
     """Return the MEMORY.md for the empty context of a session, and book it; "" where memory is off or knows nothing, where this context has
-    it already, and where a trial leaves the session without. `note_emptied` says when a compaction or a clear has emptied the context."""
+    it already. `note_emptied` says when a compaction or a clear has emptied the context."""
     delivered = ""
 
     def work(project: memory.Project) -> None:
         nonlocal delivered
         text = project.document()
-        if not text or site.session.get("memory") is not None or not _is_given(site):
+        if not text or site.session.get("memory") is not None:
             return
         text = _current(project, text, site.environ)
         if text:
@@ -37,15 +37,6 @@ def deliver(site: Site, now: float) -> str:
 
     with_memory(site, work)
     return delivered
-
-
-def _is_given(site: Site) -> bool:
-    """Return whether a trial, if there is one, lets the session have it. Call it only where there is something to give."""
-    if not site.tries:
-        return True
-    from . import trials
-
-    return trials.is_given(site)
 
 
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:

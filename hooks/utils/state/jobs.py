@@ -24,12 +24,16 @@ COLLECT = ("retention", "gc", "--auto", "--quiet")
 
 def start(site: Site, transcript_path: str, now: float) -> None:
     """Start the child that learns what the session has taught so far, if memory is on for the project; else the one that collects, if that
-    is due. The one that learns also collects."""
+    is due. The one that learns also collects. Fails open."""
     if memory.is_used(site.home) and start_learning(site, transcript_path, now):
         return
-    processes.start_popkit_if(
-        lambda: is_collection_wanted(site.home) and is_collection_due(site.home, now), COLLECT, site.environ, COLLECTION_HOOK
-    )
+    try:
+        if is_collection_wanted(site.home) and is_collection_due(site.home, now):
+            processes.start_popkit(COLLECT, site.environ)
+    except (OSError, ValueError) as error:
+        from ..io import storage  # seldom
+
+        storage.log_failure(site.environ, COLLECTION_HOOK, error)
 
 
 def start_learning(site: Site, transcript_path: str, now: float) -> bool:

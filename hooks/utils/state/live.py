@@ -12,7 +12,7 @@ from ..io import files, home
 from ..io.system import os
 from ..policy import engine
 from ..policy.context import ContextState
-from ..policy.ruleset import TRY, Ruleset
+from ..policy.ruleset import Ruleset
 from ..policy.tools import EDITS, TEXT_CHARS
 from . import data_rules, store
 
@@ -105,20 +105,6 @@ class Site:
 
             volatile.remove(self.home)
             self._home = self._session = None
-
-    @property
-    def tries(self) -> bool:
-        """Return whether the configuration has anything on trial."""
-        return TRY in self.config.values() or (self.config.get("memory") or {}).get(TRY) is True
-
-    def setting(self, key: str, usual: str) -> str:
-        """Return the value of a setting for this session, `usual` where it is not configured; of one on trial, the result of the coin."""
-        configured: str = self.config.get(key, usual)
-        if configured != TRY:
-            return configured
-        from . import trials  # seldom
-
-        return trials.value_of(self, key)
 
     @property
     def session(self) -> dict[str, Any]:

@@ -32,7 +32,6 @@ _FACTS = {
     "project": str,
     "told": str,
     "transcript": str,
-    "trials": dict,
     "warm": str,
     "warming": dict,
     "window_tokens": int,

@@ -6,11 +6,9 @@ Money is what the API takes, which a subscription does not pay: it is said to be
 
 from __future__ import annotations
 
-import math
 import time
 
 from .. import text
-from ..policy.economics import plain
 from ..policy.limits import FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT
 
 TYPE_CHECKING = False
@@ -19,10 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.limits import Window
-    from ..policy.shapes import Figures, LedgerFigures, Share
+    from ..policy.shapes import Figures, LedgerFigures
 
 NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
-LONG_NAMES = {FIVE_HOUR: "five-hour", SEVEN_DAY: "weekly"}
 SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
 # The sources of tokens in a window (`popkit limits --json`) -> a short name.
@@ -31,7 +28,6 @@ _TOOK = {
     "lost": "other lost caches", "output": "output", "subagents": "subagents",
 }  # fmt: skip
 _LEAST_SHARE = 0.005
-_LEAST_PERCENT = 0.05  # in a table
 # The causes of costs and of savings -> what people call them.
 CAUSES = (
     ("rewrite", "cache rewrites"),
@@ -85,56 +81,16 @@ def when(at: float, now: float) -> str:
     return "at " + words if len(words) == len("16:40") else words
 
 
-def share(amount: Share | None, before: str = "") -> str:
-    """Return `about 1.2 % (± 0.3) of the five-hour window`, with the requests where it is over some, after the words `before`; "" for
-    none."""
-    if amount is None:
-        return ""
-    of = f"{with_error(amount['percent'], amount['error'])} of the {LONG_NAMES[amount['window']]} window"
-    return f"{before}about {of}" + (f" over {amount['requests']} requests" if amount["requests"] else "")
-
-
-def gain(amount: Share | None, before: str = "") -> str:
-    """Return the same for a gain; "" for a loss, too."""
-    return share(amount, before) if amount is not None and amount["percent"] > 0 else ""
-
-
-def net_share(amount: Share | None) -> str:
-    """Return the same with its direction, leaving or taking."""
-    if amount is None:
-        return ""
-    return share({**amount, "percent": abs(amount["percent"])}, "leaving " if amount["percent"] > 0 else "taking ")
-
-
-def short_share(amount: Share | None) -> str:
-    """Return `3.1 ± 0.8`, in percent; `~0` for next to nothing, "-" for none."""
-    if amount is None:
-        return "-"
-    return " ± ".join(_with_error(amount["percent"], amount["error"])) if abs(amount["percent"]) >= _LEAST_PERCENT else "~0"
-
-
-def with_error(percent: float, error: float) -> str:
-    """Return `1.2 % (± 0.3)`: the error to one figure, up, and the percent as far as that goes."""
-    shown, other = _with_error(percent, error)
-    return f"{shown} % (± {other})"
-
-
-def _with_error(percent: float, error: float) -> tuple[str, str]:
-    places = max(0, -math.floor(math.log10(error))) if error else 1
-    return f"{percent:,.{places}f}", f"{math.ceil(error * 10**places - 1e-9) / 10**places:,.{places}f}"
-
-
 # --- the limits in the pane --------------------------------------------------------------------------------------------------------
 
 
-def limits_pane_lines(limits: dict[str, Any], model: str, now: float) -> list[text.Line]:
-    """Return how full each window is and at which pace, what took it, and what a cold cache of a model takes of it, as far as the fit
-    tells; [] where no window runs. `limits`: what `popkit limits --json` prints."""
+def limits_pane_lines(limits: dict[str, Any], now: float) -> list[text.Line]:
+    """Return how full each window is and at which pace, and what took it; [] where no window runs. `limits`: what `popkit limits --json`
+    prints."""
     lines: list[text.Line] = []
     for window in limits.get("windows", ()):
         lines += text.pair(NAMES[window["kind"]], _window_words(window, now))
         lines += text.pair("", _took(window["took"])) if window["took"] and window["took"]["tokens"] else []
-        lines += text.pair("", _fit(window["fit"], plain(model))) if window["fit"] else []
     return [*text.title("Limits of your plan")[1:], *lines] if lines else []
 
 
@@ -150,38 +106,6 @@ def _window_words(window: dict[str, Any], now: float) -> str:
 def _took(took: dict[str, Any]) -> str:
     shares = sorted(((tokens / took["tokens"], name) for name, tokens in took["sources"].items()), reverse=True)
     return "Tokens: " + ", ".join(f"{_TOOK.get(name, name)} {share:.0%}" for share, name in shares if share >= _LEAST_SHARE)
-
-
-def _fit(fit: dict[str, Any], model: str) -> str:
-    for name, worth in sorted(fit["worth"].items(), key=lambda row: row[0] != model):
-        cold = next((worth[life] for life in ("cold_5m", "cold_1h") if worth[life] and worth[life]["claimed"]), None)
-        if cold is not None:
-            of = "" if name == model else f" of {text.clean(name)}"
-            return f"A cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])} of it"
-    return why_no_worth(fit) or f"Your {blocks(fit)} are not enough to say how much of it a cold cache takes."
-
-
-def why_no_worth(fit: dict[str, Any]) -> str:
-    """Return a sentence on why the worth of tokens in a window is unknown; "" where it is known. `fit`: as `popkit limits --json` has
-    it."""
-    if fit["why"] == "elsewhere":
-        return "The window also moves while nothing runs on this machine, so the worth of tokens in it cannot be measured."
-    if fit["why"] == "blocks":
-        return f"Not enough history yet to tell what tokens are worth in it: {fit['blocks']} of {fit['needs_blocks']} {_blocks(fit)}."
-    if fit["why"]:
-        return f"Not enough history yet to tell what tokens are worth in it: {fit['movements']} of {fit['needs_movements']} movements."
-    if any(amount and amount["claimed"] for worth in fit["worth"].values() for amount in worth.values()):
-        return ""
-    return f"Your {blocks(fit)} are not enough to say what tokens are worth in it."
-
-
-def blocks(fit: dict[str, Any]) -> str:
-    """Return `12 windows`, of a longer window `12 days`."""
-    return f"{fit['blocks']:,} {_blocks(fit)}"
-
-
-def _blocks(fit: dict[str, Any]) -> str:
-    return "windows" if fit["window"] == FIVE_HOUR else "days"
 
 
 # --- the ledger --------------------------------------------------------------------------------------------------------------------
@@ -202,7 +126,6 @@ def ledger_in_words(figures: LedgerFigures) -> str:
         parts.append(f"memory spared ~{text.counted(figures['spared'], 'look-up')}")
     if figures["cost_usd"] or figures["saved_usd"] or figures["unpriced"]:
         parts += _money(figures)
-    parts += filter(None, [net_share(figures.get("share"))])
     return "This session: " + (", ".join(parts) or "nothing kept out or cleared")
 
 

@@ -7,7 +7,6 @@ from .. import text
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache, warming
 from ..reclaim import cold_compaction as cold
-from . import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +71,9 @@ def _now(warmth: KeptWarm) -> list[tuple[str, str]]:
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "a session may not spend that much (keep_warm_usd)"
     many = f"at most {warmth['most']}, one every {every}" if warmth["most"] else f"nothing is sent: {nothing}"
     read = f"to read {text.tokens(warmth['prompt_tokens'])} from the cache"
-    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{amounts.share(bridged['share'], ', ')}"
+    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}"
     return [
-        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{amounts.share(one['share'], ', ')}, {read}"),
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, {read}"),
         ("Saves", f"{saved}, where you come back while it is warm"),
         ("In a row", many),
     ]
@@ -186,9 +185,7 @@ def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
 
 def cold_sum(current: CompactsCold) -> str:
     """Return `~12,300 tokens, worth about $0.11,`."""
-    share = amounts.gain(current["share"])
-    worth = " and ".join(filter(None, [f"about ${current['usd']:.2f}" if current["usd"] is not None else "", share]))
-    return text.long_tokens(current["tokens"]) + (f", worth {worth}," if worth else "")
+    return text.long_tokens(current["tokens"]) + (f", worth about ${current['usd']:.2f}," if current["usd"] is not None else "")
 
 
 def cold_question(current: CompactsCold) -> str:
@@ -213,7 +210,7 @@ CAUSES = {
     lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
     lost_cache.COMPACTION: ("A compaction", "The shorter conversation is written once. That is its purpose."),
     lost_cache.REWIND: ("You went back to an earlier message", "Saying what to change, instead of going back, leaves the cache as it is."),
-    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
+    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them."),
     lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change models at the start of a conversation."),
     lost_cache.EFFORT: ("The effort changed", "Change it at the start of a conversation."),
     lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),

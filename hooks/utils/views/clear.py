@@ -6,7 +6,7 @@ from .. import text
 from ..policy import verdict
 from ..policy.planning import matches
 from ..policy.ruleset import AUTO, TIERS
-from . import amounts, phrases
+from . import phrases
 from .report import is_reclaimable
 from .results import result_line
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.planning import Plan, Selection
-    from ..policy.shapes import Share, Sums
+    from ..policy.shapes import Sums
     from ..reclaim.clearing import Cleared
     from .shapes import Clear, ClearedRow, Report, ResultRow
 
@@ -29,12 +29,10 @@ _NOTHING = ("nothing",)
 _SAID_ABOVE = ("nothing", "clear", "wait")
 
 
-def clear_data(
-    plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False, share: Share | None = None
-) -> Clear:
+def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False) -> Clear:
     """Return what `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), which expired results stay
     and why (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), by the plan `cold`. `in_place`: the
-    running conversation is changed, not its transcript; `share`: its worth in a window of the plan."""
+    running conversation is changed, not its transcript."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
     decisions = {decision.result.id: decision for decision in plan.decisions}
@@ -56,7 +54,6 @@ def clear_data(
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
         "sum": plan.sum.to_json(),
-        "share": share,
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
         "results": [_going(row, decisions[row["id"]].need, handles.get(row["id"])) for row in going],
@@ -187,8 +184,7 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
 
 
 def _worth(clear: Clear) -> list[text.Line]:
-    share = amounts.gain(clear["share"])
-    return text.pair("Pays", _pays(clear)) + (text.pair("Limit", f"leaves you {share}") if share else [])
+    return text.pair("Pays", _pays(clear))
 
 
 def _pays(clear: Clear) -> str:

@@ -11,10 +11,10 @@ from . import amounts, phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from ..efficiency_tracker import EfficiencyMetrics
-    from ..policy.shapes import Figures, LedgerFigures, Period, Share
+    from ..policy.shapes import Figures, LedgerFigures, Period
     from .shapes import Report, ResultRow
 
 LAST = 40
@@ -149,11 +149,11 @@ def _ended_by(rows: list[ResultRow]) -> dict[int, list[int]]:
 
 def stats_lines(
     scopes: tuple[EfficiencyMetrics, EfficiencyMetrics, EfficiencyMetrics], worth: Mapping[str, Period], dated: str, behind: int,
-    contexts: Mapping[str, EfficiencyMetrics] | None = None, shares: Sequence[Share | None] = (),
+    contexts: Mapping[str, EfficiencyMetrics] | None = None,
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines of `stats`. `scopes`: the session, the project, everywhere · `worth`: of the last · `dated`: the month of the prices
-    · `behind`: sessions that went on since they were counted · `contexts`: of the session, by subagent, where details are asked for
-    · `shares`: of a window of the plan that the net of each scope is, () where that is unknown."""
+    · `behind`: sessions that went on since they were counted · `contexts`: of the session, by subagent, where details are asked
+    for."""
     details = contexts is not None
     lines = [*text.title("Retention efficiency"), *text.wrap(amounts.headline(worth), indent="  "), ""]
     if scopes[-1].figures:
@@ -176,9 +176,6 @@ def stats_lines(
     lines += _false_rows(scopes)
     lines.append(_row("Removed by compactions", [f"{each.compacted:,}" for each in scopes]))
     lines += _figure_rows([each.figures for each in scopes], details)
-    window = next((share["window"] for share in shares if share), "")
-    if window:
-        lines.append(_row(f"Net, % of {amounts.LONG_NAMES[window]} window", [amounts.short_share(share) for share in shares]))
     lines += ["", *text.wrap("Tokens count as cleared once a request shows that they are gone. Money is API-equivalent.")]
     lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")
     return lines + (_contexts(contexts) if contexts else [])

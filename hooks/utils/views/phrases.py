@@ -8,7 +8,6 @@ from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
-from . import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -276,14 +275,12 @@ def _clear_now(advice: Verdict, report: Report) -> str:
     is_cold = context is not None and not context["cache_seconds_left"]
     why = "the cache is cold, so " if is_cold and not advice["pays_after"] else ""
     tokens = text.short_tokens(advice["tokens"])
-    return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
+    return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}"
 
 
 def _wait(advice: Verdict, _report: Report) -> str:
     wait, tokens = text.countdown(advice["wait_s"] or 0), text.tokens(advice["tokens"])
-    return (
-        f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}{amounts.gain(advice['share'], ', ')}"
-    )
+    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}"
 
 
 def _full(advice: Verdict, _report: Report) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .. import text
 from ..state import receipts
-from . import amounts, phrases
+from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,9 +104,6 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
     else:
         words += text.short_tokens(receipt["tokens"] or 0)
     shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.")
-    saved = amounts.gain(receipt.get("share"))
-    if saved:
-        shown += text.wrap(f"That saves {saved}, each of which would have read it from the cache.")
     if receipt["summarised"]:
         older = "the older part of " if receipt["why"] == "auto" else ""
         shown += text.wrap(f"Claude Code then summarised {older}what was left.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..hosts import name_of
 from ..policy import figures, globs, kinds, lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
-from ..policy.limits import share_of
 from ..policy.ruleset import TIERS
 from ..policy.tools import READ
 from .phrases import run_name
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from ..policy import events
     from ..policy.context import ContextState, Result
     from ..policy.ruleset import Ruleset
-    from ..policy.shapes import LedgerFigures, Sums
+    from ..policy.shapes import Sums
     from ..reclaim.outlook import Outlook
     from .shapes import ByHost, Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
 
@@ -47,7 +46,7 @@ def build(outlook: Outlook) -> Report:
         "reclaimable": {"now": verdict.takes(outlook.now), "cold": verdict.takes(outlook.cold)},
         "cleared": _sums([row for row in rows if row["state"] == "cleared" and row["handle"]]),
         "by_host": _by_host(rows, outlook),
-        "figures": _figures(outlook),
+        "figures": figures.of_ledger(outlook.ledger),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
         "abandoned": outlook.rebuilt.index.abandoned if outlook.rebuilt else 0,
@@ -59,14 +58,6 @@ def build(outlook: Outlook) -> Report:
         "doubt": outlook.doubt,
         "verdict": outlook.verdict,
     }
-
-
-def _figures(outlook: Outlook) -> LedgerFigures:
-    """Return the figures of the session, with the share of a window that the net is; {} where nothing was booked."""
-    booked = figures.of_ledger(outlook.ledger)
-    if booked:
-        booked["share"] = share_of(outlook.weights, figures.moved(outlook.ledger))
-    return booked
 
 
 def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from ..policy.shapes import Agent, Context, LedgerFigures, Share, Sum, Sums, Verdict, Weighed
+from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Verdict, Weighed
 
 # --- the report ------------------------------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,6 @@ class Clear(TypedDict):
     pays: bool
     likely_requests: int
     sum: Sum
-    share: Share | None
     cold: OnceCold
     wait_s: int
     results: list[ClearedRow]
@@ -232,12 +231,10 @@ class Clear(TypedDict):
 
 
 class Costs(TypedDict):
-    """Tokens of input that cost as much; dollars, None where the price is not known; the share of a window of the plan, None where
-    that is unknown."""
+    """Tokens of input that cost as much; dollars, None where the price is not known."""
 
     tokens: int
     usd: float | None
-    share: Share | None
 
 
 class WarmLimits(TypedDict):
@@ -294,13 +291,12 @@ class KeptWarm(TypedDict("From", {"from": str})):
 
 class CompactsCold(TypedDict):
     """Whether the conversation compacts once the prompt cache is cold (`setting`: on, off, ask), whether it is, and what would leave
-    now, estimated, `least` what has to leave for it to pay; `share` of a window of the plan, None where that is unknown."""
+    now, estimated, `least` what has to leave for it to pay."""
 
     setting: str
     is_cold: bool
     tokens: int
     usd: float | None
-    share: Share | None
     least: int
 
 

@@ -29,7 +29,7 @@ from .sums import SLOT_S
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     from ..parallel import Skip, Where
 
@@ -74,8 +74,7 @@ if TYPE_CHECKING:
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
-        first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last], `prompts`, `unmeasured`: as
-        `sent.Session` has them."""
+        first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last]."""
 
         session: str
         cwd: str
@@ -85,8 +84,6 @@ if TYPE_CHECKING:
         standing: int
         hooks: int
         calls: dict[str, list[float]]
-        prompts: int
-        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that were before the first word
@@ -94,14 +91,16 @@ if TYPE_CHECKING:
         by_time: list[list[int]]
         # For each of these slots, the remaining tokens without lost ones, by kind; output has no kind.
         kinds_by_time: list[dict[str, int]]
-        # model -> [[when its ten seconds begin (seconds), tokens that are plain, read, written for five minutes, for an hour, output]].
-        by_model: dict[str, list[list[int]]]
+        # [[when its slot begins (seconds), the id of a model, the size of the prompts as `Used` has it, tokens that are plain, read,
+        # written for five minutes, for an hour, output]].
+        by_price: list[list[Any]]
 
 
 _NO_USAGE = "says nothing about the usage of its requests"
 FILE = "bills.sqlite"
-FORM = 11  # of a digest
+FORM = 12  # of a digest
 _OLDEST = 9  # that can still be read, where the transcript is gone
+KINDS_SINCE = 11  # this form, kinds are known
 KEPT_S = 365 * 86_400
 _models = lru_cache(maxsize=1)(shipped.models)
 # One process reads fewer bytes before others would have started.
@@ -130,8 +129,6 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
-        "prompts": session.prompts,
-        "unmeasured": session.unmeasured,
         "used": sums.of_models(requests, session.standing, of_request),
         "losses": [
             {
@@ -140,7 +137,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
-        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_model": sums.by_model(requests),
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": sums.by_price(requests),
     }  # fmt: skip
 
 
@@ -167,7 +164,7 @@ def _countable(path: str) -> Digest:
     """Return the digest of a transcript; Skipped where it has no request to count."""
     digest = digest_of_file(path)
     if not digest["used"]:
-        raise Skipped(_NO_USAGE if digest["prompts"] or digest["calls"] else why_nothing(path))
+        raise Skipped(_NO_USAGE if digest["calls"] else why_nothing(path))
     return digest
 
 
@@ -209,8 +206,10 @@ def of_user(
 
 
 def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the present one, with no kinds known."""
+    """Return a digest of an older form in the present one, with no prices by time known, and before KINDS_SINCE no kinds."""
     if form < FORM:
+        digest["by_price"] = []
+    if form < KINDS_SINCE:
         for used in digest["used"]:
             used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
         left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}

@@ -34,18 +34,22 @@ if TYPE_CHECKING:
         output: int
 
     class Part(TypedDict):
-        """The usage of one session, by its main thread or by all its `subagents` together; `share`: of all `tokens`."""
+        """The usage of one session, by its main thread or by all its `subagents` together; `usd`: the price of its tokens, and the `share`
+        of all dollars that this is; both None where no price is known."""
 
         session: str
         cwd: str
         subagents: bool
         used: Tokens
         tokens: int
-        share: float
+        usd: float | None
+        share: float | None
 
     class Took(TypedDict):
         used: Tokens
         tokens: int
+        usd: float
+        unpriced: int  # tokens of models without a known price
         parts: list[Part]
         # name of SOURCES -> tokens; their sum is `tokens`
         sources: dict[str, int]
@@ -142,7 +146,7 @@ def _dearest(row: Row) -> tuple[float, int, str]:
 # --- by model and by time ----------------------------------------------------------------------------------------------------------------
 
 SLOT_S = 600  # columns of the sums by time
-GRAIN_S = 10  # columns of the sums by model and time
+_PRICED = ("model", "prompt", "plain", "read", "write_5m", "write_1h", "output")
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
 _MOST_DETAILS = 3
@@ -215,24 +219,24 @@ def by_time(
     return list(slots.values()), [{kind: tokens for kind, (tokens,) in row.items()} for row in by_kind]
 
 
-def by_model(requests: list[Sent]) -> dict[str, list[list[int]]]:
-    """Return sums by model and slots of ten seconds: `by_model` of a Digest."""
-    slots: dict[str, dict[int, list[int]]] = {}
+def by_price(requests: list[Sent]) -> list[list[Any]]:
+    """Return sums by slots of ten minutes, model and size of the prompt: `by_price` of a Digest."""
+    rows: dict[tuple[int, str, int], list[Any]] = {}
     for request in requests:
         usage = request.usage
-        at = int(usage.at) // GRAIN_S * GRAIN_S
-        row = slots.setdefault(usage.model, {}).setdefault(at, [at, 0, 0, 0, 0, 0])
-        row[1] += max(0, usage.tokens - usage.read - usage.created)
-        row[2] += usage.read
-        row[4 if usage.cache_ttl_s > 300 else 3] += usage.created
-        row[5] += request.output
-    return {model: list(rows.values()) for model, rows in slots.items()}
+        key = int(usage.at) // SLOT_S * SLOT_S, usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET) * _BUCKET
+        row = rows.setdefault(key, [*key, 0, 0, 0, 0, 0])
+        row[3] += max(0, usage.tokens - usage.read - usage.created)
+        row[4] += usage.read
+        row[6 if usage.cache_ttl_s > 300 else 5] += usage.created
+        row[7] += request.output
+    return list(rows.values())
 
 
 # --- what they cost --------------------------------------------------------------------------------------------------------------------
 
 
-def usd_of(used: Used, models: Models) -> dict[str, float] | None:
+def usd_of(used: Used | Row, models: Models) -> dict[str, float] | None:
     """Return dollars by what they were paid for: plain, read, write, output; None where the price of the model is not known."""
     model = models.model(used["model"])
     price_in, price_out = model.usd(used["prompt"] + 1)
@@ -293,13 +297,14 @@ def _none() -> dict[str, Any]:
 SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
 
 
-def took(digests: Iterable[Digest], since: float) -> Took:
-    """Return the usage of sessions since a time (seconds, to ten minutes): `used` and `tokens` in all, and the `parts`, the largest
-    first."""
+def took(digests: Iterable[Digest], since: float, models: Models) -> Took:
+    """Return the usage of sessions since a time (seconds, to ten minutes): `used` and `tokens` in all, their price, and the `parts`, the
+    most expensive first."""
     parts: dict[tuple[str, bool], Part] = {}
     whole = _no_tokens()
     sources = dict.fromkeys(SOURCES, 0)
     by_kind: dict[str, int] = {}
+    unpriced = 0
     for digest in digests:
         session, agent, _ = digest["session"].partition("/")
         if not agent:
@@ -309,29 +314,38 @@ def took(digests: Iterable[Digest], since: float) -> Took:
         for (at, *counts, before), row in zip(digest["by_time"], digest["kinds_by_time"]):
             if at + SLOT_S <= since:
                 continue
-            part = parts.setdefault(
-                (session, bool(agent)),
-                {"session": session, "cwd": digest["cwd"], "subagents": bool(agent), "used": _no_tokens(), "tokens": 0, "share": 0.0},
-            )
+            part = parts.setdefault((session, bool(agent)), _no_part(session, digest["cwd"], bool(agent)))
             part["tokens"] += sum(counts)
             sources["standing"] += 0 if agent else before
             for kind, count in () if agent else row.items():
                 by_kind[kind] = by_kind.get(kind, 0) + count
             for sums in (part["used"], whole):
                 _add(sums, counts)
-    tokens = sum(part["tokens"] for part in parts.values())
+        for at, *priced in digest["by_price"]:
+            if at + SLOT_S > since:
+                paid = usd_of(dict(zip(_PRICED, priced)), models)
+                part = parts[session, bool(agent)]
+                part["usd"] = (part["usd"] or 0.0) + sum(paid.values()) if paid else part["usd"]
+                unpriced += 0 if paid else sum(priced[2:])
+    usd = sum(part["usd"] or 0.0 for part in parts.values())
     for part in parts.values():
-        part["share"] = part["tokens"] / tokens if tokens else 0.0
+        part["share"] = part["usd"] / usd if usd and part["usd"] is not None else None
     sources["subagents"] = sum(part["tokens"] for part in parts.values() if part["subagents"])
     sources["output"] = sum(part["used"]["output"] for part in parts.values() if not part["subagents"])
     sources["conversation"] = sum(by_kind.values())
     return {
         "used": whole,
-        "tokens": tokens,
+        "tokens": sum(part["tokens"] for part in parts.values()),
+        "usd": usd,
+        "unpriced": unpriced,
         "sources": sources,
         "kinds": kind_rows(by_kind),
-        "parts": sorted(parts.values(), key=lambda part: (-part["tokens"], part["session"], part["subagents"])),
+        "parts": sorted(parts.values(), key=lambda part: (-(part["usd"] or 0.0), -part["tokens"], part["session"], part["subagents"])),
     }
+
+
+def _no_part(session: str, cwd: str, subagents: bool) -> Part:
+    return {"session": session, "cwd": cwd, "subagents": subagents, "used": _no_tokens(), "tokens": 0, "usd": None, "share": None}
 
 
 def _no_tokens() -> Tokens:

@@ -14,6 +14,7 @@ import json
 import os
 
 from hooks.utils import text
+from hooks.utils.config import gone
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import Layer, layer_paths, merge, read_layer, read_layers, read_text, without_comments
 from hooks.utils.config.validation import json_schema, usable
@@ -233,7 +234,9 @@ def check_document(document: object, path: str, layer: str) -> list[Problem]:
     problems: list[Problem] = []
 
     def note(at: tuple[str | int, ...], value: object, allowed: str, known: tuple[str, ...]) -> None:
-        hint = _nearest(value, known) if allowed else _about_unknown(at, known)
+        hint = gone.SETTINGS.get(gone.setting(at, value), "")
+        if not hint:
+            hint = _nearest(value, known) if allowed else _about_unknown(at, known)
         allowed = allowed or "one of the keys " + ", ".join(known)
         problems.append(Problem(path, dotted(at), shown(value), allowed, hint))
 

@@ -1,5 +1,5 @@
 """`popkit lab`: what past sessions would have saved, cost and missed under each policy; with `--decisions`, what one policy would have
-cleared and let in, request by request. Reads transcripts; writes only the files that --html, --parquet and --out name. Exit 0, or 1 when
+cleared and let in, request by request. Reads transcripts; writes only the files that --parquet and --out name. Exit 0, or 1 when
 there is nothing to show."""
 
 from __future__ import annotations
@@ -8,17 +8,14 @@ import contextlib
 import gc
 import json
 import os
-import subprocess
 import sys
 from contextlib import nullcontext
 
 from hooks.utils import text
-from hooks.utils.io import files
 from hooks.utils.policy import door
 from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
-from .. import extras
 from ..lab import outcomes, own_policies, replay_policies, sent_requests, survey
 from ..lab.engine_policies import Door
 from ..lab.own_policies import Checked, Failed
@@ -62,11 +59,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     check_policies(args.policy or ())
-    for path in (args.html, args.parquet):
-        if path:
-            check_writable(path)
-    if args.html:
-        maker = _page_maker(environ)
+    if args.parquet:
+        check_writable(args.parquet)
     paths, where = _sources_of(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
@@ -77,9 +71,6 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
         answering.write_view(lines_of(result), sys.stdout, environ)
     if not result["sessions"]:
         return 1
-    if args.html:
-        _write_html(result, args.html, maker)
-        print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
     if args.parquet:
         print(f"popkit lab: the table is {text.clean(os.path.abspath(args.parquet))}", file=sys.stderr)
     return 0
@@ -116,12 +107,10 @@ def lines_of(result: dict) -> list[text.Line]:
         for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
             figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
-            lines.append(_row("►" if name == "auto" else " ", text.clean(own_policies.shown(name)), figures))
+            lines.append(_row("►" if name == "default" else " ", text.clean(own_policies.shown(name)), figures))
     if result["ttls"]:
         lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
-        lines += text.wrap(
-            "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
-        )
+        lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")
     lines += _failed(result)
     lines += session_lookup.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
@@ -218,27 +207,6 @@ def warming_lines(result: dict) -> list[text.Line]:
         lines.append(f"  sessions that cost more: {one['dearer']:,} of {one['sessions']:,}")
     explained = "Requests are sent while it is the user's turn, as with `warm on`. Those after a session's last request are counted, too."
     return [*lines, "", *text.wrap(explained)]
-
-
-# --- the page ----------------------------------------------------------------------------------------------------------------------
-
-
-def _page_maker(environ: Mapping[str, str]) -> list:
-    """Return the command that makes the page, in a process of its own: it needs a library that this one cannot see (-S)."""
-    python = extras.place_of("lab", environ)
-    if not python:
-        raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
-    return [python, os.path.join(os.path.dirname(survey.__file__), "survey_page.py")]
-
-
-def _write_html(result: dict, path: str, maker: list) -> None:
-    drawn = subprocess.run(maker, input=json.dumps(result).encode(), capture_output=True, check=False)  # noqa: S603  our own script
-    if drawn.returncode:
-        raise Refused(f"the page could not be made: {text.clean(drawn.stderr.decode('utf-8', 'replace')[-300:])}")
-    try:
-        files.replace_text(path, drawn.stdout.decode("utf-8"))
-    except OSError as error:
-        raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 
 
 def check_writable(path: str) -> None:

@@ -30,8 +30,6 @@ COMMANDS = {
     "bill": "spending_command.bill",
     "misses": "spending_command.misses",
     "limits": "spending_command.plan_limits",
-    "try-out": "try_out_command.run",
-    "native": "claude_settings.native",
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
@@ -91,6 +89,10 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         print("popkit " + version())
         return 0
     if name not in COMMANDS:
+        from hooks.utils.config import gone
+
+        if name in gone.WORDS:
+            return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])
         return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, COMMANDS)}', environ)
     module_name, _, function = COMMANDS[name].partition(".")
     module = importlib.import_module("." + module_name, __package__)

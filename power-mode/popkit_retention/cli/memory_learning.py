@@ -74,8 +74,8 @@ def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> li
     paths = _of_project(environ, place.project.repository.key, host)
     if not paths:
         places = session_lookup.places_of_host(environ, host)
-        where = "among Entire's" if host == session_lookup.ENTIRE else "under " + ", ".join(map(text.clean, places))
-        raise Refused(f"there are no past sessions of {place.name} {where}. Name transcript files instead")
+        where = ", ".join(map(text.clean, places))
+        raise Refused(f"there are no past sessions of {place.name} under {where}. Name transcript files instead")
     return paths if past else [max(paths, key=recordings.changed)]
 
 

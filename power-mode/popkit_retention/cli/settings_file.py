@@ -49,27 +49,6 @@ def show_change(path: str, before: str | None, after: str, environ: Mapping[str,
     answering.write_view([whole(*(clean(hidden(line).replace("\t", "    ")) for line in diff))], sys.stdout, environ)
 
 
-def change(
-    path: str, before: str | None, after: str, yes: bool, dry_run: bool, environ: Mapping[str, str],
-    hidden: Callable[[str], str] = str, command: str = "", effect: str = "",
-) -> bool:  # fmt: skip
-    """Show the change, ask, and make it if the file has not changed meanwhile; return whether the file now has the wanted text. `command`:
-    the one that a dry run names to make the change; `effect`: a sentence on when the change takes effect."""
-    if after == before:
-        answering.say(f"{path} already has these settings.", environ)
-        return True
-    show_change(path, before, after, environ, hidden)
-    if dry_run:
-        lines = ["Nothing was changed. To make this change:", whole("  " + command)] if command else ["Nothing was changed."]
-        answering.write_view(lines, sys.stdout, environ)
-        return False
-    if not is_confirmed(yes):
-        return False
-    write(path, before, after)
-    answering.say(" ".join(filter(None, (f"Changed {path}.", effect))), environ)
-    return True
-
-
 def is_confirmed(yes: bool) -> bool:
     """Ask whether to make the change that was shown, unless `yes`."""
     if yes or answering.is_confirmed("Make this change?"):
@@ -134,18 +113,9 @@ class Previous:
 # --- the user's own configuration --------------------------------------------------------------------------------------------------------
 
 
-def own_settings(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the user's own configuration, if it is plain JSON; {} for anything else."""
-    try:
-        document = json.loads(read(_own_path(environ)) or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    inner = document.get(WRAPPER, document) if isinstance(document, dict) else {}
-    return inner if isinstance(inner, dict) else {}
-
-
-def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
-    """Change settings in the user's own configuration, as `change` does; `changed`: as `with_settings` takes it."""
+def change_own(changed: Mapping[str, Mapping[str, Any]], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
+    """Show a change of the user's own configuration, ask, and make it if the file has not changed meanwhile; return whether the file now
+    has the wanted text. `changed`: as `with_settings` takes it."""
     path = _own_path(environ)
     before = read(path)
     try:
@@ -153,20 +123,22 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
     except (ValueError, RecursionError):
         line = json.dumps(changed)[1:-1]
         raise Refused(f"{path} cannot be changed: it has comments, or is not valid. Put this into its object {WRAPPER}: {line}") from None
-    return change(path, before, after, yes, dry_run, environ, mask)
+    if after == before:
+        answering.say(f"{path} already has these settings.", environ)
+        return True
+    show_change(path, before, after, environ, mask)
+    if dry_run:
+        answering.say("Nothing was changed.", environ)
+        return False
+    if not is_confirmed(yes):
+        return False
+    write(path, before, after)
+    answering.say(f"Changed {path}.", environ)
+    return True
 
 
-def remove_empty_own(environ: Mapping[str, str]) -> None:
-    """Delete the user's own configuration if it says nothing. Refused or OSError where it cannot be read or deleted."""
-    path = _own_path(environ)
-    text = read(path)
-    if text is not None and json.loads(text) in ({}, {WRAPPER: {}}):
-        remove(path, text)
-
-
-def with_settings(text: str, changed: Mapping[str, Any]) -> str:
-    """Return a configuration with settings changed: a record by the given members, any other value as a whole; None removes it. ValueError
-    for a text that is not a JSON object."""
+def with_settings(text: str, changed: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a configuration with members of records changed; None removes one. ValueError for a text that is not a JSON object."""
     members = members_of(text)
     if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
         inner = json.loads(value_text(text, WRAPPER) or "{}")
@@ -179,18 +151,15 @@ def with_settings(text: str, changed: Mapping[str, Any]) -> str:
     return text
 
 
-def _joined(inner: dict[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    joined = {name: value for name, value in inner.items() if name not in changed or changed[name] is not None}
+def _joined(inner: dict[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    joined = dict(inner)
     for name, value in changed.items():
-        if isinstance(value, dict):
-            known = joined.get(name) or {}
-            if not isinstance(known, dict):
-                raise ValueError("it holds no settings there")
-            joined[name] = {key: inside for key, inside in {**known, **value}.items() if inside is not None}
-            if not joined[name]:
-                del joined[name]
-        elif value is not None:
-            joined[name] = value
+        known = joined.get(name) or {}
+        if not isinstance(known, dict):
+            raise ValueError("it holds no settings there")
+        joined[name] = {key: inside for key, inside in {**known, **value}.items() if inside is not None}
+        if not joined[name]:
+            del joined[name]
     return joined
 
 

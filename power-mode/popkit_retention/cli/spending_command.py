@@ -1,7 +1,7 @@
 """What sessions cost, and what they may cost. `popkit bill`: what each prompt of a project contains before the first word, what that costs,
 and what could be removed; hide, defer, show tools. `popkit misses`: which requests wrote again what the previous one had left in the prompt
-cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, what used them, and what share
-tokens take. `popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
+cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, and what used them. `popkit
+budget`: the user's own limits, how much of them is used, and how large a context they allow."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.economics import models_of
-from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, TOKEN_USES, windows
+from hooks.utils.policy.limits import LENGTHS_S, windows
 from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement, sums
-from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.sums import took
 from ..operations import session_lookup
 from ..parallel import Unavailable
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.policy.economics import Models
-    from hooks.utils.policy.limits import Weights, Window
+    from hooks.utils.policy.limits import Window
 
     from ..bill.digests import Digest
 
@@ -235,18 +234,16 @@ def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
     readings = client_reports.readings(popkit_home)
     running = windows(readings, now)
+    begins = [began for began in map(_began, running) if began is not None]
     used: list[digests.Digest] = []
-    if readings:
-        begins = [began for began in map(_began, running) if began is not None]
+    if begins:
         with Bar(environ) as bar:
-            used = digests.of_user(environ, min([*begins, *(reading.at for reading in readings)]), now, bar.show)
-    fits = {kind: Fit(kind, movements(readings, kind, used)) for kind in LENGTHS_S}
-    if readings:
-        with suppress(OSError):  # the answer has the limits anyway
-            client_reports.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
+            used = digests.of_user(environ, min(begins), now, bar.show)
+    models = _models(popkit_home)
     answer = {
         "last_reading_at": max((reading.at for reading in readings), default=None),
-        "windows": [_as_data(window, used, fits) for window in running],
+        "prices_of": models.dated,
+        "windows": [_as_data(window, used, models) for window in running],
     }
     return Answer(spending.windows(answer, now), answer)
 
@@ -257,35 +254,12 @@ def _began(window: Window) -> float | None:
     return newest.resets_at - length if length and newest.resets_at else None
 
 
-def _as_data(window: Window, used: list[digests.Digest], fits: dict[str, Fit]) -> dict[str, Any]:
+def _as_data(window: Window, used: list[digests.Digest], models: Models) -> dict[str, Any]:
     newest, began = window.newest, _began(window)
     return {
         "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,
-        "resets_at": newest.resets_at or None, "began": began, "took": None if began is None else took(used, began),
-        "fit": None if began is None else _fit(fits[newest.kind]),
+        "resets_at": newest.resets_at or None, "began": began, "took": None if began is None else took(used, began, models),
     }  # fmt: skip
-
-
-def _fit(fit: Fit) -> dict[str, Any]:
-    """Return how much tokens count, by model: a million of each of KINDS, and 100,000 that are written again where they would have been
-    read (`cold_5m`, `cold_1h`), in percent of the window: {`percent`, `error`, `claimed`}, None where nothing is known."""
-    columns = fit.weights.columns if fit.weights else ()
-    models = sorted({model for model, _ in columns})
-    return {
-        "window": fit.window, "why": fit.why, "blocks": fit.blocks, "needs_blocks": LEAST_WINDOWS, "movements": fit.movements,
-        "needs_movements": LEAST_MOVEMENTS, "worth": {model: _worth(fit.weights, model) for model in models if fit.weights},
-    }  # fmt: skip
-
-
-def _worth(weights: Weights, model: str) -> dict[str, Any]:
-    amounts = {kind: {(model, kind): 1e6} for kind in TOKEN_USES}
-    amounts.update({f"cold_{ttl}": {(model, f"write_{ttl}"): 1e5, (model, "read"): -1e5} for ttl in ("5m", "1h")})
-    worth: dict[str, Any] = {}
-    for name, tokens in amounts.items():
-        share = weights.worth(tokens)
-        claimed = weights.claimed(tokens) is not None and share is not None and share[0] > 0
-        worth[name] = share and {"percent": share[0], "error": share[1], "claimed": claimed}
-    return worth
 
 
 # --- the user's own limits --------------------------------------------------------------------------------------------------------------

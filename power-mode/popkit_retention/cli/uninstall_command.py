@@ -18,7 +18,7 @@ from hooks.utils.state import archived, live, sockets
 from ..governance import data_folder as governance
 from ..operations import session_lookup, stores
 from ..views.archive import placeholders
-from . import answering, claude_settings, opencode_setup, try_out_command
+from . import answering, claude_settings, opencode_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -69,7 +69,6 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not answering.is_confirmed("Delete what PopKit has stored?"):
         raise Refused("nothing was deleted. --yes skips the question")
-    _end_trials(environ)
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
         if opencode_setup.is_in_opencode(environ, scope):
@@ -117,9 +116,6 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
     lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
     for advice, *where in [each.keep for each in stores.every() if each.keep and each.title in parts]:
         lines += [*text.wrap(advice), text.whole(*("  " + line.format(folder) for line in where))]
-    tried = _on_trial(environ)
-    if tried:
-        lines += text.wrap(f"On trial: {text.listed(tried)}. In your configuration this goes back to what it was before.")
     lines += _holds(environ) if governance.TITLE in parts else []
     if placed:
         lines += ["", *text.wrap(f"{_many(placed)} could no longer be restored:"), *placeholders(placed), ""]
@@ -164,20 +160,6 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
                 _show(text.wrap(back.trouble), environ)
     except (access.Refused, session_lookup.NoSession, rewrite.RewriteFailed):
         return count  # nothing is left to undo; remaining placeholders are reported
-
-
-def _end_trials(environ: Mapping[str, str]) -> None:
-    try:
-        try_out_command.end_all(environ)
-    except (Refused, OSError) as error:
-        _show(text.wrap(text.clean(answering.message_of(error))), environ)
-
-
-def _on_trial(environ: Mapping[str, str]) -> list[str]:
-    try:
-        return try_out_command.on_trial(environ)
-    except (Refused, OSError):
-        return []  # ending them says why it cannot be read
 
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import effective
-from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, recordings
+from hooks.utils.hosts import CLAUDE_CODE, name_of, recordings
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import data_rules, sockets, store
@@ -37,7 +37,6 @@ RUNS_S = 300.0
 WORKS_S = 3_600.0
 _ENDS = 20_000
 FRESH_S = 5.0  # how long other hosts' sessions are not looked up again
-IN_COMMITS = 200  # how many of the newest sessions in commits are listed
 # Events in a journal that need no client.
 _MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
@@ -104,7 +103,7 @@ class Catalog:
         """Yield recordings of other hosts of which we have no transcript."""
         for each in self._other_hosts.sessions(seen.path for seen in transcripts.values()):
             if each.id not in transcripts:
-                runs = 0 <= now - each.changed_at < RUNS_S and not entire.is_address(each.path)
+                runs = 0 <= now - each.changed_at < RUNS_S
                 stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
                 yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
 
@@ -181,7 +180,7 @@ def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -
 
 
 class OtherHosts:
-    """The sessions that other hosts, or Entire in the repositories, have recorded for projects in the list. A thread of its own looks them
+    """The sessions that other hosts have recorded for projects in the list. A thread of its own looks them
     up, so that no answer waits for thousands of recordings: until it has ended once, there are none. Thread-safe."""
 
     def __init__(self, environ: Mapping[str, str], failed: Callable[[str, Exception], object] = lambda *_: None) -> None:
@@ -212,21 +211,16 @@ class OtherHosts:
 
     def _look(self, transcripts: list[str]) -> None:
         projects = {head_of(path).project for path in transcripts} - {""}
-        own, in_commits = [], []
-        for each in (each for host in recordings.LISTS for each in self._of(host, projects) if each.id):
-            if entire.is_address(each.path):  # it is of the project that has the repository
-                in_commits.append(each)
-            elif not is_linked(each.path) and is_of(projects, project_of(each)):
-                own.append(each)
-        known = recordings.once_each([*own, *in_commits[:IN_COMMITS]])
+        found = (each for host in recordings.LISTS for each in self._of(host) if each.id)
+        known = [each for each in found if not is_linked(each.path) and is_of(projects, project_of(each))]
         for each in known:
             head_of(each.path)  # cached, so that the list does not wait for it
         self._known = known
         self._read_at = time.monotonic()
 
-    def _of(self, host: str, projects: set[str]) -> list[Recorded]:
+    def _of(self, host: str) -> list[Recorded]:
         try:
-            return recordings.LISTS[host](self._environ, sorted(projects))
+            return recordings.LISTS[host](self._environ)
         except home.NoHome:
             return []
         except OSError as error:

@@ -1,10 +1,9 @@
-"""Replays past sessions with PopKit installed, with the cache kept warm, and with the provider's own clearing of tool results."""
+"""Replays past sessions with PopKit installed, and with the cache kept warm."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 from hooks.utils.policy import door, warming
@@ -14,7 +13,6 @@ from hooks.utils.state import shipped
 
 from ..parallel import Skipped, Source, Where, results
 from . import sent_requests
-from .baselines import ContextEditing
 from .engine_policies import AutoPolicy, Door
 from .measure import DEARER, OnRequest, Score, score
 from .policy import Policy, Request, Session
@@ -117,55 +115,3 @@ def _sums_of(path: str, ttl_s: int, model: str) -> tuple[float, ...]:
     prices = prices_for(session, ttl_s, model)
     warm, without = score(session, KeepWarm(prices), prices), score(session, Policy(), prices)
     return (1, warm.requests, warm.warmed, warm.cost, without.cost, int(warm.cost > DEARER * without.cost))
-
-
-# --- the provider's own clearing --------------------------------------------------------------------------------------------------
-
-# The provider checks what was sent, not what it clears of that, so no thinking is lost. The prompt behind the first cleared result is
-# written again: clearing too little at a time, or too often, costs more than it saves.
-TRIGGERS = (60_000, 100_000, 150_000, 250_000)
-KEEPS = (5, 15, 30)
-AT_LEASTS = (20_000, 40_000)
-# Results that have to be fetched again interrupt the work: settings with more of them per 100 requests are not advised, however cheap.
-MOST_MISSES = 3.0
-
-
-class NativeSettings(NamedTuple):
-    """Prompt tokens from which results are cleared · how many of the newest stay · tokens under which nothing is cleared."""
-
-    trigger: int
-    keep: int
-    at_least: int
-
-
-class NativeFit(NamedTuple):
-    """`cost` as a share of that of clearing nothing, results needed again per 100 requests, and the share of sessions that are dearer."""
-
-    settings: NativeSettings
-    cost: float
-    misses: float
-    dearer: float
-
-
-def native_fits(past: Sequence[Session], ttl_s: int, model: str = "", progress: Progress | None = None) -> list[NativeFit]:
-    """Return the outcome of each of the settings that are tried, the cheapest first."""
-    priced = [prices_for(session, ttl_s, model) for session in past]
-    for prices in priced:
-        prices.bound = False
-    without = [score(session, Policy(), prices).cost for session, prices in zip(past, priced)]
-    fits = []
-    tried = [NativeSettings(*values) for values in product(TRIGGERS, KEEPS, AT_LEASTS)]
-    for number, settings in enumerate(tried, 1):
-        scores = [score(session, ContextEditing(*settings), prices) for session, prices in zip(past, priced)]
-        requests = sum(each.requests for each in scores) or 1
-        dearer = sum(each.cost > DEARER * alone for each, alone in zip(scores, without))
-        cost = sum(each.cost for each in scores) / (sum(without) or 1.0)
-        fits.append(NativeFit(settings, cost, 100 * sum(each.missed for each in scores) / requests, dearer / (len(past) or 1)))
-        if progress:
-            progress(number, len(tried))
-    return sorted(fits, key=lambda fit: fit.cost)
-
-
-def best_of(fits: Sequence[NativeFit]) -> NativeFit | None:
-    """Return the cheapest fit that pays without many results being needed again; None for none."""
-    return next((fit for fit in fits if fit.cost < 1 and fit.misses <= MOST_MISSES), None)

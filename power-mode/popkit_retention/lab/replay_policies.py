@@ -1,6 +1,5 @@
-"""Policies that compact (the host's own compactions, with their cost, and those that PopKit answers without a model); all policies that a
-session can be replayed under, by name, with its prices; and the card of a survey: the code, prices and sessions behind its figures, as
-digests, so that two people can compare their runs."""
+"""The policy that compacts as PopKit does, without a model; all policies that ship, by name, with a session's prices; and the card of a
+survey: the code, prices and sessions behind its figures, as digests, so that two people can compare their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, lists, verdict
+from hooks.utils.policy import compacting, door, lists, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -24,8 +23,9 @@ from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Rul
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
-from . import baselines, measure, oracles, own_policies
+from . import measure, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
+from .host_policies import Microcompact, Summaries
 from .own_policies import Checked
 from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
 
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
 # The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too.
 _AS_LARGE = 0.98
 _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
-
-
-class Summaries(Policy):
-    """Clears nothing. The host's compactions count with their cost: the summariser reads the whole prompt and writes the recorded summary,
-    and whatever the host put back into the context with it is there."""
-
-    def at_compaction(self, event: Compacted, view: View) -> str:
-        return SUMMARISED
 
 
 class Compact(AutoPolicy):
@@ -205,6 +197,7 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
 # --- all policies by name -----------------------------------------------------------------------------------------------------------------
 
 Factory = Callable[[Session, Prices], Policy]
+Known = Mapping[str, tuple[Factory, str]]
 
 # For policies that prices do not affect.
 ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)
@@ -235,66 +228,59 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
     return lambda session, prices: Tiers(shipped.rules(profile), only_cold)
 
 
-def _rule(make: Callable[..., Policy], *values: object) -> Factory:
-    return lambda session, prices: make(*values)
+def _default(session: Session, prices: Prices) -> Policy:
+    rules = shipped.rules()
+    return Door(rules, _compact(False)(session, prices), door.Settings(rules.say_once, rules.shape))
 
 
-_HEADROOM = "[Read content stale: {path} was modified after this read ({lines} lines). Retrieve original: hash=000000000000]"
-_COZEMPIC = "[stale read - file was later edited, trimmed by cozempic]"
-
-# name -> (factory, description).
-POLICIES: dict[str, tuple[Factory, str]] = {
-    "nothing": (_rule(Policy), "clears nothing"),
+# name -> (factory, description): the default installation, its parts, and the host's own way.
+USUAL: Known = {
+    "nothing": (lambda session, prices: Policy(), "clears nothing"),
+    "default": (_default, "what PopKit does without being asked: door, and compact; to be compared with host-compaction"),
+    "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
+    "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
+    "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
+    "auto": (_auto, "results that are worth more cleared than kept, by the chance of needing them again and the cache"),
+    "host-compaction": (
+        lambda session, prices: Summaries(),
+        "clears nothing; recorded compactions count, with summariser and files put back",
+    ),
+    "microcompact-60m": (lambda session, prices: Microcompact(), "Claude Code: after an hour, all but the last 5"),
+}
+# And what settings can make of them.
+POLICIES: Known = {
+    **USUAL,
+    "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files that are read again only with what is new"),
+    "door-strong": (_door("any+strong"), "clears nothing; the same, and only the informative lines of long outputs enter"),
     "spec": (_tiers("spec", False), "results that have expired by the tiers, at once"),
     "spec-cold": (_tiers("spec", True), "results that have expired by the tiers, when the cache is cold"),
     "conservative": (_tiers("conservative", False), "tiers that live twice as long, at once"),
     "conservative-cold": (_tiers("conservative", True), "tiers that live twice as long, when the cache is cold"),
     "aggressive": (_tiers("aggressive", False), "tiers that live half as long, at once"),
     "aggressive-cold": (_tiers("aggressive", True), "tiers that live half as long, when the cache is cold"),
-    "auto": (_auto, "results that are worth more cleared than kept, by the chance of needing them again and the cache"),
-    "host-compaction": (_rule(Summaries), "clears nothing; recorded compactions count, with the summariser and the files put back"),
-    "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
-    "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
-    "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
-    "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files that are read again only with what is new"),
-    "door-strong": (_door("any+strong"), "clears nothing; the same, and only the informative lines of long outputs enter"),
-    "context-editing": (_rule(baselines.ContextEditing), "Anthropic clear_tool_uses: above 100,000 tokens, all but the last 3"),
-    "context-editing-20k": (_rule(baselines.ContextEditing, 100_000, 3, 20_000), "the same, if that is at least 20,000 tokens"),
-    "opencode-prune": (_rule(baselines.OpencodePrune), "opencode: beyond the newest 40,000 tokens, if over 20,000"),
-    "dcp-dedupe": (_rule(baselines.Dedupe), "opencode-dcp: earlier results of the same call"),
-    "masking-10": (_rule(baselines.Masking, 10), "observation masking: all but the last 10"),
-    "microcompact-60m": (_rule(baselines.Microcompact), "Claude Code: after an hour, all but the last 5"),
-    "headroom-stale-reads": (_rule(baselines.StaleReads, 512, _HEADROOM), "headroom: reads whose file was edited since"),
-    "cozempic-stale-reads": (_rule(baselines.StaleReads, 501, _COZEMPIC), "cozempic: reads whose file was edited since"),
-    "cozempic-ages": (_rule(baselines.CozempicAges), "cozempic: results older than 40 prompts"),
-    "trimwire": (_rule(baselines.Trimwire), "trimwire: windows per kind of result, in batches"),
-    "pichay": (_rule(baselines.Pichay), "Pichay: results older than 4 user turns, pinned once missed"),
-    "wet": (_rule(baselines.Wet), "wet: outputs of Bash after 3 requests, shortened"),
-    "oracle-needs": (oracles.Needs, "knows every later need, not the cache"),
-    "oracle": (oracles.Oracle, "knows every later need and the cache"),
 }
 
 
-def described(name: str) -> str:
+def described(name: str, known: Known = POLICIES) -> str:
     """Return a policy's description in a line; own_policies.Unusable for an unknown name."""
     if own_policies.is_own(name):
         return own_policies.load(name).described
-    if name in POLICIES:
-        return POLICIES[name][1]
+    if name in known:
+        return known[name][1]
     raise own_policies.Unusable(
-        f"unknown policy {name}. Known: {', '.join(POLICIES)}. One of your own is named module:Class, or path/to/file.py:Class"
+        f"unknown policy {name}. Known: {', '.join(known)}. One of your own is named module:Class, or path/to/file.py:Class"
     )
 
 
-def policy_of(name: str, session: Session, prices: Prices) -> Policy:
-    """Return the policy of a name that `described` knows, for a session. Only a policy that ships may look at the session."""
-    return Checked(own_policies.load(name).make) if own_policies.is_own(name) else POLICIES[name][0](session, prices)
+def policy_of(name: str, session: Session, prices: Prices, known: Known = POLICIES) -> Policy:
+    """Return the policy of a name that `described` knows, for a session. Only a known policy may look at the session."""
+    return Checked(own_policies.load(name).make) if own_policies.is_own(name) else known[name][0](session, prices)
 
 
-def score(name: str, session: Session, prices: Prices) -> measure.Score:
+def score(name: str, session: Session, prices: Prices, known: Known = POLICIES) -> measure.Score:
     """Return the score of a session under a policy of `described`; Failed where a user's own policy failed."""
     with own_policies.printing_to_stderr():
-        policy = policy_of(name, session, prices)
+        policy = policy_of(name, session, prices, known)
         try:
             return measure.score(session, policy, prices)
         finally:

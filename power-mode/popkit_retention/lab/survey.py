@@ -19,11 +19,10 @@ from ..parallel import Skipped, Where, find, results, why_nothing
 from . import sent_requests
 from .measure import DEARER
 from .own_policies import Failed, Unusable
-from .replay_policies import POLICIES, described, digest_of, models, prices_for, score
+from .replay_policies import POLICIES, USUAL, Known, described, digest_of, models, prices_for, score
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
-CURVE_POINTS = 400  # at most, of the session whose curve is drawn
 COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens")
 _PARTS = 1_000_000  # of a unit, in which costs are added
 _FILES_NAMED = 50  # at most, of those that were left out
@@ -52,33 +51,30 @@ def repository_of(path: str) -> str:
     return os.path.basename(folder) or folder
 
 
-def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> dict[str, Any]:
+def row_of(path: str, names: list[str], ttls: list[float], model: str = "", known: Known = POLICIES) -> dict[str, Any]:
     """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
-    `curves` the prompt tokens of each request under two of them, for the first lifetime, `failed` {a user's own policy: why it failed
-    here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to count; OSError when it cannot be read."""
+    `failed` {a user's own policy: why it failed here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to
+    count; OSError when it cannot be read."""
     session = sent_requests.read(path)
     if not session.requests:
         raise Skipped(why_nothing(path))
     if len(session.requests) < LEAST_REQUESTS:
         raise Skipped(f"under {LEAST_REQUESTS} requests")
     scores: dict[float, dict[str, dict[str, float]]] = {}
-    curves: dict[str, list[int]] = {}
     failed: dict[str, str] = {}
     for ttl_s in ttls:
         scores[ttl_s] = {}
         prices = prices_for(session, ttl_s, model)
         for name in names:
             try:
-                total = score(name, session, prices)
+                total = score(name, session, prices, known)
             except (Failed, Unusable) as why:
                 total, failed[name] = score("nothing", session, prices), str(why)
             scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in COUNTS}}
-            if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
-                curves[name] = total.curve
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
     repository = session.cwd if session.is_translated and session.cwd else repository_of(path)  # other hosts sort by day, or not at all
     named = {"path": path, "repository": repository, "digest": digest_of(path)}
-    return {**named, **counts, "scores": scores, "curves": curves, "failed": failed}
+    return {**named, **counts, "scores": scores, "failed": failed}
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------------------
@@ -93,16 +89,17 @@ def survey(
     model: str = "",
     scheduler: str = "",
     table: Table | None = None,
+    known: Known = POLICIES,
+    row_of: Callable[..., dict[str, Any]] = row_of,
 ) -> dict[str, Any]:
-    """Score the sessions below some paths or addresses under policies (names; all that ship by default; "nothing" is always there);
-    Unusable.
+    """Score the sessions below some paths or addresses under policies (names; USUAL by default; "nothing" is always there); Unusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
     prices, "" for the one that answered each session · `scheduler`: address of a Dask cluster's, which works in place of processes ·
-    `table` receives every row, and the files that were left out.
+    `table` receives every row, and the files that were left out · `known`: all policies that may be named, with a `row_of` that knows them.
     """
-    names = ["nothing", *[name for name in (POLICIES if policies is None else policies) if name != "nothing"]]
-    descriptions = {name: described(name) for name in names}
+    names = ["nothing", *[name for name in (USUAL if policies is None else policies) if name != "nothing"]]
+    descriptions = {name: described(name, known) for name in names}
     total = Total(names, list(ttls))
 
     def skip(path: str, reason: str) -> None:
@@ -139,11 +136,6 @@ def survey(
 # --- sums ------------------------------------------------------------------------------------------------------------------------
 
 
-def drawn(names: list[str]) -> str:
-    """Return the policy whose curve is plotted: the one that matters most."""
-    return "auto" if "auto" in names else names[-1]
-
-
 class Total:
     """Sums over sessions, the same in whatever order they come; rows hold cost and carried relative to clearing nothing."""
 
@@ -156,7 +148,6 @@ class Total:
         self.requests = self.bytes = 0
         self.sums: dict[tuple[float, str, str], list[int]] = {}  # (lifetime, repository, policy) -> [parts of cost, carried]
         self.pooled = {(ttl_s, name): dict.fromkeys((*COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
-        self.longest: dict[str, Any] | None = None
         self.models: dict[str, int] = {}  # id -> sessions that it answered
         self.failed: dict[str, dict[str, int]] = {}  # policy -> why it failed -> sessions
 
@@ -192,8 +183,6 @@ class Total:
             lifetimes[str(ttl_s)] = {"base_cost": round(base["cost"]), "results": base["results"], "policies": ratios}
         named = {key: row[key] for key in ("path", "repository", "digest", "requests", "failed")}
         self.rows.append({**named, "ttls": lifetimes})
-        if self.longest is None or (row["requests"], row["path"]) > (self.longest["requests"], self.longest["path"]):
-            self.longest = {"path": row["path"], "requests": row["requests"], "curves": row["curves"]}
 
     def result(self) -> dict[str, Any]:
         """Return the sums as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed]."""
@@ -207,7 +196,6 @@ class Total:
             "failed": {name: dict(sorted(reasons.items())) for name, reasons in sorted(self.failed.items())},
             "ttls": lifetimes if self.rows else {},
             "rows": sorted(self.rows, key=lambda row: row["path"]),
-            "curve": self._curve(),
             "models": dict(sorted(self.models.items(), key=lambda one: (-one[1], one[0]))),
         }
 
@@ -226,16 +214,6 @@ class Total:
             "missed_tokens_share": _share(pooled["missed_tokens"], pooled["cleared_tokens"]),
             **{key: pooled[key] for key in ("cleared", "missed")},
         }
-
-    def _curve(self) -> dict[str, Any] | None:
-        """Return the prompt tokens of the longest session, with and without clearing."""
-        if self.longest is None:
-            return None
-        policy, curves = drawn(self.names), self.longest["curves"]
-        step = -(-self.longest["requests"] // CURVE_POINTS)
-        requests = list(range(1, self.longest["requests"] + 1, step))
-        lines = {"without": curves["nothing"][::step], "with": curves[policy][::step]}
-        return {"path": self.longest["path"], "policy": policy, "ttl": self.ttls[0], "requests": requests, **lines}
 
 
 def _share(part: float, whole: float) -> float:

@@ -1,5 +1,5 @@
-"""Reports on a memory: why an item is where it is, the status of a project, the specification's four queries over a store of any kind (6.3;
-`tier_manager` has them as Cypher), and what compression loses (its metrics, 3.3)."""
+"""Reports on a memory: why an item is where it is, the status of a project, the specification's four queries over a store of any kind
+(6.3), and what compression loses (its metrics, 3.3)."""
 
 from __future__ import annotations
 

@@ -32,14 +32,11 @@ def days_between(earlier: datetime, later: datetime, fractional: bool = True) ->
 
 
 class ForgettingCurveModel:
-    """Ebbinghaus' curve with spaced repetition. `fractional`: as for SignalCalculator. The history of reinforcements is kept in each item
-    (`Item.reinforced`), so that it lasts as long as the item."""
+    """Ebbinghaus' curve with spaced repetition, over whole days. The history of reinforcements is kept in each item (`Item.reinforced`), so
+    that it lasts as long as the item."""
 
     STRENGTH_INCREMENT = 0.5
     BASE_STRENGTH = 7.0  # days
-
-    def __init__(self, fractional: bool = False) -> None:
-        self.fractional = fractional
 
     def calculate_memory_strength(self, item_id: str, reinforcements: int) -> float:
         """Return S in days: half as much again with every reinforcement."""
@@ -49,7 +46,7 @@ class ForgettingCurveModel:
         self, item_id: str, last_accessed: datetime, reinforcements: int, now: datetime | None = None
     ) -> float:
         """Return the chance that it is still remembered, 0 to 1."""
-        days = days_between(last_accessed, now or datetime.now(timezone.utc), self.fractional)
+        days = days_between(last_accessed, now or datetime.now(timezone.utc), fractional=False)
         return retention(days, self.calculate_memory_strength(item_id, reinforcements))
 
     def should_reinforce(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from hooks.utils.argument_types import FILE, whole
 from hooks.utils.flag_parser import Flag
 
-HOST = Flag("--host claude-code|codex|opencode|entire", "the host whose sessions to use if no path is given", default="claude-code")
+HOST = Flag("--host claude-code|codex|opencode", "the host whose sessions to use if no path is given", default="claude-code")
 # Flags of operations on any number of sessions.
 MANY_SESSIONS = (
     Flag("--list FILE", "also read paths and addresses from FILE, one per line (-: standard input)", FILE),

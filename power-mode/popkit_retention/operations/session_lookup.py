@@ -7,11 +7,10 @@ import os
 from itertools import islice
 
 from hooks.utils import text
-from hooks.utils.hosts import codex, entire, recordings
+from hooks.utils.hosts import codex, recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.opencode import stored_sessions
 from hooks.utils.hosts.recordings import session_id_of
-from hooks.utils.io import files
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean
 
@@ -26,14 +25,9 @@ if TYPE_CHECKING:
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"
-ENTIRE = "entire"
-HOSTS = {CLAUDE_CODE: recordings.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME, ENTIRE: entire.NAME}
+HOSTS = {CLAUDE_CODE: recordings.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME}
 _ID_SHOWN = 5
 _INSTEAD = "`popkit context` without --session takes the newest of this project"
-NONE_OF_ENTIRE = (
-    "git finds no session of Claude Code, Codex or OpenCode in checkpoints of Entire, neither in this repository nor in those of your other"
-    " projects. Go to the repository that has some, or fetch its branch entire/checkpoints/v1"
-)
 # `newest_with_results` looks into so many files before it gives up.
 _LOOKED_INTO = 50
 
@@ -80,7 +74,7 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
 
 def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
     """Return what other hosts have recorded of the session with this id; where there is none, of those whose ids begin so."""
-    known = recordings.once_each(each for host in recordings.LISTS for each in of_host(environ, host))
+    known = [each for host in recordings.LISTS for each in of_host(environ, host)]
     exactly = [each.path for each in known if each.id == wanted]
     return exactly or [each.path for each in known if wanted and each.id.startswith(wanted)]
 
@@ -89,25 +83,9 @@ def of_host(environ: Mapping[str, str], host: str) -> list[recordings.Recorded]:
     """Return the sessions that another host has recorded, as `--host` names it, the one that changed last first; NoSession where they
     cannot be read."""
     try:
-        return recordings.LISTS[host](environ, _projects(environ) if host == ENTIRE else ())
+        return recordings.LISTS[host](environ)
     except OSError as error:
         raise NoSession(f"{clean(error.filename or HOSTS[host])}: {clean(error.strerror or str(error))}") from None
-
-
-def _projects(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders of the projects that have sessions of Claude Code, and the current folder."""
-    began: list[str] = [os.getcwd()]
-    for root in projects.roots(environ):
-        for name in files.names(root):
-            for path in projects.transcripts([os.path.join(root, name)])[:_LOOKED_INTO]:
-                try:
-                    folder = check(path)
-                except NoSession:
-                    continue
-                if folder:
-                    began.append(folder)
-                    break
-    return list(dict.fromkeys(began))
 
 
 def all_of_host(environ: Mapping[str, str], host: str) -> list[str]:
@@ -150,8 +128,6 @@ def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, fol
     known = of_host(environ, host)
     here = [each for each in known if each.project and _is_within(folder, each.project)]
     path = _first_with_results(each.path for each in (*here, *known))
-    if path is None and host == ENTIRE:
-        raise NoSession(NONE_OF_ENTIRE)
     if path is None:
         where = ", ".join(map(clean, _places(environ, host)))
         raise NoSession(f"there are no sessions of {HOSTS[host]} with a tool call in {where}. Name a file instead")
@@ -163,13 +139,7 @@ def _is_within(folder: str, project: str) -> bool:
 
 
 def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
-    """Return the folders and databases in which a host keeps its sessions, as `--host` names it, or their addresses where they are in
-    commits; NoSession where there is none."""
-    if host == ENTIRE:
-        addresses = [each.path for each in of_host(environ, host)]
-        if not addresses:
-            raise NoSession(NONE_OF_ENTIRE)
-        return addresses
+    """Return the folders and databases in which a host keeps its sessions, as `--host` names it; NoSession where there is none."""
     places = [place for place in _places(environ, host) if os.path.exists(place)]
     if not places:
         where = clean(_places(environ, host)[0])
@@ -197,10 +167,9 @@ def _has_results(path: str) -> bool:
 
 def check(path: str) -> str:
     """Return the folder in which the session of a transcript began ("" when it does not say); NoSession for any other file."""
-    lines, condensed = 0, False
+    lines = 0
     try:
         for _, line in entries.lines(path):
-            condensed = condensed or (not lines and entire.is_condensed(line))
             lines += bool(line.strip())
             entry = _conversation_entry(line)
             if entry is not None:
@@ -214,8 +183,6 @@ def check(path: str) -> str:
         raise NoSession(f"{clean(path)}: is a recording of {host} that holds no conversation")
     if not lines:
         raise NoSession(f"{clean(path)}: is empty")
-    if condensed:
-        raise NoSession(f"{clean(path)}: is the condensed copy of a checkpoint, without results. Name the {entire.FULL} beside it")
     raise NoSession(
         f"{clean(path)}: is not a Claude Code transcript or a Codex rollout: none of its {lines:,} lines belongs to a conversation"
     )

@@ -115,6 +115,7 @@ def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) 
 STORES = (
     "hooks.utils.archive",
     "hooks.utils.config.fields",
+    "hooks.utils.config.gone",
     "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.storage",
     "hooks.utils.state.warmth",
@@ -122,7 +123,6 @@ STORES = (
     "hooks.utils.state.client_reports",
     "hooks.utils.state.sockets",
     "hooks.utils.state.sweeping",
-    "hooks.utils.state.trials",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",
     "popkit_retention.governance.data_folder",

@@ -6,7 +6,6 @@ from hooks.utils.argument_types import FILE, FOLDER, WHEN, choice, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.operations import CONTEXT
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
-from hooks.utils.policy.trials import ARMS
 
 from . import HOST, JSON, MANY_SESSIONS, YES
 from .data_tables import ARCHIVE, MEMORY, RETENTION
@@ -15,7 +14,6 @@ _SHOW = Flag("--dry-run", "only show the change")
 _MODEL = Flag(
     "--model ID", "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)", default=""
 )
-_TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _PATH_NOTE = (
     "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without PATH, it"
@@ -30,7 +28,7 @@ TRY = Table(
         HOST,
         type=FILE,
         more="TRANSCRIPT can also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
-        " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode|entire, this project's newest comes first.",
+        " session in it). With --host opencode, this project's newest comes first.",
     ),
     common=(JSON,),
 )
@@ -42,13 +40,13 @@ LAB = Table(
         "",
         Flag(
             "--policy NAME",
-            "only these policies (default: all that come with PopKit); name your own as module:Class or path/to/file.py:Class",
+            "only these policies (default: what PopKit does without being asked, its parts, and what Claude Code does); name your own as"
+            " module:Class or path/to/file.py:Class",
             many=True,
         ),
         _TTLS,
         _MODEL,
         JSON,
-        Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
         *MANY_SESSIONS,
         HOST,
@@ -59,7 +57,7 @@ LAB = Table(
         "--decisions FILE",
         "what one policy would have cleared in a past session, request by request, as JSON lines",
         Flag("--policy NAME", "the policy to follow, or your own as module:Class or path/to/file.py:Class", default="auto"),
-        _TTL_FLAG,
+        Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m"),
         Flag("--say-once HOW", "leave out of results what the context shows already (default: off)", choice(*SAY_ONCE)),
         Flag("--shape HOW", "leave out of results what carries no information (default: off)", choice(*SHAPES)),
         _MODEL,
@@ -77,31 +75,6 @@ LAB = Table(
         HOST,
         type=FILE,
         more=_PATH_NOTE,
-    ),
-)
-NATIVE = Table(
-    "popkit native",
-    "let the provider clear old tool results by itself",
-    Operation("show", "what this project's settings ask for", implied=True),
-    Operation(
-        "on",
-        "find the settings that would have paid off on your sessions, show the change to the local settings, and make it if you agree",
-        YES,
-        Flag("--dry-run", "only show the change, and the command that makes it"),
-        Flag("--trigger TOKENS", "clear once a prompt has this many tokens", whole(1_000)),
-        Flag("--keep N", "keep the newest N results (default with --trigger: 15)", whole(0)),
-        Flag("--at-least TOKENS", "clear at least this many tokens at once (default with --trigger: 20,000)", whole(0)),
-        Flag("--except TOOL", "never clear results of this tool", default=[], many=True),
-        _TTL_FLAG,
-        _MODEL,
-        effect=CHANGES,
-    ),
-    Operation(
-        "off",
-        "show the change that removes it again, and make it if you agree",
-        YES,
-        Flag("--dry-run", "only show the change, and the command that makes it"),
-        effect=CHANGES,
     ),
 )
 BUDGET = Table(
@@ -183,46 +156,15 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, what used them, and how large a share a million tokens takes",
+    "how full your plan's limits are, when they will be full, and what used them",
     Operation(
         "",
-        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and what share they take",
+        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and each session's share by"
+        " their price",
         JSON,
-        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset. The share that tokens take is fitted"
-        " to your own readings, once there are eight windows (of the week: days), and shown only where the error is at most a third"
-        " of it.",
+        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is that of the last hour, for the"
+        " weekly window that of the last day; when it will be full is shown only where that comes before the reset.",
     ),
-)
-TRY_OUT = Table(
-    "popkit try-out",
-    "try a setting in every second session, and see what it does",
-    Operation(
-        "",
-        "the settings on trial and their progress, what finished trials have shown, and what can be tried",
-        JSON,
-        more="A coin toss before the first request of a session decides for the whole session. Once 20 sessions with"
-        " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
-        " with its interval, and that result is final. Until then, only the number of sessions is shown.",
-    ),
-    Operation(
-        "start NAME",
-        "try a setting: the change to your own configuration is shown first, and made if you agree",
-        YES,
-        _SHOW,
-        effect=CHANGES,
-        type=choice(*ARMS),
-    ),
-    Operation(
-        "stop NAME",
-        "end a trial without a result, and set the setting back to what it was",
-        YES,
-        _SHOW,
-        effect=CHANGES,
-        type=choice(*ARMS),
-    ),
-    examples={"NAME": "hints"},
-    notes={"NAME": "NAME is one of " + ", ".join(ARMS) + "."},
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
@@ -267,7 +209,7 @@ SETUP = Table(
         Flag("--yes", "for opencode: make the change without asking"),
         Flag("--scope user|project", "for opencode: whose opencode.json to change", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        type=choice("neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
         more="""Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.
 
 `popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
@@ -364,7 +306,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, BUDGET,
         CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

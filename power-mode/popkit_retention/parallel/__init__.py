@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
-from hooks.utils.hosts import entire, recordings
+from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.hosts.opencode import stored_sessions
 
@@ -87,9 +87,7 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
                         _take(os.path.join(folder, name), sources, skip)
         else:
             _take(path, sources, skip)
-    counted = entire.last_of_each([(source.size, source.address) for source in sources.values()], skip)
-    latest = {address for _, address in counted}
-    return sorted((source for source in sources.values() if source.address in latest), key=lambda source: (-source.size, source.address))
+    return sorted(sources.values(), key=lambda source: (-source.size, source.address))
 
 
 def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> None:
@@ -106,7 +104,7 @@ def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> N
 def _take(path: str, sources: dict[str, Source], skip: Skip) -> None:
     try:
         if recordings.is_address(path):
-            sources.setdefault(path, Source(path, recordings.size_of(path)))
+            sources.setdefault(path, Source(path, stored_sessions.size(path)))
             return
         status = os.stat(path)
     except (OSError, ValueError) as error:

@@ -26,7 +26,7 @@ NONE = (
 )
 _UNKNOWN = (
     "These are tokens of this machine's sessions. The provider does not say how it counts each kind of token toward a window, so no"
-    " share is a share of the limit."
+    " share is a share of the limit. Sessions are compared by what their tokens cost at the API's prices{of}."
 )
 SOURCES = {
     "conversation": "the conversation, as it is sent with each request",
@@ -36,13 +36,6 @@ SOURCES = {
     "output": "output and thinking",
     "subagents": "all usage of subagents",
 }
-_FITTED = {
-    "plain": "a million tokens of input, not cached", "read": "a million tokens read from the cache",
-    "write_5m": "a million tokens written to the cache for 5 minutes", "write_1h": "a million tokens written to the cache for an hour",
-    "output": "a million tokens of output",
-    "cold_5m": "a cache of 100k tokens, kept for 5 minutes, that went cold",
-    "cold_1h": "a cache of 100k tokens, kept for an hour, that went cold",
-}  # fmt: skip
 
 
 def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
@@ -58,8 +51,9 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
     for window in took:
         since = amounts.clock(window["began"], now)
         lines += ["", *text.wrap(f"{amounts.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
-        lines += [*_rows(window["took"]), *_fit(window["fit"])]
-    return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
+        lines += _rows(window["took"])
+    dated = answer["prices_of"]
+    return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if took else lines
 
 
 def _window(window: dict[str, Any], now: float) -> str:
@@ -75,7 +69,9 @@ def _window(window: dict[str, Any], now: float) -> str:
 
 
 def _whole(took: Took) -> str:
-    return "no request on this machine" if not took["tokens"] else f"{_short(took['tokens'])} tokens"
+    if not took["tokens"]:
+        return "no request on this machine"
+    return f"{_short(took['tokens'])} tokens" + (f", {amounts.usd(took['usd'])} at the API's prices" if took["usd"] else "")
 
 
 def _rows(took: Took) -> list[text.Line]:
@@ -94,9 +90,9 @@ def _rows(took: Took) -> list[text.Line]:
     lines += [_row(part["tokens"], part["share"], _named(part)) for part in shown]
     rest = took["parts"][_MOST_PARTS:]
     if rest:
-        tokens = sum(part["tokens"] for part in rest)
-        lines.append(_row(tokens, tokens / whole, f"in {len(rest):,} more"))
-    return lines
+        share = sum(part["share"] or 0.0 for part in rest)
+        lines.append(_row(sum(part["tokens"] for part in rest), share if took["usd"] else None, f"in {len(rest):,} more"))
+    return lines + (text.wrap(f"The price of {_short(took['unpriced'])} tokens is not known.") if took["unpriced"] else [])
 
 
 def _kinds(took: Took) -> list[text.Line]:
@@ -109,34 +105,18 @@ def _kinds(took: Took) -> list[text.Line]:
     return lines
 
 
-def _fit(fit: dict[str, Any]) -> list[text.Line]:
-    """Return how much tokens count toward a window, as far as the user's own history shows it."""
-    lacks = amounts.why_no_worth(fit)
-    if lacks:
-        return ["", *text.wrap(lacks)]
-    lines: list[text.Line] = []
-    for model, worth in fit["worth"].items():
-        claimed = [(words, worth[name]) for name, words in _FITTED.items() if worth[name] and worth[name]["claimed"]]
-        lines += [text.fitted(text.clean(model) + ":")] if claimed else []
-        lines += [line for words, weight in claimed for line in _worth(words, weight)]
-    return ["", *text.wrap(f"Share of the {amounts.NAMES[fit['window']]} window, fitted to {amounts.blocks(fit)} of yours:"), *lines]
-
-
-def _worth(words: str, weight: dict[str, float]) -> list[text.Line]:
-    return text.wrap(f"~{amounts.with_error(weight['percent'], weight['error'])}: {words}", indent="    ")
-
-
 def _named(part: Part) -> str:
     folder = os.path.basename(part["cwd"].rstrip("/")) or "no folder"
     used = part["used"]
+    price = f"{amounts.usd(part['usd'])}, " if part["usd"] is not None else ""
     return (
         f"{text.clean(folder)} {text.clean(part['session'][:_ID])}{', subagents' if part['subagents'] else ''}"
-        f" (output {_short(used['output'])}, written {_short(used['written'])})"
+        f" ({price}output {_short(used['output'])}, written {_short(used['written'])})"
     )
 
 
-def _row(tokens: int, share: float, words: str, indent: str = "") -> text.Line:
-    return _beside(f"{_short(tokens):>8}{text.percent(share):>6}  ", words, indent)
+def _row(tokens: int, share: float | None, words: str, indent: str = "") -> text.Line:
+    return _beside(f"{_short(tokens):>8}{'-' if share is None else text.percent(share):>6}  ", words, indent)
 
 
 def _short(tokens: int) -> str:

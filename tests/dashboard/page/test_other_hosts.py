@@ -10,7 +10,6 @@ import pytest
 from tests.dashboard.page.homes import Home
 from tests.dashboard.page.served import Visit
 from tests.hosts import stores
-from tests.hosts.checkpoints import Repository
 from tests.hosts.rollouts import SESSION as ROLLOUT
 from tests.hosts.rollouts import worked as rollout
 from tests.hosts.test_opencode import worked as opencode
@@ -18,14 +17,13 @@ from tests.hosts.test_opencode import worked as opencode
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    """One project in which three hosts have worked, and in whose repository Entire has a colleague's session."""
+    """One project in which three hosts have worked."""
     opened = Home(tmp_path).with_session()
     project, folder = str(opened.project), Path(opened.environ()["HOME"])
     stores.database(folder / ".local" / "share" / "opencode", opencode(project=project))
     path = folder / ".codex" / "sessions" / "2026" / "09" / "21" / f"rollout-2026-09-21T10-00-00-{ROLLOUT}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(rollout(project=project).data())
-    Repository(opened.project).checkpoint(rollout(project="/home/colleague/shop").data())
     return opened
 
 
@@ -33,14 +31,8 @@ def test_they_stand_in_the_list_and_open(visit: Callable[..., Visit]) -> None:
     page = visit("#/sessions").page
     page.get_by_text("shop · OpenCode").wait_for()
     page.get_by_text("shop · Codex", exact=True).wait_for()
-    page.get_by_text("shop · Entire").wait_for()
-    assert page.get_by_text("4 in all").is_visible()
+    assert page.get_by_text("3 in all").is_visible()
     page.get_by_text("shop · OpenCode").click()
     page.get_by_text("OpenCode keeps this session itself").first.wait_for()
     assert page.locator(".session-head .note").inner_text().startswith("shop · OpenCode · 4 tool calls")
-    assert page.locator(".verdict button").count() == 0
-    page = visit("#/sessions").page
-    page.get_by_text("shop · Entire").click()
-    page.get_by_text("Entire keeps this session itself").first.wait_for()
-    assert page.locator(".session-head .note").inner_text().startswith("shop · Entire (Codex) · 8 tool calls")
     assert page.locator(".verdict button").count() == 0

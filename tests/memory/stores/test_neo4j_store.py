@@ -14,12 +14,12 @@ import pytest
 
 from hooks.utils.archive.chains import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
-from popkit_retention.memory import tier_manager as monitoring
 from popkit_retention.memory.items import LEVELS
-from popkit_retention.memory.reports import monitor
+from popkit_retention.memory.reports import Compressed, monitor
 from popkit_retention.memory.stores import Change, conformance, neo4j_schema
 from popkit_retention.memory.stores.conformance import NOW, example, full
 from popkit_retention.memory.stores.neo4j import Neo4jStore
+from popkit_retention.memory.tier_manager import MemoryTierManager
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 from tests.memory.stores import server as servers
@@ -132,21 +132,12 @@ def test_nodes_of_others_are_never_touched(store: Neo4jStore) -> None:
     try:
         store.add([example(1)])
         store.change([Change("m00001", {"tier": "COLD"})])
-        assert monitoring.tier_distribution(store) == {"COLD": 1}
-        assert monitoring.archive_candidates(store) == []
+        assert monitor(store, NOW).tiers == {"COLD": 1}
+        assert monitor(store, NOW).archive == []
         assert store.remove(["m00001"]) == 1
         assert store.ask("MATCH (n) WHERE n.content = 'theirs' RETURN n.tier") == [["WARM"], ["WARM"]]
     finally:
         store.ask("MATCH (n) WHERE n.content = 'theirs' DELETE n", writes=True)
-
-
-def test_a_transition_happens_once(store: Neo4jStore) -> None:
-    store.add([example(1, score=0.25)])
-    assert monitoring.transition(store, "m00001", "WARM", "COLD", NOW)
-    assert not monitoring.transition(store, "m00001", "WARM", "COLD", NOW)
-    assert not monitoring.transition(store, "gone", "WARM", "COLD", NOW)
-    (item,) = store.get(["m00001"])
-    assert (item.tier, item.previous_tier, item.tier_score, round(item.tier_since, 3)) == ("COLD", "WARM", 0.25, round(NOW, 3))
 
 
 def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None:
@@ -162,21 +153,13 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
             example(7, tier="COLD", level="summary", text="y" * 58, score=0.75, project="q"),
         ]
     )
-    assert monitoring.tier_distribution(store, "p") == {"HOT": 3, "WARM": 2, "COLD": 1}
-    assert monitoring.tier_distribution(store)["COLD"] == 2
-    assert monitoring.compression_effectiveness(store) == [monitoring.Compressed("summary", 2, 15.0, 0.5)]
-    assert monitoring.demotion_candidates(store, NOW) == [("m00001", 0.5, 0)]
-    assert monitoring.archive_candidates(store, "p") == [("m00004", "x" * 100)]
-    assert monitoring.archive_candidates(store, "q") == []
-    for project in (None, "p", "q"):
-        monitored = monitor(store, NOW, project)
-        assert (monitored.tiers, monitored.levels) == (
-            monitoring.tier_distribution(store, project), monitoring.compression_effectiveness(store, project)
-        )  # fmt: skip
-        assert [(item.id, item.score, item.access_count) for item in monitored.demotion] == monitoring.demotion_candidates(
-            store, NOW, project
-        )
-        assert [(item.id, item.text[:100]) for item in monitored.archive] == monitoring.archive_candidates(store, project)
+    everything, of_p, of_q = monitor(store, NOW), monitor(store, NOW, "p"), monitor(store, NOW, "q")
+    assert of_p.tiers == {"HOT": 3, "WARM": 2, "COLD": 1}
+    assert everything.tiers["COLD"] == 2
+    assert everything.levels == [Compressed("summary", 2, 15.0, 0.5)]
+    assert [(item.id, item.score, item.access_count) for item in everything.demotion] == [("m00001", 0.5, 0)]
+    assert [(item.id, item.text) for item in of_p.archive] == [("m00004", "x" * 250)]
+    assert of_q.archive == []
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -184,7 +167,7 @@ def test_the_specifications_manager_moves_items_of_every_level_and_says_what_it_
     store.add([example(1, level=level, score=0.25)])
     item = {"id": "m00001", "tier": "WARM", "composite_score": 0.25, "created_at": "2026-11-20T00:00:00Z"}
     with store._session() as session:
-        manager = monitoring.MemoryTierManager(session)
+        manager = MemoryTierManager(session)
         assert manager.evaluate_and_transition(item) == ("COLD", "demote_age_or_value")
         (moved,) = store.get(["m00001"])
         assert (moved.tier, moved.previous_tier, moved.tier_score) == ("COLD", "WARM", 0.25)
@@ -196,7 +179,7 @@ def test_what_the_specifications_manager_deletes_is_marked(store: Neo4jStore) ->
     store.add([example(1, level="keywords", tier="COLD")])
     item = {"id": "m00001", "tier": "COLD", "composite_score": 0.01, "created_at": "2026-01-20T00:00:00Z"}
     with store._session() as session:
-        assert monitoring.MemoryTierManager(session).evaluate_and_transition(item) == ("DELETED", "delete_expired")
+        assert MemoryTierManager(session).evaluate_and_transition(item) == ("DELETED", "delete_expired")
     (marked,) = store.get(["m00001"])
     assert (marked.tier, marked.marked_by, marked.marked_at is not None) == ("COLD", "job", True)
     assert store.verify() == []

@@ -32,9 +32,8 @@ _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-
 _OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), b'"payload":'
 _HEAD = 400  # bytes in which a line of another host says what it is
 ALL = 1 << 62  # bytes
-# What the address of a session in another host's own storage has in it, and that of one in a repository's commits.
-IN_COMMITS = "/.git:"
-_IN_STORAGE = (".db/ses_", "/storage/session/", IN_COMMITS)
+# What the address of a session in another host's own storage has in it.
+_IN_STORAGE = (".db/ses_", "/storage/session/")
 _NOTHING = b"\0"
 _KIND, _REGULAR = 0o170000, 0o100000  # in the mode of a file
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out

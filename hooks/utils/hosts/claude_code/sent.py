@@ -52,8 +52,7 @@ class Session:
     the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
-    said before the first request · `hooks`: of what hooks had added by then · `prompts` of the user that were answered, slash commands
-    among them · `unmeasured`: answers of which the usage is not known, which are in no sum.
+    said before the first request · `hooks`: of what hooks had added by then.
     """
 
     def __init__(self) -> None:
@@ -63,8 +62,6 @@ class Session:
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
-        self.prompts = 0
-        self.unmeasured = 0
 
     @property
     def standing(self) -> int:
@@ -127,8 +124,6 @@ class _Reading:
         self.between = Between()
         # In the order in which they came, so that the oldest can be forgotten.
         self.known: dict[str, None] = {}  # ids of messages
-        self.without: dict[str, None] = {}  # the same, of those whose usage is not known
-        self.asks = False  # whether the user has said something since the last request
         self.calls: dict[str, None] = {}  # ids of calls
         self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
         self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
@@ -139,7 +134,7 @@ class _Reading:
 
     @property
     def _ids(self) -> tuple[dict[str, Any], ...]:
-        return self.known, self.without, self.calls, self.ends
+        return self.known, self.calls, self.ends
 
     @property
     def held(self) -> int:
@@ -217,15 +212,11 @@ class _Reading:
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
-            self.session.prompts += self.asks
-            self.between, self.asks = Between(), False
+            self.between = Between()
             self._share()
         elif id in self.known:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
-        else:
-            self.without[id] = None
-        self.session.unmeasured = len(self.without.keys() - self.known.keys()) if self.without else 0
         if id in self.known:
             _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
@@ -297,7 +288,6 @@ class _Reading:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
             self.session.words += estimate_tokens(str(text)) + images * IMAGE_TOKENS
         self.between.interruption |= text.startswith(_INTERRUPTED)
-        self.asks |= (entries.is_prompt(entry) or _COMMAND in text) and not text.startswith(_INTERRUPTED)
         self._command(text, entry)
         self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 

@@ -16,7 +16,7 @@ from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
 from ...policy.tools import EDITS
-from .. import IN_COMMITS, kept_by
+from .. import kept_by
 from .. import tool as tool_named
 from . import TOOLS, calls, entries, fates, seconds_of, usage
 from .chain import Chain, Uuids
@@ -104,8 +104,6 @@ def index(path: str) -> Index:
     recorded = entries.stored(path)
     if recorded is not None:
         index = Index((0, 0))
-        if entries.IN_COMMITS in path:
-            index.doubt(IN_COMMITS)
         _read(recorded, index, entries.host_of(path))
         return index
     with files.open_regular(path) as file:

@@ -12,8 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
-
-from .policy import Block, Choice, Policy, Session, View, rewound, tokens_of
+from popkit_retention.lab.policy import Block, Choice, Policy, Session, View, rewound, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -1,14 +1,8 @@
-"""Renders the survey of past sessions as one page with plots, for a browser. Needs plotly; the page needs no network.
-
-`survey_page.py < survey.json > page.html` makes it of the output of `popkit lab --json`; with `--check` only its exit code says whether it
-could.
-"""
+"""Renders a survey of past sessions as one page with plots, for a browser (`tables.py --html`). Needs plotly; the page needs no network."""
 
 from __future__ import annotations
 
 import html
-import json
-import sys
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -56,8 +50,6 @@ def page(survey: dict) -> str:
     for at, (ttl_s, policies) in enumerate(survey["ttls"].items()):
         title = f"What each policy saves and what it misses, prompt cache of {LIFETIMES.get(ttl_s, ttl_s + ' s')}"
         parts.append(_section(title, _TRADE_OFF, trade_off(policies), f"t{at}"))
-    if survey["curve"]:
-        parts.append(_section("The context of the longest session", _curve_text(survey["curve"]), curve(survey["curve"]), "carried"))
     parts += [_extremes(survey), _tables(survey), _failed(survey), _skipped(survey)]
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_NO_NETWORK}">'
     head = f'<meta charset="utf-8">{policy}<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -152,18 +144,6 @@ def _overlap(one: tuple, other: tuple) -> float:
     return across * up if across > 0 and up > 0 else 0.0
 
 
-def curve(longest: dict) -> go.Figure:
-    """Return the plot of the prompt tokens of each request, with clearing and without."""
-    figure = _figure("request", "tokens of the prompt", height=380)
-    for key, name, colour in (("without", "clearing nothing", GREY), ("with", longest["policy"], ORANGE)):
-        fill = {"fill": "tozeroy", "fillcolor": "rgba(217,122,30,0.14)"} if key == "with" else {}
-        line = {"color": colour, "width": 2}
-        hover = f"request %{{x}}: %{{y:,}} tokens<extra>{html.escape(name)}</extra>"
-        figure.add_trace(go.Scatter(x=longest["requests"], y=longest[key], mode="lines", name=name, line=line, hovertemplate=hover, **fill))
-    figure.update_yaxes(rangemode="tozero")
-    return figure
-
-
 def _figure(across: str, up: str, height: int) -> go.Figure:
     axis = {"gridcolor": _GRID, "linecolor": GREY, "zeroline": False, "ticks": "outside", "tickcolor": GREY}
     clear = "rgba(0,0,0,0)"
@@ -183,11 +163,6 @@ def _section(title: str, text: str, figure: go.Figure, id: str) -> str:
     drawn = to_html(figure, full_html=False, include_plotlyjs=False, div_id="plot-" + id, config=config)
     title, text = html.escape(title), html.escape(text)
     return f'<section><h2>{title}</h2><p>{text}</p><figure role="img" aria-label="{title}. {text}">{drawn}</figure></section>'
-
-
-def _curve_text(longest: dict) -> str:
-    less = 1 - sum(longest["with"]) / max(1, sum(longest["without"]))
-    return f"{_named(longest['path'])}: under {longest['policy']} the requests carry {less:.0%} fewer tokens in all."
 
 
 # --- texts and tables ------------------------------------------------------------------------------------------------------------
@@ -228,10 +203,11 @@ def _table(heads: list, rows: list) -> str:
 
 
 def _extremes(survey: dict) -> str:
-    """Return the sessions that gained and lost most under the plotted policy."""
-    if not survey["curve"]:
+    """Return the sessions that gained and lost most under `auto`, or under the last policy."""
+    if not survey["ttls"]:
         return ""
-    policy, ttl_s = survey["curve"]["policy"], str(survey["curve"]["ttl"])
+    ttl_s, policies = next(iter(survey["ttls"].items()))
+    policy = "auto" if "auto" in policies else list(policies)[-1]
     rows = [(row, row["ttls"][ttl_s]["policies"][policy], row["ttls"][ttl_s]) for row in survey["rows"]]
     rows.sort(key=lambda row: (row[1][0], row[0]["path"]))
     gained = [row for row in rows if row[1][0] < 1][:_MOST]
@@ -283,14 +259,3 @@ def _named(path: str, most: int = 48) -> str:
     """Return the name of a file, without characters that hide or reorder letters, shortened where it is long."""
     name = "".join(char if char.isprintable() else "?" for char in Path(path).name)
     return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def main() -> int:
-    """Make the page from standard input, or check that it could be made."""
-    if sys.argv[1:] != ["--check"]:
-        sys.stdout.buffer.write(page(json.load(sys.stdin)).encode("utf-8", "replace"))
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

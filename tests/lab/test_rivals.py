@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.lab import rivals
+from benchmarks.lab.research import POLICIES
 from hooks.utils.state import shipped
-from popkit_retention.lab import baselines
 from popkit_retention.lab.engine_policies import Tiers
-from popkit_retention.lab.replay_policies import POLICIES
+from popkit_retention.lab.host_policies import Microcompact
 from tests.lab.session_builder import SessionBuilder
 from tests.policy.priced import prices
 
@@ -117,18 +118,18 @@ def test_a_result_smaller_than_its_placeholder_is_left_alone():
 
 
 def test_context_editing_keeps_the_last_three_once_the_prompt_is_over_its_limit():
-    played = reads(6, base=94_000).under(baselines.ContextEditing())
+    played = reads(6, base=94_000).under(rivals.ContextEditing())
     assert played.at == {4: ["T1"], 5: ["T2"], 6: ["T3"]}
     assert set(played.texts.values()) == {"[Old tool result content cleared]"}
 
 
 def test_context_editing_does_nothing_below_its_limit():
-    assert reads(6).under(baselines.ContextEditing()).cleared == []
+    assert reads(6).under(rivals.ContextEditing()).cleared == []
 
 
 def test_context_editing_with_a_least_amount_waits_until_that_much_goes():
     builder = reads(16, base=100_000)  # 2,069 tokens each
-    played = builder.under(baselines.ContextEditing(at_least=20_000))
+    played = builder.under(rivals.ContextEditing(at_least=20_000))
     assert played.at == {13: [f"T{number}" for number in range(1, 11)]}
 
 
@@ -140,7 +141,7 @@ def test_pruning_spares_two_turns_and_the_newest_forty_thousand_tokens():
     # Of T1 to T9 the last two turns hold T8, T9; then four of ten thousand are protected.
     builder.prompt()
     builder.request()
-    played = builder.under(baselines.OpencodePrune())
+    played = builder.under(rivals.OpencodePrune())
     assert played.cleared == ["T1", "T2", "T3"]
     assert set(played.texts.values()) == {"[Old tool result content cleared]"}
 
@@ -150,11 +151,11 @@ def test_pruning_leaves_a_small_rest_alone():
     for number in range(7):
         builder.read(f"/p/{number}.py", 40_000)
         builder.turns(1)
-    assert builder.under(baselines.OpencodePrune()).cleared == []
+    assert builder.under(rivals.OpencodePrune()).cleared == []
 
 
 def test_masking_keeps_the_last_ten():
-    played = reads(12).under(baselines.Masking(10))
+    played = reads(12).under(rivals.Masking(10))
     assert played.at == {11: ["T1"], 12: ["T2"]}
     assert played.texts["T1"] == "Old environment output: (1 lines omitted)"
 
@@ -163,9 +164,9 @@ def test_microcompact_waits_an_hour_and_keeps_the_last_five():
     builder = reads(6)
     builder.result("mcp__x__y", chars=600)
     builder.request(after=3_599)
-    assert builder.under(baselines.Microcompact()).cleared == []
+    assert builder.under(Microcompact()).cleared == []
     builder.request(after=3_601)
-    assert builder.under(baselines.Microcompact()).at == {9: ["T1"]}
+    assert builder.under(Microcompact()).at == {9: ["T1"]}
 
 
 def test_a_rule_forgets_what_a_compaction_folded():
@@ -174,7 +175,7 @@ def test_a_rule_forgets_what_a_compaction_folded():
     for number in range(4):
         builder.bash(f"echo {number}")
         builder.request()
-    assert set(builder.under(baselines.Masking(3)).cleared) == {"T1", "T2", "T3", "T4", "T5", "T9"}
+    assert set(builder.under(rivals.Masking(3)).cleared) == {"T1", "T2", "T3", "T4", "T5", "T9"}
 
 
 # --- what later results make obsolete -------------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def test_the_same_call_again_makes_the_earlier_result_go():
     builder.edit()
     builder.result("Edit", chars=60, file_path="/p/a.py", old_string="a3", new_string="b")
     builder.request()
-    assert builder.under(baselines.Dedupe()).at == {3: ["T1"]}
+    assert builder.under(rivals.Dedupe()).at == {3: ["T1"]}
 
 
 @pytest.mark.parametrize("name", ["headroom-stale-reads", "cozempic-stale-reads"])
@@ -225,9 +226,9 @@ def test_cozempic_leaves_a_stub_after_forty_prompts():
     builder.read("/p/a.py", 2_048)
     builder.read("/p/b.py", 99)
     builder.turns(39)
-    assert builder.under(baselines.CozempicAges()).cleared == []
+    assert builder.under(rivals.CozempicAges()).cleared == []
     builder.turns(1)
-    assert builder.under(baselines.CozempicAges()).texts == {"T1": "[cozempic: Read /p/a.py — 1 lines, 2.0 KB]"}
+    assert builder.under(rivals.CozempicAges()).texts == {"T1": "[cozempic: Read /p/a.py — 1 lines, 2.0 KB]"}
 
 
 def test_pichay_pages_out_after_four_turns_but_never_an_error():
@@ -236,9 +237,9 @@ def test_pichay_pages_out_after_four_turns_but_never_an_error():
     builder.bash("make", error=True)
     builder.read("/p/b.py", 499)
     builder.turns(4)
-    assert builder.under(baselines.Pichay()).cleared == []
+    assert builder.under(rivals.Pichay()).cleared == []
     builder.turns(1)
-    assert builder.under(baselines.Pichay()).texts == {"T1": "[Paged out: Read /p/a.py (6000 bytes, 1 lines). Re-read if needed.]"}
+    assert builder.under(rivals.Pichay()).texts == {"T1": "[Paged out: Read /p/a.py (6000 bytes, 1 lines). Re-read if needed.]"}
 
 
 def test_pichay_pins_what_is_read_again_unchanged_until_it_changes():
@@ -247,10 +248,10 @@ def test_pichay_pins_what_is_read_again_unchanged_until_it_changes():
     builder.turns(5)
     builder.result("Read", "same" * 500, file_path="/p/a.py")
     builder.turns(6)
-    assert builder.under(baselines.Pichay()).cleared == ["T1"]
+    assert builder.under(rivals.Pichay()).cleared == ["T1"]
     builder.result("Read", "other" * 500, file_path="/p/a.py")
     builder.turns(6)
-    assert builder.under(baselines.Pichay()).cleared == ["T1", "T2", "T3"]
+    assert builder.under(rivals.Pichay()).cleared == ["T1", "T2", "T3"]
 
 
 def test_wet_knows_families_of_commands():
@@ -262,14 +263,14 @@ def test_wet_knows_families_of_commands():
     builder.bash("pwd", 200)
     builder.read()
     builder.requests(5)
-    assert builder.under(baselines.Wet()).at == {2: ["T1"], 3: ["T2"], 4: ["T3"]}
+    assert builder.under(rivals.Wet()).at == {2: ["T1"], 3: ["T2"], 4: ["T3"]}
 
 
 def test_wet_leaves_the_line_that_tells_how_it_went():
     builder = SessionBuilder()
     builder.result("Bash", "line\n" * 200 + "3 failed, 5 passed", command="pytest")
     builder.requests(2)
-    assert builder.under(baselines.Wet()).texts["T1"] == "[wet: pytest: 201 lines; 3 failed, 5 passed]"
+    assert builder.under(rivals.Wet()).texts["T1"] == "[wet: pytest: 201 lines; 3 failed, 5 passed]"
 
 
 def test_trimwire_decides_in_batches():
@@ -277,7 +278,7 @@ def test_trimwire_decides_in_batches():
     builder.bash("ls", 600)
     builder.bash("ls", 600)
     builder.requests(8)
-    assert builder.under(baselines.Trimwire()).at == {6: ["T1"]}
+    assert builder.under(rivals.Trimwire()).at == {6: ["T1"]}
 
 
 def test_trimwire_decides_at_once_when_much_was_added():
@@ -285,7 +286,7 @@ def test_trimwire_decides_at_once_when_much_was_added():
     builder.bash("ls", 70_000)
     builder.bash("ls", 70_000)
     builder.request()
-    assert builder.under(baselines.Trimwire()).at == {1: ["T1"]}
+    assert builder.under(rivals.Trimwire()).at == {1: ["T1"]}
 
 
 def test_trimwire_cuts_what_is_large_and_later_takes_it_all():
@@ -293,11 +294,11 @@ def test_trimwire_cuts_what_is_large_and_later_takes_it_all():
     builder.bash("make", 5_000)
     builder.edit()
     builder.requests(6)
-    shortened = builder.under(baselines.Trimwire()).texts
+    shortened = builder.under(rivals.Trimwire()).texts
     assert shortened["T1"].startswith("1-xx")
     assert len(shortened["T1"]) == 2 * 2_048 + len("\n[trimwire: 904 B removed]\n")
     builder.requests(20)
-    assert builder.under(baselines.Trimwire()).texts["T1"] == "[trimwire: Bash make (5000 B) removed]"
+    assert builder.under(rivals.Trimwire()).texts["T1"] == "[trimwire: Bash make (5000 B) removed]"
 
 
 def test_trimwire_pages_out_a_large_file_that_was_read_once():
@@ -307,7 +308,7 @@ def test_trimwire_pages_out_a_large_file_that_was_read_once():
     builder.requests(6)
     builder.read("/p/twice.py", 20_000, limit=2)
     builder.requests(10)
-    texts = builder.under(baselines.Trimwire()).texts
+    texts = builder.under(rivals.Trimwire()).texts
     assert texts["T1"] == "[trimwire: Read /p/once.py (20000 B) removed]"
     assert texts["T3"].startswith("3-xx")
 
@@ -316,4 +317,4 @@ def test_trimwire_lets_searches_go_after_two_requests():
     builder = SessionBuilder()
     builder.result("Grep", chars=400, pattern="x")
     builder.requests(6)
-    assert builder.under(baselines.Trimwire()).at == {6: ["T1"]}
+    assert builder.under(rivals.Trimwire()).at == {6: ["T1"]}

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, WRITE, verdict_of
+from hooks.utils.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, verdict_of
+from popkit_retention.lab.policy import Block, Choice, View
 
-from .baseline_rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
-from .policy import Block, Choice, View
+from .rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -91,20 +91,6 @@ class Masking(Rule):
 
     def text(self, block: Block) -> str:
         return f"Old environment output: ({lines_of(block)} lines omitted)"
-
-
-class Microcompact(Rule):
-    """The client's own: after an hour without an answer, all results of its built-in tools but the last five."""
-
-    idle_s, keep = 3_600, 5
-    operations = frozenset((SHELL, EDIT, FIND, SEARCH, READ, FETCH, WRITE))
-    reason = "an hour had passed"
-
-    def considers(self, block: Block) -> bool:
-        return block.call.operation in self.operations
-
-    def picks(self, view: View) -> list[Block]:
-        return self.all_but_last(self.keep) if view.last_at and view.now - view.last_at > self.idle_s else []
 
 
 class Dedupe(Marking):

@@ -1,12 +1,11 @@
-"""What `popkit native on` writes, as the real client sends it."""
+"""What the provider clears when the settings ask for it, with the real client."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-
-from popkit_retention.cli import main
 
 from . import installs
 from .client import ClientHome
@@ -16,15 +15,16 @@ from .test_mod import BIG, ROOT, Session, referred
 pytestmark = pytest.mark.client
 
 
-def test_the_client_asks_the_provider_to_clear_and_no_more_after_off(home: ClientHome, api: ScriptedApi):
-    api.scripts["hello"] = [say("Hello.")]
-    environ = {**home.env(), "CLAUDE_PROJECT_DIR": str(home.work)}
-    asked = []
-    for words in (["on", "--trigger", "100000", "--yes"], ["off", "--yes"]):
-        assert main.main(["native", *words], environ) == 0
-        assert home.run_headless("[[SCRIPT:hello]]").returncode == 0
-        asked.append([edit["type"] for edit in api.turns()[-1].body["context_management"]["edits"]])
-    assert asked == [["clear_thinking_20251015", "clear_tool_uses_20250919"], ["clear_thinking_20251015"]]
+def asking_to_clear(trigger: int, keep: int, at_least: int) -> dict[str, str]:
+    """Return the environment in which a client asks the provider to clear tool results."""
+    edit = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": trigger},
+        "keep": {"type": "tool_uses", "value": keep},
+        "clear_at_least": {"type": "input_tokens", "value": at_least},
+    }
+    thinking = {"type": "clear_thinking_20251015", "keep": "all"}  # the client's own edit, which the body would replace
+    return {"CLAUDE_CODE_EXTRA_BODY": json.dumps({"context_management": {"edits": [thinking, edit]}})}
 
 
 def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
@@ -32,8 +32,7 @@ def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
 ):
     """The newest client keeps nothing of what an answer says of a clearing that it has not asked for itself: the prompts tell."""
     session = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
-    environ = {**session.home.env(), "CLAUDE_PROJECT_DIR": str(session.home.work)}
-    assert main.main(["native", "on", "--trigger", "20000", "--keep", "1", "--at-least", "2000", "--yes"], environ) == 0
+    session.home.extra_env.update(asking_to_clear(20_000, keep=1, at_least=2_000))
     (session.home.work / "other.py").write_text("".join(f"other_{number} = {number}\n" for number in range(400)))
 
     def read(path: str, prompt: int, **more: int) -> Step:

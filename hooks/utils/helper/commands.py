@@ -1,19 +1,15 @@
-"""Run `popkit native`, `popkit bill` and `popkit limits` from inside the client, in processes of their own: what they read
-(transcripts, of the newest sessions or of all) would fill the helper's memory and takes up to a minute.
-
-A change is shown first, with the words that make it, so the user has seen it before pressing them.
+"""Run commands of `popkit` for the pane (`bill`, `limits`), in processes of their own: what they read (transcripts, of the newest sessions
+or of all) would fill the helper's memory and takes up to a minute.
 """
 
 from __future__ import annotations
 
 import json  # noqa: TID253  no hook loads the helper
-import re  # noqa: TID253  no hook loads the helper
 import shlex
 import subprocess  # noqa: TID253
 import threading
 
 from ..io import processes, storage
-from ..operations.offers import Offer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,38 +20,16 @@ _LONGEST_S = 300.0
 _DATA_S = 60.0
 # A person waits this long (seconds) for an answer; after that it is on its way.
 _PATIENCE_S = 4.0
-_CHANGE = re.compile(r"^Nothing was changed\. To make this change:\n  popkit (native .+)$", re.MULTILINE)
 _READING = "PopKit is reading your transcripts, which takes long only the first time. Ask again in a minute."
-_LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute. They then appear here."
 
 
-class Native:
-    """Runs of `popkit native`. `text`: the result of the last one · `change`: the words that make the change that it showed, "" for
-    none."""
+class Commands:
+    """Runs of `popkit` in the folder of a session."""
 
     def __init__(self, environ: Mapping[str, str], cwd: str) -> None:
         self.environ = {**environ, "CLAUDE_PROJECT_DIR": cwd} if cwd else dict(environ)
         self.cwd = cwd or None
-        self.text = ""
-        self.change = ""
-        self.is_on: bool | None = None
-        self._asking: threading.Thread | None = None
         self._data: dict[str, tuple[float, dict[str, Any]]] = {}  # command -> when it was read, and what it printed
-
-    def look(self) -> None:
-        """Find out whether it is on, where that is not known."""
-        if self.is_on is None:
-            printed = self._run(["native", "show"])
-            self.is_on = "\nOn: " in printed
-            self.text = self.text or printed
-
-    def answer(self, words: str) -> str:
-        """Return what `popkit WORDS` (`native …`) prints, or that it is on its way. One question at a time."""
-        if self._asking is None or not self._asking.is_alive():
-            self._asking = threading.Thread(target=self._answer, args=(words,), daemon=True)
-            self._asking.start()
-        self._asking.join(_PATIENCE_S)
-        return _LOOKING if self._asking.is_alive() else self.text
 
     def run(self, words: str) -> str:
         """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
@@ -82,26 +56,6 @@ class Native:
         running.start()
         running.join(_PATIENCE_S)
         return printed[0] if printed else None
-
-    def offers(self) -> list[Offer]:
-        """Return the offers that are possible now."""
-        if self._asking is not None and self._asking.is_alive():
-            return []
-        if self.change:
-            return [
-                Offer(self.change, "Make this change", "in this project's .claude/settings.local.json, from the next session on", "m"),
-                Offer("native show", "Leave it", "nothing is changed", "l"),
-            ]
-        if self.is_on:
-            return [Offer("native off --dry-run", "Stop clearing by the provider", "the change is shown first", "n")]
-        return [Offer("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
-
-    def _answer(self, words: str) -> None:
-        printed = self._run(_split(words))
-        change = _CHANGE.search(printed)
-        self.change = change[1] if change else ""
-        self.text = printed.replace(change[0], "Nothing has been changed yet.") if change else printed
-        self.is_on = None
 
     def _run(self, words: list[str]) -> str:
         """Return what the command prints; it never asks on a terminal."""

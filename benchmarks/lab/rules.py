@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.parts import normal_path
 from hooks.utils.policy.tools import EDITS
-
-from .policy import Block, Choice, Policy, Request, View, rewound
+from popkit_retention.lab.policy import Block, Choice, Policy, Request, View, rewound
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -1,0 +1,48 @@
+"""Policies that follow what Claude Code does by itself: its compactions, with their cost, and its clearing after a long pause. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hooks.utils.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
+
+from .policy import SUMMARISED, Block, Choice, Policy, View
+
+if TYPE_CHECKING:
+    from hooks.utils.policy.events import Compacted, Event
+
+
+class Summaries(Policy):
+    """Clears nothing. The host's compactions count with their cost: the summariser reads the whole prompt and writes the recorded summary,
+    and whatever the host put back into the context with it is there."""
+
+    def at_compaction(self, event: Compacted, view: View) -> str:
+        return SUMMARISED
+
+
+class Microcompact(Policy):
+    """After an hour without an answer clears all results of the built-in tools but the last five."""
+
+    idle_s, keep = 3_600, 5
+    operations = frozenset((SHELL, EDIT, FIND, SEARCH, READ, FETCH, WRITE))
+
+    def __init__(self) -> None:
+        self.results: list[Block] = []  # in the context, oldest first
+        self.cleared: set[Block] = set()
+
+    def add(self, block: Block) -> None:
+        if block.id and block.call.operation in self.operations:
+            self.results.append(block)
+
+    def compact(self, event: Event) -> None:
+        self.results = []
+
+    def cut(self, context: list[Block]) -> None:
+        self.results = [block for block in context if block.id and block.call.operation in self.operations]
+
+    def decide(self, view: View) -> list[Choice]:
+        if not view.last_at or view.now - view.last_at <= self.idle_s:
+            return []
+        going = [block for block in self.results[: -self.keep] if block not in self.cleared]
+        self.cleared.update(going)
+        return [(block, "[Old tool result content cleared]", ["an hour had passed"]) for block in going]
