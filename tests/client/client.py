@@ -21,6 +21,7 @@ from typing import Any
 from tests.patience import HANG_S
 
 from .installs import Installed, npm
+from .watching import Watch
 
 API_KEY = "sk-ant-scripted-key-that-opens-nothing-0000"
 PROJECT_FILES = {
@@ -97,7 +98,9 @@ class Run:
 
 
 class ClientHome:
-    """A temporary home with one git project, for one client against one API."""
+    """A temporary home with one git project, for one client against one API. `watch`: over what PopKit does in any of them."""
+
+    watch: Watch | None = None
 
     def __init__(self, root: Path, installed: Installed, api_url: str, extra_env: dict[str, str] | None = None) -> None:
         self.installed = installed
@@ -149,7 +152,8 @@ class ClientHome:
         steering = ("ANTHROPIC", "CLAUDE", "POPKIT", "AWS_", "VERTEX", "OTEL_")
         kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(steering)}
         # A pyenv shim takes 100 ms to start: the python3 of hooks is the one that runs the tests.
-        path = os.pathsep.join([str(self.programs), str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
+        pythons = [*([str(self.watch.interpreter.parent)] if self.watch else []), str(Path(sys.executable).parent)]
+        path = os.pathsep.join([str(self.programs), *pythons, kept.get("PATH", os.defpath)])
         return {
             **kept,
             **SWITCHES,

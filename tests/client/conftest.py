@@ -14,6 +14,7 @@ from .ends import OLDEST_IF_SLOW
 from .plugin_copy import copied
 from .probe import Probe
 from .scripted_api import ScriptedApi
+from .watching import Watch
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,24 @@ def clients() -> dict[str, installs.Installed]:
         pytest.skip("npm is not on PATH, so the real client cannot be installed")
     versions = {"oldest": installs.OLDEST_SUPPORTED, "newest": installs.newest_version()}
     return {end: installs.install(version) for end, version in versions.items()}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
+    """Over PopKit's processes in all homes of these tests."""
+    ClientHome.watch = Watch(tmp_path_factory.mktemp("watch"))
+    yield ClientHome.watch
+    ClientHome.watch = None
+
+
+@pytest.fixture(autouse=True)
+def promises(request: pytest.FixtureRequest, watch: Watch) -> Iterator[None]:
+    """PopKit writes into no file of the client's, but where a person asks for it (`asked_to_write`: the names of those files), and sends
+    nothing."""
+    yield
+    asked = request.node.get_closest_marker("asked_to_write")
+    allowed = asked.args if asked else ()
+    assert [note for note in watch.seen() if not any(f"/{name}" in note for name in allowed)] == []
 
 
 @pytest.fixture(params=OLDEST_IF_SLOW)

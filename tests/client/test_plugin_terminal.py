@@ -111,6 +111,7 @@ def test_a_threshold_is_announced_once_with_what_to_do(window: Window):
     assert "PopKit: the context is" not in sent
 
 
+@pytest.mark.asked_to_write("settings.json")
 def test_once_the_status_line_is_installed_the_next_answer_shows_it(window: Window):
     """By its own command, while the client runs. What `doctor` reads of the client: test_install.py."""
     statusline(window.tracked, "install")
