@@ -233,7 +233,7 @@ def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> Non
     [
         (["archive"], "popkit archive needs a word: stats, list, search, show, verify, prune or help popkit archive help lists"),
         (["completion"], "popkit completion needs bash, zsh or fish popkit completion --help lists"),
-        (["setup", "x"], "popkit setup takes lab, "),
+        (["setup", "x"], "popkit setup takes neo4j, "),
         (["doctor", "x"], 'popkit doctor takes no arguments, so "x" is too much popkit doctor --help lists'),
         (["restore", "--in"], 'popkit restore: unknown flag "--in"'),
         (["restore", "--in"], "popkit restore --help lists all flags."),

@@ -160,24 +160,18 @@ def test_nothing_is_done_before_the_sum_was_agreed_to(home: Home, visit: Visits)
     assert home.transcript.read_bytes() == before
 
 
-def test_a_clear_leaves_placeholders_and_the_undo_puts_every_byte_back(home: Home, visit: Visits) -> None:
+def test_a_clear_is_noted_until_the_session_is_resumed_and_can_be_cancelled(home: Home, visit: Visits) -> None:
     before = home.transcript.read_bytes()
     seen = visit(PLACE)
     expected = sum_of_clear(seen)
     assert seen.confirm("Clear") == expected
-    assert "/resume" in seen.status()
-    assert set(home.cleared()) == EXPIRED
-    expect(seen.page.get_by_label("What to do now")).to_contain_text("/resume")
-    bar = seen.page.get_by_role("button", name=re.compile("^T1 Read old.ts, cleared: a placeholder is left"))
-    bar.click()
-    seen.page.get_by_role("button", name="Show all of it").click()
-    content = seen.page.get_by_role("dialog")
-    expect(content).to_contain_text("export const value119 = 942361;")
-    content.get_by_role("button", name="Close").click()
-    # The undo is offered with what came of the clear, and where the operations of the session are.
-    seen.page.get_by_role("status").get_by_role("button", name="Undo the last clear").click()
-    seen.page.get_by_role("dialog").get_by_role("button", name="Undo the last clear", exact=True).click()
-    expect(seen.page.get_by_label("What to do now").get_by_role("button", name="Clear", exact=True)).to_be_visible()
+    assert "resumed" in seen.status()
+    assert set(home.noted().only) == EXPIRED
+    todo = seen.page.get_by_label("What to do now")
+    expect(todo.get_by_role("button", name="Clear", exact=True)).not_to_be_visible()
+    seen.confirm("Cancel the clear")
+    expect(todo.get_by_role("button", name="Clear", exact=True)).to_be_visible()
+    assert home.noted().only == []
     assert home.transcript.read_bytes() == before
 
 
@@ -204,8 +198,8 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     expect(seen.page.get_by_role("complementary", name="Why T5")).to_be_visible()
     tokens = seen.fetch(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
     assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back in place."
-    expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()
-    assert set(home.cleared()) == EXPIRED - {"found"}
+    assert "resumed" in seen.status()
+    assert home.noted().back == [home.cleared()["found"]]
 
 
 def test_sessions_are_found_by_words_and_project_and_shown_in_pages(home: Home, visit: Visits) -> None:
@@ -288,6 +282,6 @@ def test_on_a_narrow_screen_the_table_by_tier_is_whole(visit: Visits) -> None:
 def test_what_came_of_a_clear_is_in_the_columns_of_the_panel(visit: Visits) -> None:
     seen = visit(PLACE)
     seen.confirm("Clear")
-    lines = seen.page.get_by_role("status").get_by_label("Cleared")
+    lines = seen.page.get_by_role("status").get_by_label("Noted")
     expect(lines).to_contain_text("Leaves    ~")
     assert lines.evaluate("each => each.scrollWidth <= each.clientWidth")
