@@ -51,7 +51,7 @@ def _paid_off(board: Board) -> None:
     """A session of which something was cleared, and that has gone on without it."""
     talk = worked(str(board.shop.project))
     board.shop.write(talk)
-    board.do("clear")
+    board.shop.clear()
     later = Later(str(board.shop.project), tokens=talk.tokens - 4_000)
     later.entries = board.shop.entries()
     later.last = later.entries[-1]["uuid"]

@@ -63,7 +63,7 @@ def board(board: Board) -> Board:
     shop = board.shop
     talk = worked(str(shop.project))
     shop.write(talk)
-    board.do("clear")
+    board.shop.clear()
     handles = shop.cleared()
     later = Later(str(shop.project), tokens=talk.tokens - 4_000)
     later.entries = shop.entries()

@@ -288,7 +288,7 @@ def test_the_last_point_of_the_series_is_what_the_panel_says(board: Board) -> No
 def test_what_was_cleared_is_carried_until_then(board: Board) -> None:
     board.worked()
     before = board.get(f"/api/sessions/{SESSION}/series")["points"]
-    board.do("clear")
+    board.shop.clear()
     after = board.get(f"/api/sessions/{SESSION}/series")
     assert [point["expired"] for point in after["points"][:-1]] == [point["expired"] for point in before[:-1]]
     assert after["points"][-1]["expired"] < before[-1]["expired"]
