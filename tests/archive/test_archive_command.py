@@ -301,7 +301,7 @@ def test_prune_says_which_placeholders_would_stand_for_nothing(shell: Shell, sta
     assert code == 0
     assert "1 context would disappear completely. 3 placeholders for them remain in transcripts and could no longer be restored:" in output
     assert f"session fork {standing[1]} Read src/2.py session session" in output
-    assert "To put contents back first: popkit context undo --session ID" in output
+    assert "To put contents back first: /popkit undo in the session, once it is resumed" in output
     answer = json.loads(shell("prune", "--older-than", "1h", "--dry-run", "--json")[1])
     assert answer["held"] == 3
     assert {Path(path).stem: ids for path, ids in answer["placeholders"].items()} == {

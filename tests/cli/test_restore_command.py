@@ -11,21 +11,25 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.state.live import Site
+from hooks.utils.state.noted import Noted
 from popkit_retention.cli.main import main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
+from tests.reclaim.earlier import answer
 from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "5e551017-0000-4000-8000-00000000000a"
+NOW = 1_790_000_300.0
 
 
 class Cleared:
-    """A session of which some results were cleared, and the command line with its home."""
+    """A session whose transcript holds placeholders for some results, and the command line with its home."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture) -> None:
         self.claude = folder / "claude"
-        self.environ = {"CLAUDE_CONFIG_DIR": str(self.claude), "POPKIT_CLOCK": "1790000300"}
+        self.environ = {"CLAUDE_CONFIG_DIR": str(self.claude), "POPKIT_CLOCK": repr(NOW)}
         self.capsys = capsys
         self.project = folder / "shop"
         self.project.mkdir()
@@ -33,7 +37,7 @@ class Cleared:
             self.claude / "projects" / folder_name(str(self.project)), session=SESSION, project=str(self.project)
         )
         self.original = self.contents()
-        assert self("context", "clear", "--id", "T1,T2,T5", "--now", "--session", SESSION)[0] == 0
+        answer("clear --id T1,T2,T5 --now", Site(self.environ, SESSION, str(self.project)), str(self.written.path), NOW)
         self.handles = {row["number"]: row["handle"] for row in self.report()["results"] if row["state"] == "cleared"}
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
@@ -44,6 +48,9 @@ class Cleared:
         lines = map(json.loads, self.written.path.read_text().splitlines())
         blocks = [block for line in lines if line["type"] == "user" for block in line["message"]["content"] if isinstance(block, dict)]
         return {number: block["content"] for number, block in enumerate(blocks, 1)}
+
+    def noted(self) -> Noted:
+        return Noted(str(self.claude / "popkit"), SESSION)
 
     def report(self) -> dict:
         return json.loads(self("context", "--json", "--session", SESSION)[1])
@@ -102,13 +109,19 @@ def test_it_changes_nothing_but_the_count_of_mistakes(cleared: Cleared) -> None:
     assert cleared.false_expirations() == 1
 
 
-def test_in_place_puts_it_back_and_holds_it(cleared: Cleared) -> None:
+def test_in_place_of_a_session_that_does_not_run_is_noted_for_when_it_is_resumed(cleared: Cleared) -> None:
+    before = cleared.written.path.read_bytes()
     code, shown, _ = cleared("restore", "T5", "--in-place", "--session", SESSION)
-    assert (code, "Back in the transcript, held for 20 calls: 1 result" in shown) == (0, True)
-    assert cleared.contents()[5] == cleared.original[5]
-    assert cleared.contents()[1] != cleared.original[1]
-    (row,) = [row for row in cleared.report()["results"] if row["number"] == 5]
-    assert (row["state"], row["expires"]["held_until"]) == ("live", 35)
+    assert (code, "Puts 1 content back in place when the session is resumed" in " ".join(shown.split())) == (0, True)
+    assert cleared.original[5] not in shown
+    assert cleared.noted().back == [cleared.handles[5]]
+    assert json.loads(cleared("restore", "T1", "T5", "--in-place", "--json", "--session", SESSION)[1]) == {
+        "restored": [cleared.handles[1], cleared.handles[5]],
+        "later": True,
+    }
+    assert cleared.noted().back == [cleared.handles[5], cleared.handles[1]], "each once"
+    assert cleared.written.path.read_bytes() == before
+    assert cleared.false_expirations() == 0
 
 
 def test_since_prints_all_that_was_cleared_since(cleared: Cleared) -> None:

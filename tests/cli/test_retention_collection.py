@@ -9,8 +9,11 @@ import pexpect
 import pytest
 
 from hooks.utils.state import jobs
+from hooks.utils.state.live import Site
 from tests.cli.governed import Governed
+from tests.cli.played import SESSION
 from tests.cli.remembered import DAY_S
+from tests.reclaim.earlier import answer
 
 OLD = ("run the tests with make check", "deploy with make ship", "never push on a Friday")
 
@@ -247,7 +250,7 @@ def cleared(house: Governed) -> Governed:
     house.start()
     for number in range(6):
         house.bash(f"cat {number}", f"line {number}\n" * 400)
-    assert house.run("context", "clear", "--now", "--id", "T1,T2", "--transcript", str(house.transcript)).returncode == 0
+    answer("clear --now --id T1,T2", Site(house.env, SESSION, str(house.project)), str(house.transcript), house.now)
     house.now += 365 * DAY_S
     return house
 

@@ -45,7 +45,7 @@ def test_files_that_popkit_has_not_made_are_among_the_sizes(board: Board) -> Non
 
 def test_the_zones_hold_what_a_clear_has_archived(board: Board) -> None:
     board.worked()
-    board.do("clear")
+    board.shop.clear()
     answer = board.get("/api/retention")
     zones = {zone["name"]: zone for zone in answer["zones"]}
     assert zones["hot"]["records"] == 3
@@ -101,7 +101,7 @@ def test_a_release_of_nothing_says_so(board: Board) -> None:
 
 def test_marks_are_taken_back(board: Board) -> None:
     board.worked()
-    board.do("clear")
+    board.shop.clear()
     with Controller(board.shop.environ(), now=lambda: board.shop.at + 400 * 86_400) as controller:
         controller.gc("rag", placeholders=True)
     answer = board.get("/api/retention")
