@@ -6,14 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hooks.utils import archive
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.state.live import Site
 from hooks.utils.state.noted import Noted
 from popkit_retention.cli.main import main
+from tests.archive.written import new
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.reclaim.earlier import answer
@@ -162,6 +165,21 @@ def test_what_was_pruned_is_gone_for_good(cleared: Cleared) -> None:
     assert code == 1
     assert "npm" not in shown or "Gone for good" in shown
     assert cleared.original[5] not in shown + error
+
+
+def test_in_place_of_what_was_pruned_is_refused_and_the_rest_is_noted(cleared: Cleared) -> None:
+    with closing(archive.open_archive(str(cleared.claude / "popkit" / "archive.sqlite"))) as db:
+        chain = archive.chain(db, archive.record(db, cleared.handles[5]).task_id)
+        (kept,) = archive.add_records(db, chain, [new(9)], clear_at=1_799_999_000.0).ids
+    cleared.environ["POPKIT_CLOCK"] = "1800000000"
+    assert cleared("archive", "prune", "--older-than", "1d", "--yes")[0] == 0
+    code, shown, error = cleared("restore", "T5", "--in-place", "--session", SESSION)
+    assert (code, shown) == (1, "")
+    assert "nothing can be put back. Gone for good (pruned, or no longer in git): Bash npm test" in " ".join(error.split())
+    assert cleared.noted().back == []
+    code, shown, _ = cleared("restore", "T5", kept, "--in-place", "--session", SESSION)
+    assert (code, "Puts 1 content back" in shown, "git): Bash npm test" in " ".join(shown.split())) == (0, True, True)
+    assert cleared.noted().back == [kept]
 
 
 def test_before_anything_was_cleared_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

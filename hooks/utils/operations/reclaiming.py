@@ -97,10 +97,16 @@ def restore(request: Request) -> Answer:
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
+        gone = [record for record in records if in_place and archived.content_of(db, record.id) is None]
         printed = [] if in_place else restoring.printed(db, records, site.home)
         trouble = restoring.book_printed(site, db, records, request.now) if printed else ""
     if in_place:
-        return _put_back(request, [record.id for record in records])
+        kept = [record.id for record in records if record not in gone]
+        if not kept:
+            raise access.Refused("nothing can be put back. " + receipt_views.gone(gone))
+        answer = _put_back(request, kept)
+        answer.lines += text.wrap(receipt_views.gone(gone)) if gone else []
+        return answer
     words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
     lines = receipt_views.printed_lines(printed, safe=request.command == COMMAND)  # the client writes them to its terminal
     return Answer(["", *lines, *words], receipt_views.printed_data(printed))

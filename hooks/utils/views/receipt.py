@@ -188,6 +188,11 @@ def begun_lines(many: int, later: bool) -> list[text.Line]:
     return ["", *text.wrap(f"{words} {text.counted(many, 'content')} back in place{when}, as far as the window allows.")]
 
 
+def gone(records: list[Record]) -> str:
+    """Return the sentence that names records whose contents are gone."""
+    return "Gone for good (pruned, or no longer in git): " + "; ".join(text.clean(record.label) for record in records)
+
+
 def printed_lines(printed: list[tuple[Record, str | None]], safe: bool = False) -> list[text.Line]:
     """Return the contents of records, each under its name if there are several. `printed`: [(record, text or None)]; `safe`: for a reader
     that does not escape what would move the cursor, hide or reorder letters."""
@@ -196,7 +201,7 @@ def printed_lines(printed: list[tuple[Record, str | None]], safe: bool = False) 
         if len(printed) > 1:
             lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]
         if content is None:
-            lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}")
+            lines += text.wrap(gone([record]))
         else:
             of_content = content.split("\n")
             lines.append(text.whole(*(map(text.visible, of_content) if safe else of_content)))
