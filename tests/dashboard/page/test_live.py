@@ -115,8 +115,8 @@ def test_the_list_says_of_a_session_what_the_session_says(home: Home, visit: Vis
     expect(verdict).to_contain_text("Clear now")
     expect(row).to_contain_text("Clear now")
     home.clear()
-    expect(verdict).to_contain_text("were cleared")
-    expect(row).to_contain_text("were cleared")
+    expect(verdict).to_contain_text("Nothing to do")
+    expect(row).to_contain_text("Nothing to do")
 
 
 def test_a_session_that_has_gone_leaves_the_list(home: Home, visit: Visits) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Route, expect
 
 from tests.dashboard.page.homes import PLACE, Home
 from tests.dashboard.page.served import Visit
+from tests.reclaim.shops import EXPIRED
 
 Visits = Callable[..., Visit]
 SAY = "async (words) => (await import('/parts/operations.js')).say(words)"
@@ -28,9 +29,11 @@ def test_while_an_operation_is_done_its_dialog_stays(home: Home, visit: Visits) 
     page.keyboard.press("Escape")
     page.mouse.click(5, 5)
     expect(dialog).to_be_visible()
+    assert home.noted().only == []
     held[0].continue_()
     expect(dialog).not_to_be_visible()
-    assert "/resume" in seen.status()
+    assert "resumed" in seen.status()
+    assert set(home.noted().only) == EXPIRED
 
 
 def test_an_operation_that_is_done_closes_no_dialog_but_its_own(visit: Visits) -> None:
@@ -46,7 +49,7 @@ def test_an_operation_that_is_done_closes_no_dialog_but_its_own(visit: Visits) -
     other = page.get_by_role("dialog", name="Hold")
     expect(other.get_by_role("button", name="Hold", exact=True)).to_be_enabled()
     held[0].continue_()
-    assert "/resume" in seen.status()
+    assert "resumed" in seen.status()
     expect(other).to_be_visible()
 
 
