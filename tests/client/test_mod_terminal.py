@@ -120,7 +120,7 @@ def test_the_band_and_the_pane_are_worked_by_keys_and_every_operation_can_be_und
         terminal.wait("Reclaimable")
         undo(terminal)
         terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
-        terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
+        terminal.press_until("4", lambda shown: "[ Compact when the cache is cold ]" in shown)
         terminal.press_until("5", lambda shown: "System tools" in shown)
         terminal.press_until("1", lambda shown: "Reclaimable: ~" in shown)
         terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)

@@ -61,11 +61,12 @@ def is_below(path, folder):
 def main():
     seems, *words = sys.argv[1:]
     notes = os.environ.pop("POPKIT_WATCH")
-    sys.executable = seems
+    real, sys.executable = sys.executable, seems
+    given = words
     while words and words[0].startswith("-") and words[0] not in ("-c", "-m"):
         words = words[2:] if words[0] == "-X" else words[1:]
     if not words:
-        raise SystemExit("a program is needed")
+        os.execv(real, [real, *given])  # its version, or a program on stdin
     if words[0] == "-c":
         sys.argv = words[:1] + words[2:]
         exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
