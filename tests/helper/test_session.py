@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,7 +18,10 @@ from typing import Any
 import pytest
 
 from hooks.utils.io.files import LOCK_WAIT_S
+from hooks.utils.operations import context_words
+from hooks.utils.operations.request import in_place_of
 from hooks.utils.state import client_reports
+from hooks.utils.state.live import Site
 from popkit_retention.memory.job import last_run
 from popkit_retention.memory.stores import StoreUnavailable
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -146,7 +150,9 @@ def busy(helper: Helper) -> Helper:
 
 
 def shell(helper: Helper, *words: str) -> str:
-    return helper.run("context", *words, "--transcript", str(helper.transcript))
+    """What another process answers to the words."""
+    site = Site(helper.env, SESSION, str(helper.project))
+    return context_words.answer(" ".join(words), site, str(helper.transcript), time.time(), in_place_of(site))
 
 
 def placeholders(client: Running) -> list[str]:
@@ -185,12 +191,13 @@ def test_a_dry_run_asks_nobody(busy: Helper):
     assert "skip" in Running(busy).compacts(own=True)
 
 
-def test_a_session_that_runs_no_more_is_cleared_in_its_transcript(busy: Helper):
+def test_of_a_session_that_runs_no_more_a_clear_is_noted(busy: Helper):
+    before = busy.transcript.read_bytes()
     busy.ask("/end")
     busy.process.wait()
     answer = json.loads(shell(busy, "clear", "--id", "T1", "--now", "--json"))
-    assert (answer["cleared"], answer["in_place"]) == (True, False)
-    assert "[PopKit cleared " in busy.transcript.read_text()
+    assert (answer["cleared"], answer["later"]) == (True, True)
+    assert busy.transcript.read_bytes() == before
 
 
 # --- a helper that is stopped, swapped out, or slept with its laptop ------------------------------------------------------------------
