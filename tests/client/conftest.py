@@ -10,7 +10,9 @@ import pytest
 
 from . import installs
 from .client import ClientHome
+from .compacted import Worked, work
 from .ends import OLDEST_IF_SLOW
+from .kept import Kept, kept
 from .plugin_copy import copied
 from .probe import Probe
 from .scripted_api import ScriptedApi
@@ -86,3 +88,16 @@ def home(tmp_path: Path, installed: installs.Installed, api: ScriptedApi, probe:
     client_home = ClientHome(tmp_path, installed, api.url, probe.env)
     api.places["work"] = str(client_home.work)
     return client_home
+
+
+@pytest.fixture(scope="module")
+def kept_work(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
+    """A session that has worked in the newest client, played once for each file of tests."""
+    with kept(clients["newest"], work) as session:
+        yield session
+
+
+@pytest.fixture
+def worked(kept_work: Kept) -> Worked:
+    """As it was when it had been played."""
+    return kept_work.as_it_was()

@@ -19,9 +19,8 @@ from hooks.utils.state import sockets
 from tests.patience import until
 
 from .client import ClientHome
-from .compacted import READ, RUN, Compacted, Worked, boundaries, good, tell, toasts, words, work
+from .compacted import READ, RUN, Compacted, Worked, boundaries, good, tell, toasts, words
 from .installs import Installed
-from .kept import Kept, kept
 from .plugin_copy import copied
 from .probe import Probe, probe_hook
 from .reclaimed import placeholders, result, whole
@@ -45,18 +44,6 @@ def world(clients: dict[str, Installed], api: ScriptedApi) -> Iterator[Compacted
         home = ClientHome(Path(folder, "home"), clients["newest"], api.url)
         api.places["work"] = str(home.work)
         yield Compacted(home, api)
-
-
-@pytest.fixture(scope="module")
-def kept_work(clients: dict[str, Installed]) -> Iterator[Kept]:
-    with kept(clients["newest"], work) as session:
-        yield session
-
-
-@pytest.fixture
-def worked(kept_work: Kept) -> Worked:
-    """As it was when it had been played."""
-    return kept_work.as_it_was()
 
 
 def last_before(api: ScriptedApi, script: str, step: int) -> tuple[Recorded, Recorded]:

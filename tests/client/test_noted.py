@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from .compacted import READ, RUN, Worked, boundaries, good, toasts, words, work
-from .installs import Installed
-from .kept import Kept, kept
+from .compacted import READ, RUN, Worked, boundaries, good, toasts, words
 from .reclaimed import placeholders, plain, whole
 from .scripted_api import Recorded
 from .terminal import ClientTerminal
 from .test_plugin import ROOT
-
-
-@pytest.fixture(scope="module")
-def kept_work(clients: dict[str, Installed]) -> Iterator[Kept]:
-    with kept(clients["newest"], work) as session:
-        yield session
-
-
-@pytest.fixture
-def worked(kept_work: Kept) -> Worked:
-    """As it was when it had been played."""
-    return kept_work.as_it_was()
 
 
 def clear(worked: Worked, *results: str) -> dict:

@@ -22,8 +22,8 @@ def test_threads_of_one_process_that_set_facts_at_once_lose_none(tmp_path: Path)
             session.update(str(tmp_path), "s", **{name: f"{name} {number}"})
 
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(tell, ("index", "model", "profile", "warm")))
-    assert session.read(str(tmp_path), "s") == {name: f"{name} 29" for name in ("index", "model", "profile", "warm")}
+        list(threads.map(tell, ("index", "model", "profile", "told")))
+    assert session.read(str(tmp_path), "s") == {name: f"{name} 29" for name in ("index", "model", "profile", "told")}
     assert not list(tmp_path.rglob("*.tmp"))
 
 

@@ -30,7 +30,7 @@ _KIND, _FOLDER, _OTHERS, _OTHERS_WRITE, _STICKY = 0o170000, 0o040000, 0o077, 0o0
 
 def is_below(path: str) -> bool:
     """Return whether a path is one that only these folders have."""
-    return path.startswith(tuple(place.partition("{")[0] for place in PLACES))
+    return hasattr(os, "geteuid") and path.startswith(tuple(join(_parent(place.format(os.geteuid())), "") for place in PLACES))
 
 
 def find(popkit_home: str, session_id: str) -> str:
