@@ -60,6 +60,8 @@ class Door:
         self.entered = entered
         self.contexts: dict[str, Context] = {}
         self.returning: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
+        # Subagents whose stored state does not know of their compaction yet (no hook tells of it) -> its epoch.
+        self.folded: dict[str, int] = {}
         self.rewritten = 0
         self.is_archive_sound = False  # it has taken something in, and nothing has failed since
         waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
@@ -132,11 +134,23 @@ class Door:
         self.returning[agent_id] = {id: use for some in messages for id, use in uses_of(some).items()}
 
     def compacted(self, agent_id: str) -> None:
-        """Empty a context, whose conversation was folded."""
+        """Empty a context, whose conversation was folded. A subagent's stored state follows as soon as its transcript tells of that, which
+        may be some rows later."""
+        stored = store.read_unlocked(self.site.paths(agent_id)) if agent_id else None
+        if stored is not None:
+            self.folded[agent_id] = stored.state.epoch
         if agent_id in self.contexts:
             self.contexts[agent_id].compacted()
         elif self.returning.get(agent_id):
             self.contexts[agent_id] = Context()  # its transcript does not tell yet what is left
+
+    def _follow(self, agent_id: str) -> None:
+        """Let the stored state of a subagent follow its compaction; the next row tries again where the transcript does not tell yet."""
+        paths = self.site.paths(agent_id)
+        live.rebuild_if_small(self.site, paths, self.transcript_of(agent_id))
+        stored = store.read_unlocked(paths)
+        if stored is None or stored.state.epoch != self.folded.get(agent_id):
+            self.folded.pop(agent_id, None)
 
     def late(self, agent_id: str, ids: list[str]) -> None:
         """Journal that these have entered whole: the answer for them came too late."""
@@ -153,6 +167,8 @@ class Door:
             return None  # no request carries a row without a role: a call that a script made (Code Mode)
         began = time.monotonic()
         context = self.context(agent_id)
+        for folded in tuple(self.folded):  # the other thread takes them out
+            self.later(self._follow, folded)
         was_cut = context.is_cut
         context.read_newest_answer(self.transcript_of(agent_id), self.editing)
         if context.is_cut and not was_cut:
