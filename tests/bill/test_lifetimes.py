@@ -185,3 +185,13 @@ SHOWN = {
 def test_people_read_which_pays_by_how_much_and_what_to_set(name: str, golden):
     shown = text.laid_out(bill.lifetime_lines(SHOWN[name]), 72)
     golden(GOLDENS / f"lifetime-{name}.txt", "\n".join(map(str, shown)) + "\n")
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_page_says_the_same_as_the_terminal(name: str):
+    shown = " ".join(map(str, text.laid_out(bill.lifetime_lines(SHOWN[name]), 200)))
+    told = {whose: one for whose, one in SHOWN[name].items() if one}
+    phrases = bill.lifetime_phrases(SHOWN[name])
+    assert len(phrases["lifetime"]) == len(told)
+    assert all(sentence in shown for sentence in [*phrases["lifetime"], *phrases["lifetime_settings"]])
+    assert len(phrases["lifetime_settings"]) == sum(one["pays"] not in ("", one["has"]) for one in told.values())

@@ -103,7 +103,8 @@ def _name_and_demand(row: dict[str, Any]) -> str:
 
 def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     """Return what a page says of a bill, in the order of the bill's: `rows` and `kinds` {words, used, parts}, `proposals` and `hidden` in
-    words, `drafts` [words, what to run], and `parts` of the whole by name."""
+    words, `drafts` [words, what to run], `parts` of the whole by name; how long the cache should live (`lifetime`), and what to set for
+    that (`lifetime_settings`)."""
     return {
         "rows": [_phrase(row, _name_and_demand, now) for row in bill["rows"]],
         "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
@@ -111,6 +112,7 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
         "drafts": [[drafting(row, bill["pace"]), draft_words(row)] for row in bill["drafts"][:_MOST_DRAFTS]],
         "hidden": [_hidden(row) for row in bill["hidden"].values()],
         "parts": _parts(bill["whole"]),
+        **lifetime_phrases(bill["cache_lifetime"]),
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
 
@@ -249,22 +251,42 @@ _OLDER = {"5m": "FORCE_PROMPT_CACHING_5M=1", "1h": "ENABLE_PROMPT_CACHING_1H=1"}
 
 def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
     """Return the lines on how long the prompt cache should live, with what to set; [] where no request tells. Nothing is set here."""
-    told = {whose: one for whose, one in lifetime.items() if one is not None}
+    told, changes = _told(lifetime), _lifetime_changes(lifetime)
     if not told:
         return []
     lines = text.title("How long the prompt cache lives")
     for whose, one in told.items():
         lines += text.wrap(_lifetime_words(whose, one))
-    changes = {whose: one["pays"] for whose, one in told.items() if one["pays"] not in ("", one["has"])}
     if not changes:
         return lines
     lines += ["", *text.wrap("To set it, in ~/.claude/settings.json, or for this project in .claude/settings.local.json:")]
-    lines += [text.whole(f'  "{_CHOSEN[whose][1]}": "{pays}"') for whose, pays in changes.items()]
+    lines += [text.whole("  " + _lifetime_setting(whose, pays)) for whose, pays in changes.items()]
     lines += text.wrap("Or in a shell, before Claude Code starts:")
     lines += [text.whole(f"  export {_CHOSEN[whose][2]}={pays}") for whose, pays in changes.items()]
     older = " or ".join(dict.fromkeys(_OLDER[pays] for pays in changes.values()))
     note = f"PopKit does not set it. Versions of Claude Code that do not know these may know {older}, for sessions and subagents together."
     return [*lines, *text.wrap(note)]
+
+
+def lifetime_phrases(lifetime: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the same in sentences (`lifetime`), and what to set (`lifetime_settings`)."""
+    return {
+        "lifetime": [_lifetime_words(whose, one) for whose, one in _told(lifetime).items()],
+        "lifetime_settings": [_lifetime_setting(whose, pays) for whose, pays in _lifetime_changes(lifetime).items()],
+    }
+
+
+def _told(lifetime: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {whose: one for whose, one in lifetime.items() if one is not None}
+
+
+def _lifetime_changes(lifetime: dict[str, Any]) -> dict[str, str]:
+    """Return whose -> the lifetime that pays and that they do not have."""
+    return {whose: one["pays"] for whose, one in _told(lifetime).items() if one["pays"] not in ("", one["has"])}
+
+
+def _lifetime_setting(whose: str, pays: str) -> str:
+    return f'"{_CHOSEN[whose][1]}": "{pays}"'
 
 
 def _lifetime_words(whose: str, one: dict[str, Any]) -> str:

@@ -207,8 +207,8 @@ class BillRow(Shape):
 
 class BillPhrases(Shape):
     """A bill in words, in its order: what prompts contain before the first word (`rows`), what the conversations were made of (`kinds`),
-    `proposals`, `drafts` of skills [words, what to run], what is `hidden`; `parts` of the whole by name; `unknown`: why there are no rows,
-    and how to get them."""
+    `proposals`, `drafts` of skills [words, what to run], what is `hidden`; `parts` of the whole by name; `lifetime` of the cache that
+    pays, and the lines that set it (`lifetime_settings`); `unknown`: why there are no rows, and how to get them."""
 
     rows: list[BillRow]
     kinds: list[BillRow]
@@ -216,6 +216,8 @@ class BillPhrases(Shape):
     drafts: list[list[str]]
     hidden: list[str]
     parts: dict[str, str]
+    lifetime: list[str]
+    lifetime_settings: list[str]
     unknown: str
 
 

@@ -12,9 +12,11 @@ from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils.policy.lost_cache import PAUSE
 from hooks.utils.state import client_reports
+from hooks.utils.views.bill import lifetime_phrases
 from popkit_retention.bill.digests import FILE
 from tests.bill.conversations import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop
+from tests.bill.test_lifetimes import lifetime
 from tests.dashboard.page.served import Served, Visit
 
 
@@ -100,6 +102,20 @@ def test_lost_caches_say_why_how_often_and_what_would_prevent_it(browser: Browse
     page.get_by_role("button", name="Refresh").click()
     for words in (*answer["causes"][PAUSE], "6 h (2)", "57k", "$1.25"):
         expect(page.locator("#lost tbody tr")).to_contain_text(words)
+    seen.fits()
+    seen.close()
+
+
+def test_the_lifetime_of_the_cache_that_pays_is_said_with_what_sets_it(browser: Browser, served: Served) -> None:
+    seen = Visit(browser, served, "#/bill")
+    page = seen.page
+    expect(page.locator("#paid tbody tr").first).to_be_visible()
+    answer = seen.fetch("/api/bill")
+    answer["phrases"].update(lifetime_phrases({"main": lifetime(), "subagents": None}))
+    page.route("**/api/bill", lambda route: route.fulfill(json=answer))
+    page.get_by_role("button", name="Refresh").click()
+    expect(page.locator("#lifetime")).to_contain_text("An hour pays for your sessions")
+    expect(page.locator("#lifetime code")).to_have_text(["~/.claude/settings.json", '"promptCacheTtl": "1h"'])
     seen.fits()
     seen.close()
 

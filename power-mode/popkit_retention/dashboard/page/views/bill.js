@@ -36,6 +36,7 @@ export function Bill() {
               <${Proposals} bill=${data.bill} words=${data.phrases.proposals} drafts=${data.phrases.drafts} />
               ${data.phrases.hidden.length > 0 && html`<${Hidden} words=${data.phrases.hidden} hidden=${data.bill.hidden} />`}
               <${Whole} whole=${data.bill.whole} phrases=${data.phrases} dated=${data.bill.prices_of} />
+              ${data.phrases.lifetime.length > 0 && html`<${Lifetime} phrases=${data.phrases} />`}
               <${Lost} misses=${data.misses} causes=${data.causes} />
             </div>`
             : reading === null && html`<${Empty} title="No sessions yet">The bill begins with your first session of Claude Code.<//>`
@@ -155,6 +156,17 @@ function Whole({ whole: paid, phrases, dated }) {
   }));
   return html`<${Card} title="What the bill was made of" id="paid" wide note=${note}>
     ${paid.usd > 0 && html`<${Table} label="What the whole was paid for" heads=${["What", "Share", "Dollars"]} rows=${rows} />`}
+  <//>`;
+}
+
+function Lifetime({ phrases }) {
+  return html`<${Card} title="How long the prompt cache lives" id="lifetime" wide>
+    ${phrases.lifetime.map((sentence) => html`<p key=${sentence}>${sentence}</p>`)}
+    ${
+      phrases.lifetime_settings.length > 0 &&
+      html`<p class="note">To set it, in <code>~/.claude/settings.json</code>:${" "}
+        ${phrases.lifetime_settings.map((line) => html`<code key=${line}>${line}</code> `)}</p>`
+    }
   <//>`;
 }
 
