@@ -69,18 +69,22 @@ def main():
         os.execv(real, [real, *given])  # its version, or a program on stdin
     if words[0] == "-c":
         sys.argv = words[:1] + words[2:]
-        exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})
-        return
-    import runpy
+        run(words[1], "<string>")
+    elif words[0] == "-m":
+        import runpy  # seldom: it loads much
 
-    if words[0] == "-m":
         sys.argv = words[1:]
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-        return
-    sys.argv = words
-    sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
-    watch(notes, os.path.realpath(words[0]))
-    runpy.run_path(words[0], run_name="__main__")
+    else:
+        sys.argv = words
+        sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
+        watch(notes, os.path.realpath(words[0]))
+        with open(words[0], "rb") as file:
+            run(file.read(), words[0])
 
 
-main()
+def run(source, path):
+    """Run a program as the interpreter's own."""
+    names = sys.modules["__main__"].__dict__
+    names.update(__file__=path, __name__="__main__")
+    exec(compile(source, path, "exec"), names)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-WATCH = Path(__file__).with_name("watched_python.py")
+# Imported, so that it is compiled once and not by each hook.
+START = f'import sys; sys.path[0] = "{Path(__file__).parent}"; import watched_python; watched_python.main()'
 
 
 class Watch:
@@ -21,7 +22,7 @@ class Watch:
         self.notes = folder / "notes"
         self.interpreter = folder / "python3"
         self.interpreter.write_text(
-            f"#!/bin/sh\nPOPKIT_WATCH='{self.notes}' exec '{sys.executable}' -X utf8 -S -E '{WATCH}' \"$0\" \"$@\"\n"
+            f"#!/bin/sh\nPOPKIT_WATCH='{self.notes}' exec '{sys.executable}' -X utf8 -S -E -c '{START}' \"$0\" \"$@\"\n"
         )
         self.interpreter.chmod(0o700)
 
