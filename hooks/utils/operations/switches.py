@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
 CALLED_AS = "POPKIT_CALLED_AS"  # the beginning of the commands in its answers
-# Seconds after its time for which a request is still expected.
-_LATE_S = 30
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------------------
