@@ -1,4 +1,4 @@
-# Sourced by hooks.json as: POPKIT_HOOK=<entry script>; . "$CLAUDE_PLUGIN_ROOT/hooks/launch.sh"; by bin/popkit for the functions alone.
+# Sourced by hooks/popkit with POPKIT_HOOK, the name of an entry script; by bin/popkit for the functions alone.
 # Starts a hook with the real interpreter: a pyenv or asdf shim costs 100 ms a call, so what is behind it is found once and remembered.
 # Fails open: without an interpreter, or without the script (the plugin was removed while a session runs), the hook does nothing. Python
 # exits with 2 for a script that is not there, and the host would take that for "blocked".
@@ -67,7 +67,7 @@ popkit_usable() {
 # UTF-8 whatever the locale says: the host writes paths so. No `exec`: an interpreter whose libraries are gone fails after its start.
 popkit_start() {
   case $POPKIT_HOOK in
-    # hooks.json has read the payload, and starts nothing for one that has no word of ours.
+    # hooks/popkit has read the payload.
     pre-tool-use) printf '%s\n' "$popkit_payload" | popkit_run ;;
     *) popkit_run ;;
   esac

@@ -270,7 +270,7 @@ def test_every_module_of_the_library_imports(pythons: list[Path]) -> None:
 def test_every_entry_script_is_started_by_hooks_json() -> None:
     commands = (HOOKS / "hooks.json").read_text()
     scripts = {path.stem for path in HOOKS.glob("*.py")} - {"__init__", "popkit"}
-    assert {script for script in scripts if f"POPKIT_HOOK={script};" in commands} == scripts == {"post-tool-use", *OTHERS}
+    assert {script for script in scripts if f'popkit\\" {script}"' in commands} == scripts == {"post-tool-use", *OTHERS}
 
 
 def _imported(path: Path) -> set[str]:

@@ -51,12 +51,14 @@ def test_hooks_name_only_events_that_the_oldest_client_knows() -> None:
     assert set(hooks) == known
     handlers = [handler for matchers in hooks.values() for matcher in matchers for handler in matcher["hooks"]]
     # 2.1.100 runs `command` alone and would give the payload to it as a script.
-    assert all(set(handler) - {"if"} == {"type", "command", "timeout"} for handler in handlers)
+    assert all(set(handler) - {"if"} == {"type", "command", "timeout", "statusMessage"} for handler in handlers)
     assert all(handler["timeout"] <= 30 for handler in handlers), "seconds"
     assert all(len(matcher["hooks"]) == 1 for matchers in hooks.values() for matcher in matchers), "one process for each event"
 
 
-@pytest.mark.parametrize("name", ["bin/popkit", "scripts/test", "scripts/test-under-load", ".ci/run", "power-mode/popkit-mcp/start.sh"])
+@pytest.mark.parametrize(
+    "name", ["bin/popkit", "hooks/popkit", "scripts/test", "scripts/test-under-load", ".ci/run", "power-mode/popkit-mcp/start.sh"]
+)
 def test_scripts_can_be_run(name: str) -> None:
     assert (ROOT / name).stat().st_mode & stat.S_IXUSR
     shell = "bash" if "bash" in (ROOT / name).read_text().split("\n")[0] else "sh"

@@ -30,6 +30,8 @@ const TICK_MS = 1_000
 const WRITTEN_MS = 500
 const TOAST_MS = 8_000
 const TICKS_BETWEEN_LOOKS = 20
+// Of Markdown, as the client looks for it.
+const SIGN = /[#*`|[>\-_~]|\n\s*\n/
 // What the band says changes as the cache cools, so it is asked for again: soon where little is left.
 const SHARE_BETWEEN_LOOKS = 1 / 15
 const SOONEST_MS = 5_000
@@ -106,7 +108,7 @@ export async function run($: EngineInterface, words: string, width: number): Pro
     void startOwn($)
   }
 
-  return typeof answer?.text === 'string' ? literal(await shownText($, words, answer.text)) : undefined
+  return typeof answer?.text === 'string' ? literal($, await shownText($, words, answer.text)) : undefined
 }
 
 /** Returns an answer without the secrets that the client finds in it; an archived content is shown as it is. */
@@ -114,9 +116,19 @@ function shownText($: EngineInterface, words: string, text: string): Promise<str
   return /^(restore|show)\b/.test(words) ? Promise.resolve(text) : redacted($, text)
 }
 
-/** The client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. */
-function literal(text: string): string {
-  return text.replace(/[\\`*_<]|^#/gm, '\\$&')
+/** Where it draws, the client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. One without a sign of
+ * Markdown it shows as it is, with whatever is put before a `<`. */
+async function literal($: EngineInterface, text: string): Promise<string> {
+  return SIGN.test(text) && (await isDrawn($)) ? text.replace(/[\\`*_<]|^#/gm, '\\$&') : text
+}
+
+/** Returns whether the session draws anywhere; one with `-p` prints. */
+async function isDrawn($: EngineInterface): Promise<boolean> {
+  try {
+    return (await $.session.surfaces()).length > 0
+  } catch {
+    return true
+  }
 }
 
 /** Shows another page of the pane, or another result on it. */

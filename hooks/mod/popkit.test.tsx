@@ -273,6 +273,20 @@ test('words after the command are answered as by /popkit:context', PATIENT, asyn
   await clock.advance(0)
 })
 
+test('an answer is shown as it is, whether the client reads it as Markdown, shows it as it stands, or prints it', PATIENT, async ($, on) => {
+  const answers = ['agents  <1%', 'edit __init__.py: <1%', 'edit __init__.py: <1%']
+  let surfaces: string[] = ['terminal']
+  on('session.surfaces', () => ({ value: surfaces }) as never)
+  const { clock } = await begun($, on, { '/command': () => ({ text: answers.shift() }), '/view': VIEW })
+  const ask = async () => (await $.command.run({ command: 'popkit', args: 'bill', presentation: { columns: 120 } } as never)).text
+
+  expect(await ask()).toBe('agents  <1%')
+  expect(await ask()).toBe('edit \\_\\_init\\_\\_.py: \\<1%')
+  surfaces = []
+  expect(await ask()).toBe('edit __init__.py: <1%')
+  await clock.advance(0)
+})
+
 test('taken out are the tools that are named, and all whose names begin as one that ends in __', PATIENT, () => {
   const tools = ['Read', 'mcp__a__find', 'mcp__a__read', 'mcp__ab__x', 'mcp__b__find', 'mcp__b__find_all']
 

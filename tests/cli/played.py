@@ -122,7 +122,7 @@ class Played:
         """One hook, as hooks.json starts it."""
         payload, environ = self._given(payload)
         done = subprocess.run(
-            ["/bin/sh", "-c", f'POPKIT_HOOK={name}; . "$CLAUDE_PLUGIN_ROOT/hooks/launch.sh"'],
+            ["/bin/sh", "-c", f'"$CLAUDE_PLUGIN_ROOT/hooks/popkit" {name}'],
             input=json.dumps(payload).encode(),
             capture_output=True,
             env=environ,

@@ -93,13 +93,28 @@ def test_lists_are_set_added_to_and_taken_from(house: Governed) -> None:
     assert (house.policy("rag")["keep_session_ids"], house.policy("rag")["keep_context_ids"]) == (["b", "c"], [])
 
 
-def test_a_value_out_of_bounds_is_adjusted_and_reported(house: Governed) -> None:
-    shown = house.retention("set", "memory.older_than_days=9999", "memory.limit=-5", "memory.source_types=context,video")
-    assert "memory.older_than_days: 9,999 becomes 3,650, because it must be from 1 to 3,650." in " ".join(shown.split())
-    assert "memory.limit: -5 becomes 1" in shown
-    assert house.policy("memory") == {**DEFAULTS, "older_than_days": 3_650, "limit": 1, "source_types": ["context"]}
-    answer = house.answers("set", "memory.older_than_days=1e308")
-    assert answer["policies"][0]["adjusted"][0]["given"] == 1e308
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("memory.older_than_days=-3", "memory.older_than_days must be from 1 to 3,650, not -3"),
+        ("memory.older_than_days=9999", "must be from 1 to 3,650, not 9,999"),
+        ("memory.older_than_days=1e308", "must be from 1 to 3,650"),
+        ("memory.limit=-5", "memory.limit must be a whole number from 1 to 20,000, not -5"),
+        ("rag.limit=1.5", "rag.limit must be a whole number from 1 to 20,000, not 1.5"),
+        ("memory.source_types=context,video", "memory.source_types can hold context, action, thought"),
+        ("memory.source_types=", "memory.source_types must name at least one of"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused_and_nothing_is_set(house: Governed, word: str, why: str) -> None:
+    shown = house.refused("set", "memory.vacuum=true", word)
+    assert why in " ".join(shown.split())
+    assert "Nothing was set" in shown
+    assert house.policy("memory") == DEFAULTS
+
+
+def test_an_id_that_is_named_twice_is_held_once(house: Governed) -> None:
+    house.retention("set", "rag.keep_session_ids=a,a", "rag.keep_context_ids=7,7")
+    assert (house.policy("rag")["keep_session_ids"], house.policy("rag")["keep_context_ids"]) == (["a"], [7])
 
 
 def test_history_lists_every_revision_and_rollback_goes_back_to_one(house: Governed) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,19 @@ def test_an_event_starts_one_process(event: str):
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_command_is_one_plain_line_without_arguments(event: str):
+def test_a_command_has_no_arguments_beside_it(event: str):
     # Under 2.1.100 a shell or an interpreter as `command` with `args` beside it executes the payload.
     (hook,) = EVENTS[event][0]["hooks"]
-    assert set(hook) == {"type", "command", "timeout"}
+    assert set(hook) == {"type", "command", "timeout", "statusMessage"}
     assert hook["type"] == "command"
-    assert "\n" not in hook["command"]
-    assert hook["command"].count('"') % 2 == 0
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_where_the_host_shows_a_hook_people_read_a_name(event: str):
+    # Its command's text behind a compaction and behind a turn, its message while it runs and in the list of hooks.
+    (hook,) = EVENTS[event][0]["hooks"]
+    assert re.fullmatch(r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/popkit" [a-z-]+', hook["command"])
+    assert hook["statusMessage"] == "PopKit"
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -60,9 +67,8 @@ def test_timeouts_are_seconds_and_short(event: str):
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_entry_script_exists(event: str):
     script = processes.SCRIPTS[event]
-    assert f"POPKIT_HOOK={script};" in processes.command_of(event)
+    assert processes.command_of(event).endswith(" " + script)
     assert (processes.HOOKS / f"{script}.py").is_file()
-    assert (processes.HOOKS / "launch.sh").is_file()
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash"])
@@ -78,16 +84,17 @@ def test_the_registered_line_runs_its_hook(tmp_path: Path, event: str, shell: st
 
 
 def test_before_a_call_an_interpreter_starts_only_where_the_call_has_a_word_of_ours(tmp_path: Path):
-    command = processes.command_of("PreToolUse")
-    assert re.findall(r"-e '([^']*)'", command) == list(own_lines.SIGNS)
+    launcher = processes.HOOKS / "popkit"
+    assert re.findall(r"-e '([^']*)'", launcher.read_text()) == list(own_lines.SIGNS)
     home = processes.Home(tmp_path)
     started = tmp_path / "started"
     for words, starts in (("ls -la", False), ("echo '\x1b\udc80 é'", False), ("cat <<E\n[PopKit x: popkit restore y]\nE", True)):
         payload = payloads.pre_tool_use(words)
         env = {**home.env(), "CLAUDE_PLUGIN_ROOT": str(tmp_path / "plugin")}
         (tmp_path / "plugin" / "hooks").mkdir(parents=True, exist_ok=True)
+        shutil.copy(launcher, tmp_path / "plugin" / "hooks")
         (tmp_path / "plugin" / "hooks" / "launch.sh").write_text(f'printf "%s" "$popkit_payload" > "{started}"\n')
-        processes.run_argv(["sh", "-c", command], payload, env)
+        processes.run_argv(["sh", "-c", processes.command_of("PreToolUse")], payload, env)
         assert (json.loads(started.read_text()) if started.exists() else None) == (payload if starts else None)
 
 

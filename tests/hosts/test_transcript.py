@@ -212,8 +212,9 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     pin = {"event": "pin", "target": "a.py", "at": 1.0}
     assert "t1" in rebuilt(lines, tmp_path, [pin, changed]).live
     later = claude_code.seconds_of("2026-01-05T10:00:04.500Z")
-    assert "t2" in rebuilt(lines, tmp_path, [{"event": "end", "at": later + 60, "why": "other"}]).expired
-    assert "t2" not in rebuilt(lines, tmp_path, [{"event": "end", "at": 1.0, "why": "other"}]).expired
+    assert "t2" in rebuilt(lines, tmp_path, [{"event": "over", "at": later + 60}]).expired
+    assert "t2" not in rebuilt(lines, tmp_path, [{"event": "over", "at": 1.0}]).expired
+    assert rebuilt(lines, tmp_path, [{"event": "end", "at": later + 60, "why": "other"}]).closed == later + 60
     assert rebuilt(lines, tmp_path, [7, {"event": "unheard of"}, {"event": "pin"}, {}]).index == 3
 
 

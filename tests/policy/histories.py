@@ -82,7 +82,8 @@ def _about(make_event):
 PINNED = [*_about(events.Pinned), *_about(events.Pinned), *[_now(lambda at, pin=pin: events.Pinned(pin, at)) for pin in PINS]]
 UNPINNED = [*_about(events.Unpinned), *[_now(lambda at, pin=pin: events.Unpinned(pin, at)) for pin in PINS]]
 REST = [
-    *[_now(events.Tick), _now(lambda at: events.Tick(at + 400)), _now(events.Prompted), _now(lambda at: events.SessionEnded(at, "other"))],
+    *[_now(events.Tick), _now(lambda at: events.Tick(at + 400)), _now(events.Prompted), _now(events.SessionEnded)],
+    *[_now(lambda at: events.ClientEnded(at, "other")), _now(events.Resumed)],
     *[_now(lambda at, file=file: events.FilesChanged({"/p/" + file: "modified"}, at)) for file in FILES],
     *_about(lambda newest, at: events.ManualClear([newest, "T2"], at)),
     *_about(lambda newest, at: events.Compacted(at, (newest, "T3")))[:4],
@@ -188,7 +189,9 @@ HOSTILE = st.one_of(
     st.builds(events.FilesChanged, st.dictionaries(_WORDS, _WORDS, max_size=3), _AT),
     st.builds(events.ManualClear, st.lists(_IDS, max_size=3), _AT),
     st.builds(events.Compacted, _AT, st.lists(_IDS, max_size=3)),
-    st.builds(events.SessionEnded, _AT, _WORDS),
+    st.builds(events.ClientEnded, _AT, _WORDS),
+    st.builds(events.Resumed, _AT),
+    st.builds(events.SessionEnded, _AT),
     st.builds(events.ProfileChosen, _WORDS, _AT),
     st.builds(events.Tick, _AT),
     st.builds(events.Prompted, _AT),

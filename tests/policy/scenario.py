@@ -129,7 +129,7 @@ class Scenario:
         return self.observe(events.Unpinned(target, self.at))
 
     def end_session(self) -> dict[str, str]:
-        return self.observe(events.SessionEnded(self.at, "other"))
+        return self.observe(events.SessionEnded(self.at))
 
     def compact(self, *kept: str) -> dict[str, str]:
         return self.observe(events.Compacted(self.at, kept))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.policy.context import result_of
-from hooks.utils.policy.events import SessionEnded
+from hooks.utils.policy.events import ClientEnded, Resumed, SessionEnded
+from hooks.utils.policy.occasions import RESUMED_WITHIN_S
 from tests.policy.scenario import Scenario
 
 
@@ -18,17 +19,50 @@ def one_of_each(session: Scenario) -> None:
     session.edit("b.py")  # T6 ephemeral
 
 
+RUNS = {"T2": "session_end", "T3": "session_end"}
+# Why a client says that a session ends, where it has ended itself.
+ENDS = ["", "other", "logout", "prompt_input_exit", "bypass_permissions_disabled", "a later client's word"]
+
+
 @pytest.mark.parametrize("why", ["resume", "clear"])
-def test_a_session_that_the_client_leaves_for_another_has_not_ended(session: Scenario, why: str):
+def test_a_session_that_the_client_leaves_for_another_never_ends_by_that(session: Scenario, why: str):
     one_of_each(session)
-    assert session.observe(SessionEnded(session.at, why)) == {}
+    assert session.observe(ClientEnded(session.at, why)) == {}
+    assert session.wait(9 * RESUMED_WITHIN_S).get("T2") is None
 
 
-@pytest.mark.parametrize("why", ["", "other", "logout", "prompt_input_exit", "bypass_permissions_disabled", "a later client's word"])
-def test_a_session_ends_with_the_client_that_runs_it(session: Scenario, why: str):
+@pytest.mark.parametrize("why", ENDS)
+def test_what_lives_for_a_session_outlives_its_client_as_long_as_somebody_may_resume_it(session: Scenario, why: str):
     one_of_each(session)
-    assert session.observe(SessionEnded(session.at, why)) == {"T2": "session_end", "T3": "session_end"}
+    assert session.observe(ClientEnded(session.at, why)) == {}
+    assert "T2" not in session.wait(RESUMED_WITHIN_S - 1)
+    assert session.wait(1) == RUNS
     assert session.reasons("T2") == "the session ended"
+
+
+@pytest.mark.parametrize("goes_on", [lambda session: session.observe(Resumed(session.at)), Scenario.nothing], ids=["a prompt", "a call"])
+def test_a_session_that_goes_on_has_not_ended(session: Scenario, goes_on):
+    one_of_each(session)
+    for _ in range(3):
+        session.observe(ClientEnded(session.at, "other"))
+        session.at += RESUMED_WITHIN_S - 60
+        assert not RUNS.keys() & goes_on(session).keys()
+    assert not RUNS.keys() & session.wait(9 * RESUMED_WITHIN_S).keys()
+
+
+@pytest.mark.parametrize("goes_on", [lambda session: session.observe(Resumed(session.at)), Scenario.nothing], ids=["a prompt", "a call"])
+def test_a_session_that_goes_on_after_its_time_had_ended(session: Scenario, goes_on):
+    one_of_each(session)
+    session.observe(ClientEnded(session.at, "other"))
+    session.at += RESUMED_WITHIN_S
+    assert RUNS.items() <= goes_on(session).items()
+
+
+def test_a_session_that_is_over_ends_at_once(session: Scenario):
+    one_of_each(session)
+    session.observe(ClientEnded(session.at, "other"))
+    assert session.observe(SessionEnded(session.at)) == RUNS
+    assert session.state.closed == 0
 
 
 def test_the_end_of_a_session_ends_nothing_where_the_configuration_does_not_say_so():

@@ -28,7 +28,9 @@ ENTRIES = {
     "an unpin": (journal.unpinned("t1", 5.0), ("unpinned", {"target": "t1", "at": 5.0}), None),
     "a profile": (journal.profile_chosen("spec", 5.0), ("profile_chosen", {"profile": "spec", "at": 5.0}), None),
     "the configured profile": (journal.profile_chosen(None, 5.0), ("profile_chosen", {"profile": None, "at": 5.0}), None),
-    "an end": (journal.ended("other", 5.0), ("session_ended", {"at": 5.0, "why": "other"}), None),
+    "an end": (journal.ended("other", 5.0), ("client_ended", {"at": 5.0, "why": "other"}), None),
+    "a resumption": (journal.resumed(5.0), ("resumed", {"at": 5.0}), None),
+    "the end of what nobody resumes": (journal.over(5.0), ("session_ended", {"at": 5.0}), None),
     "a commit": (journal.committed("t1", ["/p/a.py"], 5.0), None, None),
     "a change on disk": (
         journal.files_changed({"/p/a.py": "modified"}, 5.0), ("files_changed", {"changes": {"/p/a.py": "modified"}, "at": 5.0}), None,
@@ -85,7 +87,7 @@ def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry:
 
 def test_every_constructor_is_among_them():
     events = {entry["event"] for entry, _, _ in ENTRIES.values()}
-    others = {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
+    others = {"pin", "unpin", "profile", "end", "resumed", "over", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
     assert events == {*others, "entered", "memory"}
 
 

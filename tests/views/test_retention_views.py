@@ -38,16 +38,13 @@ VIEWS = {
     "set": retention_policies.configured(
         DEFAULTS,
         [
-            {
-                "domain": "memory", "revision": 4, "policy": answers.policy(older_than_days=3650, keep_session_ids=["a", "b"]),
-                "adjusted": [{"key": "older_than_days", "given": 9_999, "kept": 3_650, "why": "must be from 1 to 3,650"}],
-            },
-            {"domain": "rag", "revision": 5, "policy": answers.policy(auto_gc=True), "adjusted": []},
+            {"domain": "memory", "revision": 4, "policy": answers.policy(older_than_days=3650, keep_session_ids=["a", "b"])},
+            {"domain": "rag", "revision": 5, "policy": answers.policy(auto_gc=True)},
         ],
         COMMAND,
     ),
     "set-nothing": retention_policies.configured(
-        DEFAULTS, [{"domain": "rag", "revision": 4, "policy": answers.policy(), "adjusted": []}], COMMAND
+        DEFAULTS, [{"domain": "rag", "revision": 4, "policy": answers.policy()}], COMMAND
     ),
     "rollback": retention_policies.rolled_back(
         2, DEFAULTS, {"revision": 5, "domains": ["rag"], "rag": answers.policy(limit=9)}, COMMAND

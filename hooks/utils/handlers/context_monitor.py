@@ -91,6 +91,11 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
 
     def observe(stored: store.Stored, rules: Ruleset) -> None:
         live.notice_changes(paths, stored, rules, now)
+        if stored.state.closed:
+            from ..state import journal  # seldom
+
+            store.journal(paths, journal.resumed(now))
+            engine.observe(stored.state, events.Resumed(now), rules)
         if typed:
             engine.observe(stored.state, events.Prompted(now), rules)
 

@@ -33,6 +33,8 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     site = live.site_at_start(payload, environ, is_new_client=not compacted)
     if site is None:
         return None
+    if source in ("startup", "resume"):
+        _end_others(site, source, time_of_day(environ))
     if site.awaits_rules:
         return _answer(site, source, time_of_day(environ))
     facts: dict[str, object] = {"project": site.project, "transcript": text(payload, "transcript_path")}
@@ -63,6 +65,14 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         sweeping.sweep(site, now)
         sweeping.sweep_memory(site)
     return _answer(site, source, now)
+
+
+def _end_others(site: live.Site, source: str, now: float) -> None:
+    """As a new session of a project begins, the ended ones of that project are over; one that goes on is no longer among those."""
+    from ..state import closed
+
+    if closed.is_any(site.lasting_home):
+        closed.end_others(site, now) if source == "startup" else closed.remove(site.lasting_home, site.session_id)
 
 
 def _answer(site: live.Site, source: str, now: float) -> dict[str, Any] | None:
@@ -180,7 +190,7 @@ def _learn(site: live.Site, transcript_path: str, now: float) -> None:
 
 
 def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """End what lives for the session, if this is an end; under a data rule, all that was kept of it."""
+    """Note that the client has ended; under a data rule, end all that was kept of the session."""
     site = live.site_of(payload, environ)
     if site is None:
         return
@@ -193,7 +203,7 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         _forget_hint(site)
     if store.read_unlocked(site.paths()) is None:
         return  # nothing was tracked
-    live.end_session(site, now, why)
+    live.end_client(site, now, why)
     if why == "clear" and memory.is_used(site.home):
         from ..state import delivery
 

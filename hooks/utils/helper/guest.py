@@ -101,7 +101,7 @@ class Guest:
         if not site.enabled or store.read_unlocked(site.paths()) is None:
             return  # nothing was tracked
         now = time_of_day(site.environ)
-        live.end_session(site, now, _EXIT)
+        live.end_client(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
         if reconciling.is_due(site, transcript_path):
             reconciling.settle(site, transcript_path)

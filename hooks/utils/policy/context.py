@@ -135,8 +135,8 @@ class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
     __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "counts", "cwd", "due", "edits", "epoch", "expired", "holds", "index", "live",
-        "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "trees", "turn",
+        "agent_id", "at", "by_hash", "by_key", "calibration", "closed", "counts", "cwd", "due", "edits", "epoch", "expired", "holds",
+        "index", "live", "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "trees", "turn",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -144,6 +144,7 @@ class ContextState:
         self.agent_id = agent_id  # "" for the main thread
         self.index = 0  # calls completed
         self.at = 0.0  # of the last event
+        self.closed = 0.0  # when the client that ran the session has ended, as long as none has resumed it
         self.cwd = ""  # after the last call
         self.turn = 0  # user turns with calls in them
         self.prompt_id: str | None = None  # of the last call, where the host gives one
@@ -185,6 +186,7 @@ class ContextState:
             "agent_id": self.agent_id,
             "index": self.index,
             "at": self.at,
+            "closed": self.closed,
             "cwd": self.cwd,
             "turn": self.turn,
             "prompt_id": self.prompt_id,
@@ -212,7 +214,7 @@ def state_of(value: object) -> ContextState:
         setattr(state, name, value[name])
     if not isinstance(value.get("live"), list) or not isinstance(value.get("pins"), list):
         raise ValueError("live and pins must be lists")
-    for name in ("at", "calibration"):
+    for name in ("at", "calibration", "closed"):
         if isinstance(value.get(name), (int, float)):
             setattr(state, name, value[name])
     for name in ("prompt_id", "profile", "cwd"):
@@ -242,7 +244,7 @@ def shared_facts(state: ContextState) -> dict[str, Any]:
     """Return what hooks and a rebuild must agree on: all but times, the calibration and the ledger (which only a transcript has) and the
     host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()
-    for name in ("at", "calibration", "prompt_id", "prompted"):
+    for name in ("at", "calibration", "closed", "prompt_id", "prompted"):
         del plain[name]
     for name in ("ledger", "days", "settled"):
         del plain["counts"][name]

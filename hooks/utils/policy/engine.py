@@ -42,6 +42,10 @@ def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]
 def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[Decision]) -> None:
     state.index += 1
     state.at = call.at
+    if state.closed:
+        from . import occasions
+
+        occasions.go_on(state, rules, decisions)
     _forget(state, call.id)
     if state.holds:
         _release(state, rules)

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from typing import Union
 
     Event = Union[
-        "Call", "Cleared", "ClearedOutside", "Compacted", "Entered", "FilesChanged", "ManualClear", "Pinned", "ProfileChosen", "Prompted",
-        "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
+        "Call", "Cleared", "ClearedOutside", "ClientEnded", "Compacted", "Entered", "FilesChanged", "ManualClear", "Pinned",
+        "ProfileChosen", "Prompted", "Restored", "Resumed", "SessionEnded", "Tick", "Undone", "Unpinned",
     ]  # fmt: skip
 
 __all__ = [
-    "Call", "Cleared", "ClearedOutside", "Compacted", "Entered", "FilesChanged", "ManualClear", "Outcome",
-    "Pinned", "ProfileChosen", "Prompted", "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
+    "Call", "Cleared", "ClearedOutside", "ClientEnded", "Compacted", "Entered", "FilesChanged", "ManualClear", "Outcome",
+    "Pinned", "ProfileChosen", "Prompted", "Restored", "Resumed", "SessionEnded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
 
@@ -82,15 +82,35 @@ class Entered:
         self.at = at
 
 
-class SessionEnded:
-    """The host ended the session (it may be resumed)."""
+class ClientEnded:
+    """The client that ran the session has ended, or has turned to another session, as `why` says. The session may be resumed."""
 
     __slots__ = ("at", "why")
-    name = "session_ended"
+    name = "client_ended"
 
     def __init__(self, at: float = 0.0, why: str = ""):
         self.at = at
         self.why = why
+
+
+class Resumed:
+    """A client runs the session again."""
+
+    __slots__ = ("at",)
+    name = "resumed"
+
+    def __init__(self, at: float = 0.0):
+        self.at = at
+
+
+class SessionEnded:
+    """The session is over: it is clear that nobody resumes it."""
+
+    __slots__ = ("at",)
+    name = "session_ended"
+
+    def __init__(self, at: float = 0.0):
+        self.at = at
 
 
 class Pinned:

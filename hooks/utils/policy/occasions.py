@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 CLEARED_BY_USER = "cleared by the user"
 # Why the host says that a session ends when its client only turns to another one, or loads the same again: nothing has ended by that.
 _LEFT = ("clear", "resume")
+# Results that live for the session describe a working tree that somebody works on: a day's work has pauses, and ends with the night.
+RESUMED_WITHIN_S = 12 * 3600.0
 _NEEDED = "needed again: it was restored"
 
 
 def _on_tick(state: ContextState, event: events.Tick, rules: Ruleset, decisions: list[Decision]) -> None:
     state.at = max(state.at, event.at)
+    if state.closed and state.at - state.closed >= RESUMED_WITHIN_S:
+        _end_session(state, rules, decisions)
     lifecycle.expire_timed(state, rules, decisions, "")
 
 
@@ -42,10 +46,31 @@ def _on_compacted(state: ContextState, event: events.Compacted, rules: Ruleset, 
     state.edits = {turn: index for turn, index in state.edits.items() if turn in turns}
 
 
+def _on_client_ended(state: ContextState, event: events.ClientEnded, rules: Ruleset, decisions: list[Decision]) -> None:
+    state.at = event.at
+    if event.why not in _LEFT:
+        state.closed = event.at
+
+
+def _on_resumed(state: ContextState, event: events.Resumed, rules: Ruleset, decisions: list[Decision]) -> None:
+    state.at = max(state.at, event.at)
+    go_on(state, rules, decisions)
+
+
+def go_on(state: ContextState, rules: Ruleset, decisions: list[Decision]) -> None:
+    """End what lived for the session where it goes on so late after the end of its client that it had ended by then."""
+    if state.closed and state.at - state.closed >= RESUMED_WITHIN_S:
+        _end_session(state, rules, decisions)
+    state.closed = 0.0
+
+
 def _on_session_ended(state: ContextState, event: events.SessionEnded, rules: Ruleset, decisions: list[Decision]) -> None:
     state.at = event.at
-    if event.why in _LEFT:
-        return
+    _end_session(state, rules, decisions)
+
+
+def _end_session(state: ContextState, rules: Ruleset, decisions: list[Decision]) -> None:
+    state.closed = 0.0
     for result in list(state.live.values()):
         if lifecycle.may_expire(result) and "session_end" in rules.tier_rule(result.tier).events:
             lifecycle.end(state, result, "session_end", ["the session ended"], decisions)
@@ -177,6 +202,8 @@ def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: 
 HANDLERS: dict[str, lifecycle.Handler] = {
     "prompted": _on_prompted,
     "compacted": _on_compacted,
+    "client_ended": _on_client_ended,
+    "resumed": _on_resumed,
     "session_ended": _on_session_ended,
     "pinned": _on_pinned,
     "unpinned": _on_unpinned,

@@ -12,20 +12,22 @@ from ..policy.estimate import CHARS_PER_TOKEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any, Union
 
     from ..policy.ledger import Booking, KeptOut
 
     Entry = dict[str, Any]
     Noted = Union[
-        events.ClearedOutside, events.Entered, events.FilesChanged, events.ManualClear, events.Pinned, events.ProfileChosen,
-        events.Restored, events.SessionEnded, events.Undone, events.Unpinned,
+        events.ClearedOutside, events.ClientEnded, events.Entered, events.FilesChanged, events.ManualClear, events.Pinned,
+        events.ProfileChosen, events.Restored, events.Resumed, events.SessionEnded, events.Undone, events.Unpinned,
     ]  # fmt: skip
 
 # The year 5138: no time of a journal is later.
 _LATEST = 1e11
 _REASON_CHARS = 200
+_OF_TARGETS: dict[str, Callable[[str, float], Noted]] = {"pin": events.Pinned, "unpin": events.Unpinned}
+_OF_TIMES: dict[str, Callable[[float], Noted]] = {"resumed": events.Resumed, "over": events.SessionEnded}
 # The host writes a compaction down at most this long after it was answered (seconds).
 _SAME_S = 30.0
 
@@ -49,8 +51,18 @@ def profile_chosen(profile: str | None, at: float) -> Entry:
 
 
 def ended(reason: str, at: float) -> Entry:
-    """Return the entry: the host ended the session."""
+    """Return the entry: the client that ran the session has ended, for the host's reason."""
     return {"event": "end", "at": at, "why": reason}
+
+
+def resumed(at: float) -> Entry:
+    """Return the entry: a client runs the session again."""
+    return {"event": "resumed", "at": at}
+
+
+def over(at: float) -> Entry:
+    """Return the entry: another session of the project has begun since the end of the client, so nobody resumes this one."""
+    return {"event": "over", "at": at}
 
 
 def committed(call_id: str, files: list[str] | None, at: float) -> Entry:
@@ -138,18 +150,18 @@ def remembered(text: str, tokens: int, at: float) -> Entry:
 
 def event_of(entry: object) -> Noted | None:
     """Return the event of the engine that an entry records; None for any other entry."""
-    if not isinstance(entry, dict):
+    kind = entry.get("event") if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or not isinstance(kind, str):
         return None
     at, target, ids = time_of(entry), entry.get("target"), _ids(entry)
-    kind = entry.get("event")
-    if kind == "pin" and isinstance(target, str):
-        return events.Pinned(target, at)
-    if kind == "unpin" and isinstance(target, str):
-        return events.Unpinned(target, at)
+    if kind in _OF_TARGETS and isinstance(target, str):
+        return _OF_TARGETS[kind](target, at)
     if kind == "profile" and (target is None or isinstance(target, str)):
         return events.ProfileChosen(target, at)
     if kind == "end":
-        return events.SessionEnded(at, str(entry.get("why") or ""))
+        return events.ClientEnded(at, str(entry.get("why") or ""))
+    if kind in _OF_TIMES:
+        return _OF_TIMES[kind](at)
     if kind == "changed" and isinstance(entry.get("changes"), dict):
         return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
     if kind == "clear" and ids is not None:

@@ -316,18 +316,23 @@ def notice_changes(
     return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
-def end_session(site: Site, now: float, why: str) -> None:
-    """Expire what lives for the session. The transcript does not tell of its end, so the journal does."""
-    from ..policy.events import SessionEnded
-    from . import journal, pending
+def end_client(site: Site, now: float, why: str) -> None:
+    """Note that the client that ran the session has ended: what lives for the session expires once it is clear that nobody resumes it. The
+    transcript tells of neither, so the journal does."""
+    from ..policy.events import ClientEnded
+    from . import closed, journal, pending
 
-    paths, entry = site.paths(), journal.ended(why, now)
+    paths, entry, is_closed = site.paths(), journal.ended(why, now), False
 
     def observe(stored: store.Stored, rules: Ruleset) -> None:
+        nonlocal is_closed
         store.journal(paths, entry)
-        engine.observe(stored.state, SessionEnded(now, why), rules)
+        engine.observe(stored.state, ClientEnded(now, why), rules)
+        is_closed = stored.state.closed > 0
 
     try:
         change(site, paths, "", observe)
     except files.LockTimeout:
         pending.note(paths, entries=[entry])
+    if is_closed:
+        closed.add(site.lasting_home, site.session_id, site.session_project, now)

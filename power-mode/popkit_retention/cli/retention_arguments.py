@@ -70,7 +70,7 @@ def _value(key: str, word: str, default: object) -> object:
             raise UsageError(f"{key} must be true or false, not {shown(word)}")
         return _SWITCHES[word.lower()]
     if isinstance(default, tuple):
-        words = [each.strip() for each in word.split(",") if each.strip()]
+        words = list(dict.fromkeys(each.strip() for each in word.split(",") if each.strip()))
         return [_number(key, each) for each in words] if key == _NUMERALS else words
     return _number(key, word)
 

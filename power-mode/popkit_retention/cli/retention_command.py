@@ -87,8 +87,10 @@ def _set(request: Request) -> Answer:
         wanted.setdefault(change.domain, []).append(change)
     before: dict[str, Any] = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}
-    for config in configs.values():
-        merged(RetentionPolicy(), config)  # all of them are refused, or none
+    # All of them are refused, or none. Where a tool gets the nearest value that is allowed, a person is asked for another.
+    adjusted = {domain: merged(RetentionPolicy(), config)[1] for domain, config in configs.items()}
+    if any(adjusted.values()):
+        raise Refused(retention_policies.out_of_bounds(adjusted) + ". Nothing was set")
     expect = before["revision"] if any(map(retention_arguments.amends, wanted.values())) else None
     configured: list[dict[str, Any]] = []
     for domain, config in configs.items():

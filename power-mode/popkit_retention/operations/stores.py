@@ -121,6 +121,7 @@ STORES = (
     "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.client_reports",
     "hooks.utils.state.sockets",
+    "hooks.utils.state.closed",
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from ..governance.policies import Adjusted
+
 _KEY_COLUMNS = 18
 
 
@@ -108,13 +110,9 @@ def _marked(part: Mapping[str, Any], now: float, command: str) -> str:
     return f"{part['marked']:,}, {when}. {command} undo removes marks"
 
 
-def adjusted(adjustments: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]:
-    """Return the values that a policy has adjusted."""
-    lines: list[text.Line] = []
-    for each in adjustments:
-        became = f"{value(each['given'])} becomes {value(each['kept'])}"
-        lines += text.wrap(f"{domain}.{each['key']}: {became}, because it {each['why']}.", indent="  ")
-    return lines
+def out_of_bounds(adjusted: Mapping[str, Sequence[Adjusted]]) -> str:
+    """Return what is wrong with values that no policy keeps as they were given, by domain."""
+    return ", ".join(f"{domain}.{each.key} {each.why}, not {value(each.given)}" for domain, found in adjusted.items() for each in found)
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[object, object]]:
@@ -130,14 +128,13 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]
 
 def configured(before: Mapping[str, Any], results: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """Return what `set` has done. `before`: the policies before it; `command`: how the reader calls us."""
-    lines = [line for each in results for line in adjusted(each["adjusted"], each["domain"])]
     changed = changes(before, {each["domain"]: each["policy"] for each in results})
     if not changed:
-        return [*lines, *text.wrap("Nothing changed: the policies are as they were.")]
+        return text.wrap("Nothing changed: the policies are as they were.")
     head = f"The policies changed. They are now revision {max(each['revision'] for each in results):,}:"
     own = sorted({key for each in results for key in before.get("projects", {}).get(each["domain"], ())})
     theirs = text.wrap(f"Not in {text.listed(list(map(text.clean, own)), 3)}: {command} show says what applies there.") if own else []
-    return [*lines, head, *_changed(changed), *theirs, "To undo this:", f"  {command} rollback {before['revision']}"]
+    return [head, *_changed(changed), *theirs, "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
 def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping[str, Any], command: str) -> list[text.Line]:
