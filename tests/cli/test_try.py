@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,13 +14,15 @@ import pytest
 from hooks.utils import text
 from hooks.utils.state import store
 from popkit_retention.cli import try_command
-from popkit_retention.cli.main import main
+from popkit_retention.cli.main import COMMANDS, main
+from popkit_retention.operations import past_sessions, tables
+from tests.cli import made_up_afternoon
 from tests.cli.test_context_command import Nowhere
 from tests.hosts.rollouts import worked
 from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = ROOT / "power-mode" / "popkit_retention" / "cli" / "sample-session.jsonl"
+SAMPLE = made_up_afternoon.SAMPLE
 GOLDENS = Path(__file__).parent / "goldens"
 
 
@@ -128,7 +132,7 @@ def test_it_ends_in_what_the_session_would_have_got_as_the_lab_counts_it(tmp_pat
     assert f"({got['cleared_tokens']:,} tokens)" in summary
     assert f"cost {got['cost_share']:.3f}" in summary
     output = _try(tmp_path, capsys, path)[1]
-    block = output[output.index("With PopKit from the start") : output.index("Install PopKit")]
+    block = output[output.index("With a clear whenever it paid") : output.index("Install PopKit")]
     assert f"in {got['cleared_results']} results, at {got['moments']} moment" in block
     assert f"Net       {1 - got['cost_share']:.1%} of the cost of its prompts is saved" in block
 
@@ -151,18 +155,147 @@ def test_a_file_that_is_no_transcript_is_refused(tmp_path, capsys) -> None:
     assert (code, shown, "is not a Claude Code transcript" in " ".join(error.split())) == (1, "", True)
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample session yet")
-def test_where_there_is_no_session_a_recorded_one_is_shown(tmp_path, capsys) -> None:
+# --- all sessions of the last days -------------------------------------------------------------------------------------------------------
+
+
+def _afternoon(folder: Path, id: str, days_ago: float = 1.0) -> Path:
+    """The made-up afternoon as a session of one's own."""
+    path = folder / "claude" / "projects" / "-home-dev-shop" / f"{id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SAMPLE, path)
+    os.utime(path, (time.time() - days_ago * past_sessions.DAY_S,) * 2)
+    return path
+
+
+def _past(folder: Path, capsys: pytest.CaptureFixture, *words: str) -> dict:
+    return json.loads(_try(folder, capsys, *words, "--json")[1])["past"]
+
+
+def test_it_begins_with_all_sessions_of_the_last_30_days(tmp_path, capsys) -> None:
+    for id, days_ago in (("one", 2), ("two", 29), ("old", 31)):
+        _afternoon(tmp_path, id, days_ago)
+    shown = _try(tmp_path, capsys)[1]
+    sentence = " ".join(shown.partition("\n\n")[0].splitlines()[2:])
+    assert sentence.startswith("In 2 sessions of the last 30 days, PopKit by itself would have kept ~")
+    for part in ("tokens word for word instead of ~", "less (", "its own cost taken off; with /popkit cold on, ~$"):
+        assert part in sentence
+    assert shown.index("last 30 days") < shown.index("Session   one")
+    assert all(len(line) <= 70 for line in shown.splitlines())
+
+
+def test_each_session_counts_with_its_subagents(tmp_path, capsys) -> None:
+    path = _afternoon(tmp_path, "one")
+    alone = _past(tmp_path, capsys)
+    agent = path.parent / "one" / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_text(SAMPLE.read_text().replace('"isSidechain": false', '"isSidechain": true'))
+    both = _past(tmp_path, capsys)
+    assert (both["sessions"], both["subagents"], both["requests"]) == (1, 1, 2 * alone["requests"])
+    assert both["usd"] == pytest.approx(2 * alone["usd"])
+
+
+def test_a_session_that_is_named_is_the_only_one_that_counts(tmp_path, capsys) -> None:
+    _afternoon(tmp_path, "one")
+    path = _afternoon(tmp_path, "two")
+    assert _past(tmp_path, capsys, str(path))["sessions"] == 1
+    assert _try(tmp_path, capsys, str(path))[1].splitlines()[2].startswith("In this session, PopKit by itself would have")
+
+
+def test_sessions_that_are_older_leave_the_newest_of_them(tmp_path, capsys) -> None:
+    _afternoon(tmp_path, "one", 40)
+    _afternoon(tmp_path, "two", 50)
+    code, shown, _ = _try(tmp_path, capsys)
+    assert (code, shown.count("In this session"), shown.count("Session   one")) == (0, 1, 1)
+
+
+def test_what_did_not_fit_into_the_time_is_said(tmp_path) -> None:
+    paths = [str(_afternoon(tmp_path, "newer")), str(_afternoon(tmp_path, "older", 3))]
+    done = try_command._of_past(paths, {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}, seconds=0.0)
+    shown = " ".join(text.laid_out(try_command._first(done, True, False)))
+    assert "In 1 session of the last 30 days" in shown
+    assert "The newest are counted: 1 transcript did not fit into 0 s." in shown
+
+
+def test_a_session_without_a_known_price_has_no_dollars(tmp_path, capsys) -> None:
+    path = _afternoon(tmp_path, "one")
+    path.write_text(path.read_text().replace(made_up_afternoon.MODEL, "somebodys-model-9"))
+    shown = _try(tmp_path, capsys)[1].partition("PopKit on your session")[0]
+    assert "word for word" in shown
+    assert "of 85 requests not known: no usage, or a model without a price" in " ".join(shown.split())
+    assert "less" not in shown
+
+
+# --- what an answer suggests -------------------------------------------------------------------------------------------------------------
+
+
+def test_last_and_all_choose_the_calls_of_the_timeline(tmp_path, capsys) -> None:
+    path = str(_session(tmp_path, "shop", "-home-dev-shop", 2_000.0).path)
+
+    def calls(*words: str) -> list[str]:
+        shown = _try(tmp_path, capsys, path, *words)[1]
+        return re.findall(r"^(T\d+) ", shown[shown.index("Tool call timeline") : shown.index("What a clear would take")], re.MULTILINE)
+
+    assert calls("--last", "5") == [f"T{number}" for number in range(10, 15)]
+    assert len(calls("--all")) == len(calls()) == 14
+
+
+@pytest.mark.parametrize("words", [[], ["--last", "3"]])
+def test_every_flag_and_command_that_it_names_works(tmp_path, capsys, words: list[str]) -> None:
+    _afternoon(tmp_path, "one")
+    shown = " ".join(_try(tmp_path, capsys, *words)[1].split())
+    own = {"--" + flag.name.lstrip("-") for flag in (*tables.TRY.by_name[""].flags, *tables.TRY.common)}
+    of_others = {flag for command in re.findall(r"`popkit ([^`]+)`", shown) for flag in command.split() if flag.startswith("--")}
+    assert set(re.findall(r"--[a-z-]+", shown)) - of_others <= own
+    assert not words or {"--all", "--last"} <= set(re.findall(r"--[a-z-]+", shown))
+    assert {command.split()[0] for command in re.findall(r"`popkit ([^`]+)`", shown)} <= {*COMMANDS}
+
+
+@pytest.mark.parametrize(
+    ("cleared", "verdict", "words"),
+    [
+        (0, "clear", "Cleared nothing, though a clear now takes something"),
+        (9, "clear", "A clear now is what would leave before the next request"),
+        (9, "nothing", "A clear now would take nothing"),
+        (0, "nothing", "A clear now has too little as well"),
+    ],
+)
+def test_what_a_clear_takes_now_and_what_it_would_have_taken_explain_each_other(cleared: int, verdict: str, words: str) -> None:
+    said = try_command._now_and_then({"cleared_tokens": cleared}, {"verdict": {"kind": verdict}}, "an hour")  # type: ignore[arg-type, typeddict-item]
+    assert words in said
+
+
+# --- without a session -------------------------------------------------------------------------------------------------------------------
+
+
+def test_where_there_is_no_session_a_made_up_one_is_shown(tmp_path, capsys) -> None:
     code, shown, _ = _try(tmp_path, capsys)
     assert code == 0
-    assert shown.startswith("PopKit on a recorded sample session\n")
+    assert shown.startswith("A made-up afternoon with PopKit\n")
+    assert "so a working afternoon was made up" in " ".join(shown.split())
     assert "Session   " not in shown.partition("Retention status")[0]
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample session yet")
+def test_in_the_made_up_one_everything_happens_that_popkit_does(tmp_path, capsys) -> None:
+    answer = json.loads(_try(tmp_path, capsys, "--json")[1])
+    done, with_clears = answer["past"], answer["installed"]
+    assert all(done[name] > 0 for name in ("kept_out_tokens", "kept_out_usd", "compactions", "kept_tokens", "cold_usd"))
+    assert done["kept_tokens"] > done["summary_tokens"] > 0
+    assert done["kept_out_usd"] + done["compactions_usd"] > 0.01 * done["usd"]
+    assert with_clears["cleared_tokens"] > 0
+    assert with_clears["cost_share"] < 1
+    assert answer["verdict"]["kind"] == "clear"
+
+
+def test_the_made_up_one_is_what_its_maker_writes_and_as_long_as_it_says() -> None:
+    assert SAMPLE.read_text().splitlines() == made_up_afternoon.lines()
+    before = next(json.loads(line)["compactMetadata"]["preTokens"] for line in SAMPLE.read_text().splitlines() if "compactMetadata" in line)
+    assert 130_000 < before < 170_000
+    assert SAMPLE.stat().st_size < 450_000
+
+
 def test_it_needs_no_home(capsys) -> None:
     assert main(["try"], Nowhere()) == 0
-    assert "recorded sample session" in capsys.readouterr().out
+    assert "A made-up afternoon" in capsys.readouterr().out
 
 
 def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> None:

@@ -1,4 +1,5 @@
-"""`popkit try`: what PopKit would say about a session, without an installation. It only reads: no state is written anywhere."""
+"""`popkit try`: what PopKit would have done in the sessions of the last 30 days, and what it would say about the newest, without an
+installation. It only reads: no state is written anywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ import time
 from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.hosts import KEEPS, recorded_tools, recordings
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import home
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
@@ -21,9 +24,11 @@ from hooks.utils.views.history import timeline_lines
 from hooks.utils.views.panel import panel
 
 from ..lab import outcomes
-from ..operations import session_lookup
+from ..operations import past_sessions, session_lookup
+from ..parallel import find
+from ..views import past_sessions as past_view
 from . import answering, lab_command
-from .answering import Answer, Refused
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +40,19 @@ if TYPE_CHECKING:
 
 MISTAKES = (session_lookup.NoSession,)
 _HOUR_S = 3_600
-_CALLS = 20  # lines of the timeline
+_LEAST_SHARE = 0.0005
+_DAYS = 30
+_SECONDS = 20.0  # after which no further session is replayed
+_MADE_UP = (
+    "You have no sessions yet, so a working afternoon was made up, with a meeting and a /compact in it. PopKit's README says what it saved"
+    " in recorded sessions."
+)
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Show status, timeline and what could be reclaimed of one session."""
+    """Show what PopKit would have done in all sessions of the last days, or in the one that is named; then status, timeline and what could
+    be reclaimed of one session."""
     if args.argument:
         path = session_lookup.named(environ, args.argument)
     else:
@@ -48,11 +60,41 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     try:
         project = session_lookup.check(path)
         host = recordings.host_of(path)
+        lately = [] if args.argument or path == _SAMPLE else _lately(environ, args.host)
+        done = _of_past(lately or [path], environ)
         report, outcome = _counted(path, project, host, environ)
     except OSError as error:
         raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
-    return Answer([*_whose(report, path == _SAMPLE), *_shown(report, outcome), *ends], {**report, "installed": outcome})
+    first = _first(done if _may_clear(host) else {**done, "cold_usd": 0.0}, bool(lately), path == _SAMPLE)
+    last = None if "all" in args.flags else args.last
+    lines = [*first, *_whose(report, path == _SAMPLE), *_shown(report, outcome, last), *ends]
+    return Answer(lines, {**report, "installed": outcome, "past": done})
+
+
+def _lately(environ: Mapping[str, str], host: str) -> list[str]:
+    """Return the transcripts of a host, subagents' included, that were written in the last days."""
+    since = time_of_day(environ) - _DAYS * past_sessions.DAY_S
+    paths = [path for path in session_lookup.all_of_host(environ, host) if recordings.changed(path) >= since]
+    return paths + [agent for path in paths for agent in projects.transcripts_of_agents(path)]
+
+
+def _of_past(paths: list[str], environ: Mapping[str, str], seconds: float = _SECONDS) -> dict[str, Any]:
+    """Return the sums over these transcripts, the newest first, as many as there is time for."""
+    sources = sorted(find(paths, lambda *_: None), key=lambda source: -recordings.changed(source.address))
+    with Bar(environ) as bar:
+        return {**past_sessions.sums(sources, _home(environ) or "", seconds, bar.show), "seconds": seconds}
+
+
+def _first(done: dict[str, Any], is_all: bool, is_sample: bool) -> list[text.Line]:
+    """Return what comes of all sessions, or of the only one."""
+    if is_all:
+        where = f"In {past_view.sessions_in_words(done)} of the last {_DAYS} days"
+        return [*text.title("Your sessions with PopKit"), *past_view.lines(done, where)]
+    if not is_sample:
+        return [*text.title("This session with PopKit"), *past_view.lines(done, "In this session")]
+    lines = [*text.title("A made-up afternoon with PopKit"), *past_view.lines(done, "In this afternoon"), ""]
+    return lines + text.wrap(_MADE_UP)
 
 
 def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
@@ -123,7 +165,7 @@ def _journal(popkit_home: str, path: str) -> list:
 
 def _whose(report: Report, is_sample: bool) -> list[text.Line]:
     own = "PopKit on your session" + ("" if report["host"] == recordings.CLAUDE_CODE else f" of {report['host']}")
-    lines = text.title("PopKit on a recorded sample session" if is_sample else own)
+    lines = text.title("At its end" if is_sample else own)
     if not is_sample:
         lines.append(text.fitted("Session   " + text.clean(report["session"])))
         lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(report["project"]) or "unknown", columns - 10)])
@@ -132,22 +174,22 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
     return lines
 
 
-def _shown(report: Report, outcome: dict[str, Any] | None) -> list[text.Line]:
-    lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, _CALLS)]
+def _shown(report: Report, outcome: dict[str, Any] | None, last: int | None) -> list[text.Line]:
+    lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, last)]
     may_clear = _may_clear(report["host"])
-    return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, may_clear)]
+    return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, report, may_clear)]
 
 
-def _outcome_lines(outcome: dict[str, Any] | None, may_clear: bool) -> list[text.Line]:
-    """Return the outcome of the whole session with PopKit installed."""
-    lines = text.title("With PopKit from the start")
+def _outcome_lines(outcome: dict[str, Any] | None, report: Report, may_clear: bool) -> list[text.Line]:
+    """Return the outcome of the whole session with PopKit installed, and where clears are possible, with each that pays."""
+    lines = text.title("With a clear whenever it paid" if may_clear else "With PopKit from the start")
     if outcome is None or outcome["cost_share"] is None:
         return [*lines, "This session has no request that could be counted."]
     pairs = [("Kept out", _amount(outcome["kept_out_tokens"], outcome["kept_out_results"]))]
     at = f", at {text.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
     pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
     saved = 1 - outcome["cost_share"]
-    pairs.append(("Net", f"{saved:.1%} of the cost of its prompts is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
+    pairs.append(("Net", _net(saved)))
     for name, words in pairs:
         lines += text.pair(name, words)
     life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
@@ -157,9 +199,29 @@ def _outcome_lines(outcome: dict[str, Any] | None, may_clear: bool) -> list[text
     )
     how = f": clearing whenever that pays off{restored}" if may_clear else ""
     lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]
-    if may_clear and not outcome["kept_out_tokens"] and not outcome["cleared_tokens"]:
-        lines += text.wrap("While it ran, no clear would have paid off. The figures of a clear above are those of a clear now.")
-    return lines
+    return lines + (text.wrap(_now_and_then(outcome, report, life)) if may_clear else [])
+
+
+def _now_and_then(outcome: dict[str, Any], report: Report, life: str) -> str:
+    """Return why a clear takes something now and took nothing while the session ran, or the other way round."""
+    takes_now = report["verdict"]["kind"] == "clear"
+    if outcome["cleared_tokens"]:
+        then = "Cleared counts what would have left while the session ran"
+        now = "is what would leave before the next request, since PopKit was not there" if takes_now else "would take nothing"
+        return f"{then}. A clear now {now}."
+    then = f"clearing pays once the cache is cold, and no pause of {life} in this session had enough to clear behind it"
+    if takes_now:
+        return (
+            f"Cleared nothing, though a clear now takes something: {then}. If it goes on now, its next request finds the cache cold and"
+            " writes its whole prompt anyway: the shorter, the cheaper."
+        )
+    return f"Cleared nothing: {then}. A clear now has too little as well."
+
+
+def _net(saved: float) -> str:
+    if abs(saved) < _LEAST_SHARE:
+        return "its prompts cost the same"
+    return f"{saved:.1%} of the cost of its prompts is saved" if saved > 0 else f"its prompts cost {-saved:.1%} more"
 
 
 def _amount(tokens: int, results: int) -> str:

@@ -1,8 +1,8 @@
-"""Replays past sessions with PopKit installed."""
+"""Replays past sessions with PopKit installed: what it does without being asked, and with clears whenever they pay."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
@@ -10,9 +10,13 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
 from .engine_policies import AutoPolicy, Door
+from .host_policies import Summaries
 from .measure import OnRequest, Score, score
-from .policy import Policy, Request, Session
-from .replay_policies import prices_for
+from .policy import STANDS, Block, Choice, Policy, Request, Session, View
+from .replay_policies import Compact, prices_for
+
+if TYPE_CHECKING:
+    from hooks.utils.policy.events import Compacted
 
 
 class Outcome(NamedTuple):
@@ -60,8 +64,83 @@ def outcome_of(session: Session, policy: Policy, prices: Prices, on_request: OnR
 def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outcome:
     """Return the outcome of PopKit under these rules: the door as it is configured, and, where the host lets the past be edited
     (`may_clear`), a clear whenever `auto` finds that it pays, with a cache lifetime as the session's requests show it."""
-    ttl_s = max((request.usage.cache_ttl_s for request in session.requests if request.usage is not None), default=300)
-    prices = prices_for(session, ttl_s)
+    prices = _prices_of(session)
     clears = AutoPolicy(prices, shipped.need_model(), rules) if may_clear else Policy()
     policy = Door(rules, clears, door.Settings(rules.say_once, rules.shape))
     return outcome_of(session, policy, prices)
+
+
+class Unasked(NamedTuple):
+    """A session as it was, with the host's compactions and what they cost (`was`); the same through the `door`; with `all` that PopKit does
+    without being asked, the door and compactions without a model; and where it also compacts whenever the cache is `cold` and that pays.
+
+    At `compactions` of the host's it would have left `kept_tokens` of the conversation word for word, where the host wrote summaries of
+    `summary_tokens`."""
+
+    was: Score
+    door: Score
+    all: Score
+    cold: Score
+    compactions: int
+    kept_tokens: int
+    summary_tokens: int
+
+
+def unasked(session: Session, rules: Ruleset) -> Unasked:
+    """Return the outcome of what PopKit does without being asked, beside what the host did."""
+    prices, settings = _prices_of(session), door.Settings(rules.say_once, rules.shape)
+    was = score(session, Summaries(), prices)
+    with_door = score(session, Door(rules, Summaries(), settings), prices)
+    compact, all = _InPlaceOf(prices, rules, _summaries(session)), with_door
+    if _summaries(session):
+        all = score(session, Door(rules, compact, settings), prices, compact.stays)
+    cold = all
+    if _finds_cold(session, prices.ttl_s):
+        cold = score(session, Door(rules, Compact(prices, shipped.need_model(), rules, cold=True), settings), prices)
+    return Unasked(was, with_door, all, cold, compact.count, compact.kept_tokens, compact.summary_tokens)
+
+
+class _InPlaceOf(Compact):
+    """Compacts as PopKit does, and sums up what stays at the recorded compactions. `summaries`: tokens of what the host wrote at each."""
+
+    def __init__(self, prices: Prices, rules: Ruleset, summaries: list[int]) -> None:
+        super().__init__(prices, shipped.need_model(), rules)
+        self.summaries = iter(summaries)
+        self.due: list[int] = []  # summaries that were not written, before the next request
+        self.count = self.kept_tokens = self.summary_tokens = 0
+
+    def at_compaction(self, event: Compacted, view: View) -> str:
+        effect, summary = super().at_compaction(event, view), next(self.summaries)
+        self.due += [summary] if effect == STANDS else []
+        return effect
+
+    def stays(self, _request: Request, _choices: list[Choice], _entered: list[tuple[Block, str]]) -> None:
+        """Add what the first request after a recorded compaction still has, as an `OnRequest`."""
+        if self.due:
+            self.count += len(self.due)
+            self.summary_tokens += sum(self.due)
+            view = self.view
+            self.kept_tokens += sum(size for block, size in zip(view.context, view.sizes) if block not in view.cleared)
+            self.due = []
+
+
+def _summaries(session: Session) -> list[int]:
+    """Return the tokens of what the host wrote at each recorded compaction."""
+    sizes: list[int] = []
+    for kind, *what in session.steps:
+        if kind == "compact":
+            sizes.append(0)
+        elif kind == "add" and what[0].is_summary and sizes:
+            sizes[-1] += what[0].tokens
+    return sizes
+
+
+def _finds_cold(session: Session, ttl_s: float) -> bool:
+    """Return whether any request came after its cache had gone."""
+    requests = session.requests
+    return any(later.sent_at - earlier.answered_at > ttl_s for earlier, later in zip(requests, requests[1:]))
+
+
+def _prices_of(session: Session) -> Prices:
+    """Return the prices of the model that answered a session, with the lifetime of the cache that its requests show."""
+    return prices_for(session, max((request.usage.cache_ttl_s for request in session.requests if request.usage is not None), default=300))

@@ -21,10 +21,12 @@ _PATH_NOTE = (
 )
 TRY = Table(
     "popkit try",
-    "show what PopKit would say about your newest session, or about a sample; writes nothing",
+    "show what PopKit would have done in your sessions of the last 30 days, or in a made-up one; writes nothing",
     Operation(
         "[TRANSCRIPT]",
         "",
+        Flag("--last N", "only the newest N calls of the timeline", whole(), default=20),
+        Flag("--all", "all of them"),
         HOST,
         type=FILE,
         more="TRANSCRIPT can also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"

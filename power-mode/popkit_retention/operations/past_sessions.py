@@ -1,0 +1,78 @@
+"""Sums up what PopKit would have done by itself in past sessions, in tokens and dollars: what its door would have kept out, what its
+compactions would have left word for word where a summary was written, and what comes of both when its own cost is taken off.
+
+Beside it stands what happened: the recorded session with the host's compactions and what these cost. The dollars of a session are those of
+its recorded usage at its models' prices; what is saved is the lab's share of them. Reads only.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.config import layers
+from hooks.utils.hosts import recorded_tools
+from hooks.utils.io import home
+from hooks.utils.policy.ruleset import Ruleset
+
+from ..bill import digests
+from ..bill.sums import usd_of
+from ..lab import outcomes, sent_requests
+from ..lab.replay_policies import models
+from ..parallel import ANYWHERE, Skipped, Where, results, why_nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..parallel import Source
+
+DAY_S = 86_400.0
+# One process reads fewer bytes before others would have started.
+_ALONE_BYTES = 8 * 1024 * 1024
+_SUMS = (
+    "sessions", "subagents", "requests", "usd", "unpriced", "kept_out_tokens", "kept_out_results", "kept_out_usd",
+    "compactions", "kept_tokens", "summary_tokens", "compactions_usd", "cold_usd",
+)  # fmt: skip
+
+
+def row_of(path: str, popkit_home: str) -> dict[str, Any]:
+    """Return the figures of one session under the configuration of its project; Skipped where it has no request. `usd`: what its requests
+    cost, `unpriced`: how many of them have a model without a price. `kept_out_usd`, `compactions_usd`, `cold_usd`: what the door saves,
+    what compactions without a model save beside it, and what more of them save when the cache is cold; below 0 for what costs more."""
+    session = sent_requests.read(path)
+    if not session.requests:
+        raise Skipped(why_nothing(path))
+    config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
+    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()))
+    digest = digests.digest_of_file(path)
+    paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
+    usd = sum(sum(each.values()) for _, each in paid if each)
+    is_agent = "/" in digest["session"]
+    return {
+        "sessions": int(not is_agent), "subagents": int(is_agent), "requests": done.was.requests, "usd": usd,
+        "unpriced": sum(count for count, each in paid if not each),
+        "kept_out_tokens": done.door.spared_tokens, "kept_out_results": done.door.shortened,
+        "kept_out_usd": usd * (done.was.cost - done.door.cost) / done.was.cost,
+        "compactions": done.compactions, "kept_tokens": done.kept_tokens, "summary_tokens": done.summary_tokens,
+        "compactions_usd": usd * (done.door.cost - done.all.cost) / done.was.cost,
+        "cold_usd": usd * (done.all.cost - done.cold.cost) / done.was.cost,
+    }  # fmt: skip
+
+
+def sums(
+    sources: Sequence[Source], popkit_home: str, seconds: float, progress: Callable[[int, int], object], where: Where = ANYWHERE,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the sums of `row_of` over the first of these sessions, as many as are read within so many seconds; `left`: how many
+    transcripts were not reached. `progress(bytes done, of all)` is called after each."""
+    whole, done, reached = sum(source.size for source in sources), 0, 0
+    total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    ends = time.monotonic() + seconds
+    for source, row, _ in results(partial(row_of, popkit_home=popkit_home), sources, where.worth(sources, _ALONE_BYTES)):
+        if row is not None:
+            total = {name: total[name] + row[name] for name in _SUMS}
+        done, reached = done + source.size, reached + 1
+        progress(done, whole)
+        if time.monotonic() > ends:
+            break
+    return {**total, "left": len(sources) - reached}

@@ -1,0 +1,102 @@
+"""What PopKit would have done by itself in past sessions, with which `popkit try` begins: in a sentence, then by its parts. Data in, lines
+out. Pure."""
+
+from __future__ import annotations
+
+from hooks.utils import text
+from hooks.utils.views import amounts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_COLD_ON = "/popkit cold on"
+_LEAST_USD = 0.005
+_ASIDE = 11
+
+
+def sessions_in_words(past: dict[str, Any]) -> str:
+    """Return how many sessions were counted."""
+    return text.counted(past["sessions"], "session") if past["sessions"] else text.counted(past["subagents"], "subagent")
+
+
+def lines(past: dict[str, Any], where: str) -> list[text.Line]:
+    """Return the sentence and its parts. `where`: in which sessions, as the sentence begins."""
+    if not past["requests"]:
+        return text.wrap(f"{where} there is no request that could be counted.")
+    found = [*text.wrap(_sentence(past, where)), "", *_parts(past)]
+    return [*found, "", *text.wrap(_how(past))]
+
+
+def _sentence(past: dict[str, Any], where: str) -> str:
+    did = []
+    if past["kept_out_tokens"]:
+        did.append(f"kept {text.long_tokens(past['kept_out_tokens'])} of repetition and noise out of the context")
+    if past["compactions"]:
+        summaries = f"{text.long_tokens(past['summary_tokens'])} of summary"
+        did.append(f"gone on with {text.long_tokens(past['kept_tokens'])} word for word instead of {summaries}")
+    if not did:
+        done = "PopKit would have changed nothing by itself: no result repeated what the context showed, and nothing was compacted"
+        return f"{where}, {done}{_cold(past, '; ')}."
+    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net(past)}{_cold(past, '; ')}."
+
+
+def _net(past: dict[str, Any]) -> str:
+    """Return what comes of it in dollars; "" where no price is known."""
+    if not past["usd"]:
+        return ""
+    return f": {_less(past['kept_out_usd'] + past['compactions_usd'], past['usd'])}, its own cost taken off"
+
+
+def _cold(past: dict[str, Any], before: str) -> str:
+    """Return what comes of it where PopKit may also compact when the cache is cold; "" where it would not have."""
+    if past["cold_usd"] < _LEAST_USD:
+        return ""
+    whole = past["kept_out_usd"] + past["compactions_usd"] + past["cold_usd"]
+    return f"{before}with {_COLD_ON}, {_less(whole, past['usd'])}"
+
+
+def _less(saved: float, usd: float) -> str:
+    """Return a saving as people read it: ~$4.20 less (3.1 %), or how much more it is."""
+    if abs(saved) < _LEAST_USD:
+        return "about as much"
+    return f"~{amounts.usd(abs(saved))} {'less' if saved > 0 else 'more'} ({abs(saved) / usd:.1%})"
+
+
+def _parts(past: dict[str, Any]) -> list[text.Line]:
+    parts = [("Cost", _cost(past))]
+    kept = f"{text.long_tokens(past['kept_out_tokens'])} in {text.counted(past['kept_out_results'], 'result')}"
+    parts.append(("Kept out", kept + _saves(past, "kept_out_usd") if past["kept_out_tokens"] else "nothing"))
+    if past["compactions"]:
+        times = text.counted(past["compactions"], "compaction")
+        words = f"at {times} {text.long_tokens(past['kept_tokens'])} stay word for word, at once and without a model"
+        more = ", because more stays than of a summary" if past["compactions_usd"] < -_LEAST_USD else ""
+        parts.append(("Compacted", words + _saves(past, "compactions_usd") + more))
+    if past["cold_usd"] >= _LEAST_USD:
+        parts.append(("Cold cache", f"{_COLD_ON} also compacts after a pause, when that pays{_saves(past, 'cold_usd')}"))
+    return [line for name, words in parts for line in text.pair(name, words, _ASIDE)]
+
+
+def _saves(past: dict[str, Any], name: str) -> str:
+    if not past["usd"]:
+        return ""
+    saved = past[name]
+    if abs(saved) < _LEAST_USD:
+        return ", which costs as much"
+    return f", which {'saves' if saved > 0 else 'costs'} ~{amounts.usd(abs(saved))}"
+
+
+def _cost(past: dict[str, Any]) -> str:
+    requests = text.counted(past["requests"], "request")
+    if not past["usd"]:
+        return f"of {requests} not known: no usage, or a model without a price"
+    unpriced = f", {past['unpriced']:,} of a model without a price" if past["unpriced"] else ""
+    return f"~{amounts.usd(past['usd'])} for {requests}{unpriced}"
+
+
+def _how(past: dict[str, Any]) -> str:
+    """Return how it was counted."""
+    words = "Replayed request by request at the prices of the models that answered, as `popkit lab` does; ~ marks estimates."
+    if past["left"]:
+        words += f" The newest are counted: {text.counted(past['left'], 'transcript')} did not fit into {past['seconds']:.0f} s."
+    return words
