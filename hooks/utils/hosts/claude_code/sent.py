@@ -15,7 +15,20 @@ from itertools import islice
 
 from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
+from ...policy.lost_cache import (
+    COMMAND,
+    COMPACTION,
+    IN_MESSAGES,
+    IN_MODEL,
+    IN_SYSTEM,
+    IN_TOOLS,
+    PARTS,
+    REWIND,
+    Between,
+    Sent,
+    drops_thinking,
+    lost_tokens,
+)  # fmt: skip
 from . import entries, seconds_of
 from .entries import is_answer
 from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed
@@ -278,6 +291,7 @@ class _Reading:
         kind, attached = entry.get("type"), entry.get("attachment")
         if entries.is_compaction(entry):
             self.between.compaction = True
+            self._since(COMPACTION, entry)
         elif entry.get("subtype") == "api_error":
             self.between.error = True
         elif isinstance(attached, dict):
@@ -308,6 +322,7 @@ class _Reading:
         parent = entries.parent_of(entry) or ""
         if self.ends.get(parent, count) < count and not entries.is_summary(entry):
             self.between.rewind = True
+            self._since(REWIND, entry)
             if self.contents is not None:
                 self.contents.rewound(parent)
         for block in entries.blocks_of(entry) or ({"type": "text"},):
@@ -326,7 +341,13 @@ class _Reading:
         if _COMMAND in text:
             name = text.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[:LONGEST_NAME].strip().lstrip("/")
-            self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
+            self._since(COMMAND, entry)
+            self.commands.append(("skill " + self.between.command[1:], seconds_of(entry.get("timestamp"))))
+
+    def _since(self, cause: str, entry: Entry) -> None:
+        at = seconds_of(entry.get("timestamp"))
+        if at:
+            self.between.since.setdefault(cause, at)
 
 
 def _text(line: bytes, at: int) -> str:
