@@ -3,6 +3,7 @@ breakdown as the client gives it, with a session of its project."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from popkit_retention.bill.digests import Digest
 
 BASE = 20_000
+# No two conversations are asked for at the same time: an answer that is the same in id and time is a copy.
+_BEGUN = itertools.count()
 
 
 class Conversation(Transcript):
@@ -20,6 +23,7 @@ class Conversation(Transcript):
 
     def __init__(self, model: str = "claude-opus-4-6", hour: bool = True) -> None:
         super().__init__()
+        self.at = next(_BEGUN) * 0.001
         self.model, self.hour = model, hour
         self.cached = 0
         self.count = 0

@@ -15,11 +15,13 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.views import bill
 from popkit_retention.bill import digests, statement, sums
 from popkit_retention.bill.sums import misses, usd_of
+from popkit_retention.parallel import Source
 from tests.bill.conversations import BASE, Conversation
 from tests.kit.disks import read_only
 
 MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}})
 ENDED = 1_790_000_000.0
+QUIET = (lambda *_: None, lambda *_: None)  # neither progress nor what was left out
 
 
 @pytest.fixture
@@ -161,6 +163,88 @@ def test_subagents_have_conversations_of_their_own(place: Path):
         entry["isSidechain"] = True
     agent.write(place / "one" / "subagents" / "agent-a.jsonl")
     assert sorted(digest["session"] for digest in asked(place)[0]) == ["one", "one/agent-a"]
+
+
+FORKED, WORKED = "2026-11-27T17:16:24.000Z", "2026-11-27T17:16:18.000Z"
+
+
+def write(path: Path, began: str, entries: list[dict]) -> Path:
+    """A transcript as the client writes it: its first line with a time says when it was begun."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [{"type": "queue-operation", "operation": "enqueue", "timestamp": began}, *entries]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in lines))
+    return path
+
+
+def forked() -> tuple[list[dict], list[dict]]:
+    """(the entries of a session, those of a fork of it, which begins with them and goes on with a request of its own)."""
+    conversation = Conversation()
+    call(conversation, "t1")
+    conversation.command("/review")
+    conversation.request()
+    parent = list(conversation.entries)
+    conversation.request(reads=BASE - 5_000)
+    call(conversation, "t2")
+    return parent, conversation.entries
+
+
+def call(conversation: Conversation, id: str) -> None:
+    """A call in the newest answer, and its result."""
+    answer = conversation.entries[-1]["message"]
+    conversation.use(id, "Bash", {"command": "ls"}, message=answer["id"], usage=answer["usage"])
+    conversation.result(id, "a.py")
+
+
+def counted(results: list[digests.Digest]) -> dict[str, int]:
+    return {digest["session"]: sum(used["requests"] for used in digest["used"]) for digest in results}
+
+
+@pytest.mark.parametrize("order", [("parent", "fork"), ("fork", "parent")])
+def test_a_request_of_a_session_that_was_forked_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
+    parent, fork = forked()
+    files = {"parent": (WORKED, parent), "fork": (FORKED, fork)}
+    for name in order:
+        write(place / f"{name}.jsonl", *files[name])
+        results, _ = asked(place)
+    whole = counted(results)
+    assert whole == {"parent": 2, "fork": 1}
+    assert asked(place) == (results, 0)
+    calls = statement.calls_of(results)
+    assert (calls["Bash"][0], calls["skill review"][0]) == (2, 1)
+    (loss,) = misses(results, MODELS)["causes"]
+    assert loss["times"] == 1, "the fork's own request still has those before it, with which it is compared"
+
+
+def test_it_counts_once_when_one_of_them_is_gone_or_goes_on(place: Path):
+    parent, fork = forked()
+    path = write(place / "parent.jsonl", WORKED, parent)
+    write(place / "fork.jsonl", FORKED, fork)
+    first, _ = asked(place)
+    path.unlink()
+    assert asked(place) == (first, 0), "what is gone has counted it"
+    write(path, WORKED, fork)
+    assert sum(counted(asked(place)[0]).values()) == sum(counted(first).values())
+
+
+def test_copies_in_a_subagents_file_and_files_that_are_copied_whole_count_once(place: Path, tmp_path: Path):
+    parent, fork = forked()
+    write(place / "one.jsonl", WORKED, parent)
+    write(place / "one" / "subagents" / "agent-a.jsonl", FORKED, [{**entry, "isSidechain": True} for entry in fork])
+    write(place / "copy of one.jsonl", WORKED, parent)
+    results, _ = asked(place)
+    assert sum(counted(results).values()) == counted(results)["one/agent-a"] + max(counted(results).values())
+    assert counted(results)["one/agent-a"] == 1
+    named = digests.of_sources([Source(str(path), path.stat().st_size) for path in sorted(place.rglob("*.jsonl"))], *QUIET)
+    assert sum(counted(list(named)).values()) == sum(counted(results).values())
+
+
+def test_answers_that_share_only_their_id_are_none_of_each_others_copies(place: Path):
+    for name in ("one", "two"):
+        conversation = Conversation()
+        conversation.at += 60 * (name == "two")
+        conversation.request()
+        write(place / f"{name}.jsonl", WORKED, conversation.entries[-1:])
+    assert sum(counted(asked(place)[0]).values()) == 2
 
 
 def test_a_store_that_is_corrupt_is_made_again_from_the_transcripts(place: Path):

@@ -59,6 +59,32 @@ def test_each_cause_is_known_by_what_is_between_the_requests(cause: str, tmp_pat
     assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [cause]
 
 
+CHANGES = (lost_cache.COMPACTION, lost_cache.REWIND, lost_cache.MODEL, lost_cache.EFFORT)
+
+
+@pytest.mark.parametrize("cause", CHANGES)
+def test_whatever_changed_the_prompt_once_the_cache_was_cold_has_lost_nothing(cause: str, tmp_path: Path):
+    conversation = Conversation(hour=False)
+    conversation.request()
+    conversation.wait(420)
+    HAPPENS[cause](conversation)
+    conversation.request(reads=BASE - 5_000)
+    assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [lost_cache.PAUSE]
+
+
+@pytest.mark.parametrize("cause", CHANGES)
+def test_what_changed_the_prompt_while_the_cache_was_warm_stays_the_cause_however_long_nobody_asks_then(cause: str, tmp_path: Path):
+    conversation = Conversation(hour=False)
+    conversation.request()
+    conversation.wait(20)
+    if cause == lost_cache.MODEL:
+        conversation.command("/model")
+    HAPPENS[cause](conversation)
+    conversation.wait(420)
+    conversation.request(reads=BASE - 5_000)
+    assert [lost_by for lost_by, _ in conversation.losses(tmp_path)] == [cause]
+
+
 def test_a_prompt_that_has_shrunk_lacks_what_was_cleared(tmp_path: Path):
     conversation = Conversation()
     conversation.request(total=80_000)

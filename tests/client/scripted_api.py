@@ -153,6 +153,7 @@ class ScriptedApi(Listening):
         self.strict = False
         self.refused: list[str] = []
         self._answers: dict[str, Answer] = {}
+        self.used: list[tuple[str, dict[str, Any]]] = []  # (kind of a request, its usage)
         # Statuses with which the next requests of a conversation fail, before anything is answered.
         self.failing: list[int] = []
         self._ids = itertools.count(1)
@@ -204,6 +205,8 @@ class ScriptedApi(Listening):
                 {"type": "tool_use", "id": use_id, "name": tool, "input": fill(tool_input, self.places)},
             )
         given = {"role": "assistant", "content": content}
+        usage = usage_of(body, step)
+        self.used.append((kind, usage))
         thought = any(earlier.thinking for earlier in itertools.islice(self.scripts.get(name, []), played + 1))
         self._answers[name_of(given)] = Answer(bool(thinking), thought)
         return {
@@ -214,7 +217,7 @@ class ScriptedApi(Listening):
             "content": content or [{"type": "text", "text": "(empty step)"}],
             "stop_reason": "tool_use" if step.calls else "end_turn",
             "stop_sequence": None,
-            "usage": usage_of(body, step),
+            "usage": usage,
             "context_management": {"applied_edits": applied_edits(step)},
         }
 

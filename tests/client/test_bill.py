@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from . import installs
 from .client import ClientHome, Run
 from .provider import blocks_of
 from .scripted_api import ScriptedApi, call, say
+from .terminal import ClientTerminal
+from .test_harness import JOB
 from .test_mod import ROOT
 
 SERVER = Path(__file__).parent / "mcp_server.py"
@@ -82,3 +85,51 @@ def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, ins
         assert sum(row["usd"] for row in whole["kinds"]) == pytest.approx(whole["parts"]["conversation"], abs=1e-9)
         results = {row["name"]: row["used"][0] for row in whole["kinds"] if row["kind"] == "result"}
         assert results == {"Bash": 2, "Read": 2}
+
+
+def test_what_the_api_has_counted_is_billed_once_after_resume_continue_fork_rewind_and_compaction(
+    clients: dict[str, installs.Installed], tmp_path: Path
+):
+    scripts = {
+        "work": [call(("Bash", {"command": "seq 300"})), call(("Agent", JOB)), say("worked")],
+        "job": [call(("Bash", {"command": "true"})), say("the job is done")],
+        **{
+            name: [call(("Bash", {"command": f"echo {name}"})), say(f"that was {name}")]
+            for name in ("on", "fork", "detour", "again", "last")
+        },
+    }
+    with ScriptedApi(scripts) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url)
+        first = home.run_headless("go [[SCRIPT:work]]").session_id
+        home.run_headless("go [[SCRIPT:on]]", resume=first)
+        home.run_headless("go [[SCRIPT:on]]", extra=["--continue"])
+        fork = home.run_headless("go [[SCRIPT:fork]]", resume=first, extra=["--fork-session"]).session_id
+        home.run_headless("go [[SCRIPT:fork]]", resume=fork, extra=["--fork-session"])
+        with ClientTerminal(home, resume=first, columns=150) as terminal:
+            terminal.wait("that was on")
+            say_and_wait(terminal, "go [[SCRIPT:detour]]", "that was detour")
+            terminal.rewind()
+            say_and_wait(terminal, "go [[SCRIPT:again]]", "that was again")
+            terminal.send("/compact")
+            terminal.wait("Compacted")
+            terminal.wait_idle()
+            say_and_wait(terminal, "go [[SCRIPT:last]]", "that was last")
+        kinds = Counter(kind for kind, _ in api.used)
+        print(dict(kinds))
+        turns = [used for kind, used in api.used if kind == "turn"]
+        environ = {"POPKIT_HOME": str(tmp_path / "popkit"), "CLAUDE_CONFIG_DIR": str(home.config)}
+        whole = json.loads(inside.run(["bill", "--json"], environ, home.work).stdout)["whole"]
+        lost = json.loads(inside.run(["misses", "--json"], environ, home.work).stdout)
+        assert kinds["summary"] == 1
+        assert whole["requests"] == lost["requests"] == len(turns)
+        digest = json.loads(inside.run(["bill", str(home.config / "projects"), "--json"], environ, home.work).stdout)["whole"]
+        assert digest["requests"] == len(turns)
+        assert (whole["usd"], whole["sessions"]) == (pytest.approx(digest["usd"]), digest["sessions"])
+        assert whole["usd"] == pytest.approx(lost["usd"])
+        print(f"{len(turns)} requests of the API, {whole['requests']} billed; ${whole['usd']:.4f}")
+
+
+def say_and_wait(terminal: ClientTerminal, prompt: str, says: str) -> None:
+    """A turn of a client without hooks."""
+    terminal.ask(prompt, lambda shown: says in shown)
+    terminal.wait_idle()

@@ -1,9 +1,10 @@
 """Explain which requests wrote to the prompt cache what the one before had left there. Pure.
 
 A request is expected to read what the one before has read and written. Where it reads less, the reason is the first that the events between
-the two show, in the order of CAUSES: what certainly changed the prompt comes before what may have. Where it is known which parts of a
-request are others than before (from the provider's answer, or from what the client notes of its requests), an event that changes no such
-part is not the reason. Where nothing is shown it is UNKNOWN; nothing is guessed.
+the two show, in the order of CAUSES: what certainly changed the prompt comes before what may have. What happened once the cache had run out
+has lost nothing: then the pause before it is the reason. Where it is known which parts of a request are others than before (from the
+provider's answer, or from what the client notes of its requests), an event that changes no such part is not the reason. Where nothing is
+shown it is UNKNOWN; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ LOOK_BACK_POSITIONS = 20
 # A pause this long, within the life of a cache that lasts an hour, is named as the cause where nothing else is known. Where all parts of
 # a request are known to be the same, its cache was gone early after any pause.
 LONG_PAUSE_S = 300
+# What is done by a command, and when is known from it.
+_TOLD_BY = {MODEL: COMMAND, EFFORT: COMMAND}
 # A prompt that is so much smaller than the one before lacks something that was in it.
 _SHRUNK = 0.9
 _LONGEST_DETAIL = 200
@@ -49,17 +52,19 @@ class Between:
     """The events between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
     the slash `command`, the names of `tools` or servers that came or went, the section of the `system` text that changed, from where on
     the `messages` are others, the change of `effort`, "" for none; `positions` that the conversation grew by; `keeps_thinking`: whether the
-    provider was asked to keep it. PARTS are known to be others, or the same; the rest is unknown."""
+    provider was asked to keep it. `since`: when the first compaction, rewind or command was (seconds), by its cause. PARTS are known to be
+    others, or the same; the rest is unknown."""
 
     __slots__ = (
         "_others", "_same", "command", "compaction", "effort", "error", "interruption", "keeps_thinking", "messages", "positions", "rewind",
-        "spoke", "system", "tools",
+        "since", "spoke", "system", "tools",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.compaction = self.rewind = self.error = self.interruption = self.spoke = self.keeps_thinking = False
         self.command = self.tools = self.system = self.messages = self.effort = ""
         self.positions = 0
+        self.since: dict[str, float] = {}
         self._others: set[str] = set()
         self._same: set[str] = set()
 
@@ -79,12 +84,14 @@ class Between:
 
 class Sent:
     """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
-    the request before and this one. `shares`: what its conversation is made of, None where that was not asked for."""
+    the request before and this one. `id`: of the message that answered it, "" where that is not known. `shares`: what its conversation is
+    made of, None where that was not asked for."""
 
-    __slots__ = ("between", "output", "shares", "thought", "usage")
+    __slots__ = ("between", "id", "output", "shares", "thought", "usage")
 
-    def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False) -> None:
+    def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False, id: str = "") -> None:
         self.usage = usage
+        self.id = id
         self.output = output
         self.between = between or Between()
         self.thought = thought
@@ -94,12 +101,15 @@ class Sent:
 class Loss:
     """Tokens that a request wrote again although the one before had left them in the cache: `cause` of CAUSES, `detail` in the client's
     words (a command, names of servers, models), `pause_s` between the requests, the Usage of the request, whether the user `spoke` before
-    it."""
+    it; `later`: of a pause, the cause that it would have had in a cache that lasts longer, "" where that would have kept it."""
 
-    __slots__ = ("cause", "detail", "pause_s", "spoke", "tokens", "usage")
+    __slots__ = ("cause", "detail", "later", "pause_s", "spoke", "tokens", "usage")
 
-    def __init__(self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "", spoke: bool = False) -> None:
+    def __init__(
+        self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "", spoke: bool = False, later: str = ""
+    ) -> None:  # fmt: skip
         self.cause = cause
+        self.later = later
         self.tokens = tokens
         self.usage = usage
         self.pause_s = pause_s
@@ -128,8 +138,8 @@ class Losses:
         tokens = lost_tokens(before.usage, sent.usage) if before is not None else 0
         if before is None or not tokens:
             return None
-        cause, detail = cause_of(before, sent, lifetime, self._day_of)
-        return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke)
+        cause, detail, later = cause_of(before, sent, lifetime, self._day_of)
+        return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke, later)
 
 
 def drops_thinking(sent: Sent) -> bool:
@@ -159,8 +169,8 @@ def lost_tokens(before: Usage, after: Usage) -> int:
     return lost if lost > max(LEAST_TOKENS, LEAST_SHARE * left) else 0
 
 
-def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[float], object]) -> tuple[str, str]:
-    """Return (cause, detail) of a loss."""
+def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[float], object]) -> tuple[str, str, str]:
+    """Return (cause, detail, what came `later`) of a loss."""
     between, old, new = after.between, before.usage, after.usage
     pause = new.at - old.at
     is_new_day = bool(old.at and new.at) and day_of(old.at) != day_of(new.at)
@@ -182,4 +192,7 @@ def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[flo
         (LOOK_BACK, between.positions > LOOK_BACK_POSITIONS, ""),
         (EARLY, pause > LONG_PAUSE_S or not between.may_be_other(*PARTS), ""),
     )
-    return next(((cause, detail[:_LONGEST_DETAIL]) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))
+    cause, detail = next(((cause, detail) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))
+    if pause > lifetime_s and between.since.get(_TOLD_BY.get(cause, cause), new.at) - old.at > lifetime_s:
+        return PAUSE, "", cause if cause != PAUSE else ""
+    return cause, detail[:_LONGEST_DETAIL], ""

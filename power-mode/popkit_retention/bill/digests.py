@@ -1,18 +1,24 @@
 """A digest of each transcript: what its requests used, by model, what its cache lost, and what it called. Digests are in a SQLite file in
 our folder, so that a transcript is read once, and again only when it has changed. The digest of one that Claude Code has deleted stays for
-a year."""
+a year.
+
+A request counts once, however many files have its answer: forks and copies begin with those of other files. It counts in the file that was
+begun first. The digest of another one is made again without it, from the requests that only this file has, in their places."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import sqlite3
 import stat
 import time
+from array import array
 from contextlib import closing, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from hooks.utils.hosts.claude_code import entries, projects, sent
 from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
@@ -28,8 +34,10 @@ from .sums import SLOT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypedDict
+
+    from hooks.utils.policy.lost_cache import Sent
 
     from ..parallel import Skip, Where
 
@@ -102,9 +110,10 @@ if TYPE_CHECKING:
 
 _NO_USAGE = "says nothing about the usage of its requests"
 FILE = "bills.sqlite"
-FORM = 12  # of a digest
+FORM = 13  # of a digest
+_KEY_BYTES = 8
 _OLDEST = 9  # that can still be read, where the transcript is gone
-KINDS_SINCE = 11  # this form, kinds are known
+KINDS_SINCE, PRICES_SINCE = 11, 12  # these forms kinds, and prices by time and lifetimes are known
 KEPT_S = 365 * 86_400
 _models = lru_cache(maxsize=1)(shipped.models)
 # One process reads fewer bytes before others would have started.
@@ -113,17 +122,50 @@ _TABLE = (
     "CREATE TABLE digests (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, form INTEGER NOT NULL,"
     " ended REAL NOT NULL, digest TEXT NOT NULL)"
 )
-SCHEMA = Schema("bills", 0x506B426C, (("digests", (_TABLE,)),), remedy="bills are read from your transcripts again")  # "PkBl"
+# `requests`: the keys of all requests in the file, `copies`: of those that count elsewhere; `begun`: when its first line was written.
+_ONCE = tuple(
+    f"ALTER TABLE digests ADD COLUMN {column} NOT NULL DEFAULT {default}"
+    for column, default in (("begun REAL", "0"), ("requests BLOB", "x''"), ("copies BLOB", "x''"))
+)
+SCHEMA = Schema(
+    "bills", 0x506B426C, (("digests", (_TABLE,)), ("a request counts once", _ONCE)), remedy="bills are read from your transcripts again",
+)  # fmt: skip  # "PkBl"
 STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
+
+
+class Read(NamedTuple):
+    """What was read of a transcript: its digest, when its first line was written (seconds), and the keys of all its requests."""
+
+    digest: Digest
+    begun: float
+    requests: bytes
+
+
+def key_of(request: Sent) -> int:
+    """Return what tells a request from all others, wherever its answer is written: a copy keeps the message's id and time."""
+    named = f"{request.id} {request.usage.at}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(named, digest_size=_KEY_BYTES).digest(), "big", signed=True)
+
+
+def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
+    """Return what the first `size` bytes of a transcript hold, without the requests of these keys; OSError where it cannot be read."""
+    session = sent.read(path, size, (lambda request: key_of(request) in copies) if copies else None)
+    every = session.requests
+    losses = lost_cache.losses(every, lambda at: time.localtime(at)[:3], _models())
+    of_request = {id(loss.usage): loss for loss in losses}
+    requests = [request for request in every if request.id not in session.copies]
+    digest = _digest(path, session, requests, of_request)
+    return Read(digest, session.began, array("q", map(key_of, every)).tobytes())
 
 
 def digest_of(path: str, size: int) -> Digest:
     """Return the digest of the first `size` bytes of a transcript; OSError where it cannot be read."""
-    session = sent.read(path, size)
-    requests = session.requests
-    losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3], _models())
-    of_request = {id(loss.usage): loss for loss in losses}
+    return read(path, size).digest
+
+
+def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: Mapping[int, lost_cache.Loss]) -> Digest:
     by_time, kinds_by_time = sums.by_time(requests, session.standing, of_request)
+    losses = [of_request[id(request.usage)] for request in requests if id(request.usage) in of_request]
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
@@ -133,7 +175,7 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
-        "used": sums.of_models(requests, session.standing, of_request),
+        "used": sums.of_models(session.requests, session.standing, of_request, session.copies),
         "losses": [
             {
                 "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
@@ -157,24 +199,52 @@ def _session_of(path: str) -> str:
 def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
-    for source, digest, reason in _each(sources, progress, where, _countable):
-        if digest is None:
+    found: list[tuple[Source, Read]] = []
+    for source, got, reason in _each(sources, progress, where, _countable):
+        if got is None:
             skip(source.address, reason)
         else:
-            yield digest
+            found.append((source, got))
+    copies = copies_in({source.address: (got.begun, got.requests) for source, got in found})
+    for source, got in found:
+        if copies[source.address]:
+            task = partial(read_file, copies=copies[source.address])
+            [(_, again, reason)] = results(task, [source], where.worth([source], _ALONE_BYTES))
+            if again is None:
+                skip(source.address, reason)
+            elif again.digest["used"]:
+                yield again.digest
+        else:
+            yield got.digest
 
 
-def _countable(path: str) -> Digest:
-    """Return the digest of a transcript; Skipped where it has no request to count."""
-    digest = digest_of_file(path)
-    if not digest["used"]:
-        raise Skipped(_NO_USAGE if digest["calls"] else why_nothing(path))
-    return digest
+def copies_in(files: Mapping[str, tuple[float, bytes]]) -> dict[str, frozenset[int]]:
+    """Return for each file, given when it was begun and the keys of its requests, those that count in another file."""
+    owners: dict[int, str] = {}
+    copies: dict[str, frozenset[int]] = {}
+    for path in sorted(files, key=lambda path: (files[path][0], path)):
+        keys = _keys(files[path][1])
+        copies[path] = frozenset(key for key in keys if owners.setdefault(key, path) != path)
+    return copies
+
+
+def _keys(stored: bytes) -> array[int]:
+    keys = array("q")
+    keys.frombytes(stored)
+    return keys
+
+
+def _countable(path: str) -> Read:
+    """Return what a transcript holds; Skipped where it has no request to count."""
+    got = read_file(path)
+    if not got.digest["used"]:
+        raise Skipped(_NO_USAGE if got.digest["calls"] else why_nothing(path))
+    return got
 
 
 def _each(
-    sources: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Digest]
-) -> Iterator[tuple[Source, Digest | None, str]]:
+    sources: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Read]
+) -> Iterator[tuple[Source, Read | None, str]]:
     whole, done = sum(source.size for source in sources), 0
     for each in results(task, sources, where.worth(sources, _ALONE_BYTES)):
         done += each[0].size
@@ -182,9 +252,9 @@ def _each(
         yield each
 
 
-def digest_of_file(path: str) -> Digest:
-    """Return the digest of a transcript, as long as it is now; OSError where it cannot be read."""
-    return digest_of(path, entries.size_of(path))
+def read_file(path: str, copies: Collection[int] = ()) -> Read:
+    """Return what a transcript holds, as long as it is now, without the requests of these keys; OSError where it cannot be read."""
+    return read(path, entries.size_of(path), copies)
 
 
 def of_user(
@@ -200,6 +270,7 @@ def of_user(
         stamps = {one: stamp for one in transcripts for stamp in [_stamp(one)] if stamp is not None}
         changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
         _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
+        _count_once(db, stamps)
         with Transaction(db):
             db.execute("DELETE FROM digests WHERE form NOT BETWEEN ? AND ?", (_OLDEST, FORM))
             old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
@@ -210,8 +281,9 @@ def of_user(
 
 
 def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the present one, without prices by time and lifetimes, and before KINDS_SINCE without kinds."""
-    if form < FORM:
+    """Return a digest of an older form in the present one, before PRICES_SINCE without prices by time and lifetimes, and before KINDS_SINCE
+    without kinds."""
+    if form < PRICES_SINCE:
         digest["by_price"] = []
         for used in digest["used"]:
             used["lifetimes"], used["bridged"] = [], 0
@@ -269,9 +341,26 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 def _read(db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Where) -> None:
-    rows: list[tuple[object, ...]] = []
-    for (path, *_), digest, _ in _each(changed, progress, where, digest_of_file):
-        if digest is not None:
-            rows.append((path, *stamps[path], FORM, digest["ended"], json.dumps(digest, ensure_ascii=True)))
+    rows = [_row(path, got, stamps[path]) for (path, *_), got, _ in _each(changed, progress, where, read_file) if got is not None]
+    _store(db, rows)
+
+
+def _row(path: str, got: Read, stamp: tuple[int, int], copies: Iterable[int] = ()) -> tuple[object, ...]:
+    text = json.dumps(got.digest, ensure_ascii=True)
+    return (path, *stamp, FORM, got.digest["ended"], text, got.begun, got.requests, array("q", sorted(copies)).tobytes())
+
+
+def _store(db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
     with Transaction(db):
-        db.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?, ?)", rows)
+        db.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _count_once(db: sqlite3.Connection, stamps: Mapping[str, tuple[int, int]]) -> None:
+    """Make the digests of files that have requests of others again without these, where that is not done."""
+    stored = {path: row for path, *row in db.execute("SELECT path, begun, requests, copies FROM digests")}
+    rows: list[tuple[object, ...]] = []
+    for path, copies in copies_in({path: (begun, requests) for path, (begun, requests, _) in stored.items()}).items():
+        if path in stamps and copies != frozenset(_keys(stored[path][2])):
+            with suppress(OSError, ValueError):
+                rows.append(_row(path, read(path, stamps[path][0], copies), stamps[path], copies))
+    _store(db, rows)

@@ -40,7 +40,7 @@ def replayed(requests: Sequence[Sent], losses: Mapping[int, Loss]) -> list[tuple
     for request in requests:
         usage, loss = request.usage, losses.get(id(request.usage))
         pause_s = usage.at - before.at if before is not None else 0.0
-        lost = min(loss.tokens, usage.created) if loss is not None and loss.cause == PAUSE else 0
+        lost = min(loss.tokens, usage.created) if loss is not None and loss.cause == PAUSE and not loss.later else 0
         row: list[int] = []
         for lifetime_s in SECONDS.values():
             read = usage.read

@@ -15,7 +15,7 @@ from .lifetimes import replayed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
     from hooks.utils.policy.composition import Shares
@@ -154,12 +154,16 @@ _MOST_BUCKETS = 2
 _MOST_DETAILS = 3
 
 
-def of_models(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[Used]:
-    """Return the sums of requests by model; `losses`: id of a Usage -> the loss of its request."""
+def of_models(
+    requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss], copies: Collection[str] = ()
+) -> list[Used]:  # fmt: skip
+    """Return the sums of requests by model, without those of the messages `copies`; `losses`: id of a Usage -> the loss of its request."""
     sums: dict[Priced, Used] = {}
     shares: dict[Priced, dict[str, list[float]]] = {}
     for request, (lived, is_bridged) in zip(requests, replayed(requests, losses)):
         usage = request.usage
+        if request.id in copies:
+            continue
         key = usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET)
         sum = sums.get(key)
         if sum is None:

@@ -15,7 +15,20 @@ from itertools import islice
 
 from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
+from ...policy.lost_cache import (
+    COMMAND,
+    COMPACTION,
+    IN_MESSAGES,
+    IN_MODEL,
+    IN_SYSTEM,
+    IN_TOOLS,
+    PARTS,
+    REWIND,
+    Between,
+    Sent,
+    drops_thinking,
+    lost_tokens,
+)  # fmt: skip
 from . import entries, seconds_of
 from .entries import is_answer
 from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed
@@ -23,11 +36,13 @@ from .usage import usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .entries import Entry
 
 _UUID = b'"uuid":"'
+_TIME = b'"timestamp"'
 _HEAD = 400  # bytes in which the client says what a line is
 _PROGRESS, _SIDE = b'"type":"progress"', b'"isSidechain":true'
 _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
@@ -51,12 +66,16 @@ class Session:
     """The requests of a transcript: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
     the `host`, "" for Claude Code.
 
-    `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
+    `copies`: ids of messages that were asked for elsewhere, as a fork's first ones were · `began`: when the file's first line with a time
+    was written (seconds), 0 where there is none: that of a copy is later than the one of what it is a copy of · `calls`: name of a tool,
+    `skill NAME` or `agent TYPE` -> [times, when last (seconds)], without those of copies · `words`: estimated tokens of what the user had
     said before the first request · `hooks`: of what hooks had added by then.
     """
 
     def __init__(self) -> None:
         self.requests: list[Sent] = []
+        self.copies: set[str] = set()
+        self.began = 0.0
         self.cwd = ""
         self.host = ""
         self.calls: dict[str, list[float]] = {}
@@ -75,13 +94,23 @@ class Session:
         row[1] = max(row[1], at)
 
 
-def read(path: str, size: int) -> Session:
-    """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; OSError when it
-    cannot be read."""
-    reading = _Reading(Contents())
+def read(path: str, size: int, is_copy: Callable[[Sent], bool] | None = None) -> Session:
+    """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; `is_copy` tells which of
+    them were asked for elsewhere. OSError when it cannot be read."""
+    reading = _Reading(Contents(), is_copy)
+    session = reading.session
     for _, line in entries.lines(path, size):
+        if not session.began:
+            session.began = _time_of(line)
         reading.take(line)
-    return reading.session
+    reading.count_commands()
+    return session
+
+
+def _time_of(line: bytes) -> float:
+    """Return when a line says that it was written (seconds); 0 where it says nothing."""
+    entry = entries.entry_of(line) if _TIME in line else None
+    return seconds_of(entry.get("timestamp")) if entry is not None else 0.0
 
 
 class Following:
@@ -117,9 +146,11 @@ class Following:
 
 
 class _Reading:
-    def __init__(self, contents: Contents | None = None) -> None:
+    def __init__(self, contents: Contents | None = None, is_copy: Callable[[Sent], bool] | None = None) -> None:
         self.contents = contents  # None: nobody asks what the prompts are made of
+        self.is_copy = is_copy
         self.session = Session()
+        self.commands: list[tuple[str, float]] = []  # called since the last request, whose answer tells whether they are copies
         self.count = 0  # of requests, those forgotten too
         self.between = Between()
         # In the order in which they came, so that the oldest can be forgotten.
@@ -211,7 +242,7 @@ class _Reading:
             self.count += 1
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
-            self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
+            self._request(Sent(usage, _output(message), self.between, self.thought, str(id)))
             self.between = Between()
             self._share()
         elif id in self.known:
@@ -221,8 +252,21 @@ class _Reading:
             _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
             self._grow(str(block.get("type")))
-            if block.get("type") == "tool_use":
+            if block.get("type") == "tool_use" and id not in self.session.copies:
                 self._call(block, seconds_of(entry.get("timestamp")))
+
+    def _request(self, sent: Sent) -> None:
+        self.session.requests.append(sent)
+        if self.is_copy is not None and self.is_copy(sent):
+            self.session.copies.add(sent.id)
+            self.commands.clear()
+        self.count_commands()
+
+    def count_commands(self) -> None:
+        """Count what the user has called since the last request."""
+        for name, at in self.commands:
+            self.session.called(name, at)
+        self.commands.clear()
 
     def _share(self) -> None:
         if self.contents is not None:
@@ -247,6 +291,7 @@ class _Reading:
         kind, attached = entry.get("type"), entry.get("attachment")
         if entries.is_compaction(entry):
             self.between.compaction = True
+            self._since(COMPACTION, entry)
         elif entry.get("subtype") == "api_error":
             self.between.error = True
         elif isinstance(attached, dict):
@@ -277,6 +322,7 @@ class _Reading:
         parent = entries.parent_of(entry) or ""
         if self.ends.get(parent, count) < count and not entries.is_summary(entry):
             self.between.rewind = True
+            self._since(REWIND, entry)
             if self.contents is not None:
                 self.contents.rewound(parent)
         for block in entries.blocks_of(entry) or ({"type": "text"},):
@@ -295,7 +341,13 @@ class _Reading:
         if _COMMAND in text:
             name = text.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[:LONGEST_NAME].strip().lstrip("/")
-            self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
+            self._since(COMMAND, entry)
+            self.commands.append(("skill " + self.between.command[1:], seconds_of(entry.get("timestamp"))))
+
+    def _since(self, cause: str, entry: Entry) -> None:
+        at = seconds_of(entry.get("timestamp"))
+        if at:
+            self.between.since.setdefault(cause, at)
 
 
 def _text(line: bytes, at: int) -> str:
