@@ -177,16 +177,26 @@ def golden(request: pytest.FixtureRequest):
 @pytest.fixture(scope="session")
 def transcripts() -> Path:
     """The folder of real sessions that lie beside the repository, unpacked once; skips where there are none."""
-    if not SESSIONS.exists():
-        pytest.skip(f"no real sessions at {SESSIONS}")
-    stamp = SESSIONS.stat()
+    return unpacked(SESSIONS)
+
+
+@pytest.fixture(scope="session")
+def transcripts_of_2026() -> Path:
+    """The same of those with newer models."""
+    return unpacked(SESSIONS.with_name("dev-sessions-2026.tar.xz"))
+
+
+def unpacked(sessions: Path) -> Path:
+    if not sessions.exists():
+        pytest.skip(f"no real sessions at {sessions}")
+    stamp = sessions.stat()
     folder = ROOT / ".cache" / "transcripts" / f"{stamp.st_size}-{int(stamp.st_mtime)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several workers want it at once
         if not folder.exists():
             partial = folder.with_name(f"partial-{os.getpid()}")
-            with tarfile.open(SESSIONS, "r:xz") as archive:
+            with tarfile.open(sessions, "r:xz") as archive:
                 checked = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(partial, **checked)  # noqa: S202  our own archive
             shutil.rmtree(folder, ignore_errors=True)

@@ -7,6 +7,7 @@ import json
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import seconds_of
+from popkit_retention.lab.policy import CHARS_PER_TOKEN
 from tests.lab.transcripts import BEGAN, Transcript
 
 TYPE_CHECKING = False
@@ -158,12 +159,12 @@ def _pieces(entry: dict) -> list:
         return []
     content = entry["message"]["content"]
     if isinstance(content, str):
-        return [(entry["uuid"], round(len(content) / 2.9))]
+        return [(entry["uuid"], round(len(content) / CHARS_PER_TOKEN))]
     pieces = []
     for number, block in enumerate(content):
         written = block.get("text", block.get("content"))
         text = written if isinstance(written, str) else json.dumps(block["input"], ensure_ascii=False)
-        pieces.append(((entry["uuid"], number), round(len(text) / 2.9)))
+        pieces.append(((entry["uuid"], number), round(len(text) / CHARS_PER_TOKEN)))
     return pieces
 
 

@@ -15,8 +15,8 @@ from tests.lab.transcripts import BASE, Script, Transcript, filled
 from tests.policy.priced import prices
 
 ALPHA, BETA, GAMMA = "src/alpha/handler.ts", "src/beta/handler.tsx", "src/gamma/handler.ts"
-A_GONE = "x" * 29  # ten tokens
-B_GONE = f"[gone, it named {BETA}]".ljust(58, "-")  # twenty, and it names what was in the result
+A_GONE = "x" * 21  # ten tokens
+B_GONE = f"[gone, it named {BETA}]".ljust(42, "-")  # twenty, and it names what was in the result
 
 
 def scored(
@@ -242,7 +242,7 @@ def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_coun
     # base, prompt 100, call 10, a 500, text 20, call 10, b 300, text 20, prompt 10
     assert total.curve[3] == BASE + 970
     again, _ = scored(needing(), tmp_path, {3: {"a": "gone"}, 4: {"a": "gone"}})
-    assert again.curve[3] == BASE + 970 - 500 + 1
+    assert again.curve[3] == BASE + 970 - 500 + 2
     assert (again.cleared, again.cleared_tokens, again.missed) == (1, 500, 1)
 
 
@@ -293,7 +293,7 @@ def test_a_rewind_keeps_the_cache_up_to_where_it_goes_back_to(tmp_path) -> None:
 
 
 def test_a_smaller_placeholder_may_take_the_place_of_one(tmp_path) -> None:
-    total, _ = scored(needing(writes=""), tmp_path, {2: {"a": "x" * 290}, 3: {"a": "x" * 29}})
+    total, _ = scored(needing(writes=""), tmp_path, {2: {"a": "x" * 210}, 3: {"a": "x" * 21}})
     assert total.curve[1:3] == [BASE + 210, BASE + 100 + 10 + 10 + 20 + 10 + 300]
     assert total.cleared == 1
 

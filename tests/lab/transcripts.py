@@ -11,7 +11,7 @@ from tests.hosts.lines import Lines
 
 BEGAN = 1_790_000_000.0
 BASE = 10_000
-TEN = 29  # characters of ten tokens
+TEN, TEN_THOUGHT = 21, 27  # characters of ten tokens
 
 
 def stamp(at: float) -> str:
@@ -39,8 +39,8 @@ class Transcript(Lines):
         self.at += seconds
 
     def call(self, id: str, message: str = "", **fields) -> str:
-        """A tool call of 29 characters."""
-        return self.use(id, "Bash", {"command": f"cat {id}.txt #########"[:14]}, message=message, **fields)
+        """A tool call of 21 characters."""
+        return self.use(id, "Bash", {"command": f"cat {id} ####"[:6]}, message=message, **fields)
 
     def first(self, id: str, visible: int) -> str:
         """The first call, whose usage says how large system and tools are: BASE."""
@@ -52,7 +52,12 @@ class Transcript(Lines):
 
     def think(self, tokens: int, message: str, usage: dict | None = None) -> str:
         """A line of thinking, of so many tokens."""
-        body = {"id": message, "role": "assistant", "content": [{"type": "thinking", "thinking": filled(tokens)}], "model": "claude-opus-5"}
+        body = {
+            "id": message,
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": ("so on\n" * tokens)[: tokens // 10 * TEN_THOUGHT]}],
+            "model": "claude-opus-5",
+        }
         return self.add("assistant", message=body | ({"usage": usage} if usage else {}))
 
     def answer(self, text: str, message: str, **fields) -> str:

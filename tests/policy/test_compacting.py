@@ -59,7 +59,7 @@ def test_the_newest_calls_stand_even_if_they_are_dead():
 # --- as much as the target asks for ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.97, 0.85, 0.7, 0.55, 0.4, 0.25, 0.18])
+@pytest.mark.parametrize("share", [0.97, 0.85, 0.7, 0.55, 0.42, 0.25, 0.18])
 def test_of_results_alike_the_oldest_leave_and_no_more_than_are_needed(share: float):
     talk = talk_of(reads(20))
     done, one = talk.compact(share), talk.compact(0.99)
@@ -99,7 +99,7 @@ def test_a_result_that_is_read_again_and_again_stays_longer_than_one_that_nobody
 
 def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
     talk = talk_of(lambda t: t.write("/p/a.py", LONG), lambda t: t.change("/p/b.py", LONG, LONG + "x"), quiet=12)
-    done = talk.compact(0.2)
+    done = talk.compact(0.25)
     assert kinds(done) == [(INPUT, "T1"), (INPUT, "T2")]
     assert {left.why for left in done.left} == {"its effect is on disk"}
     assert [left.label for left in done.left] == ["Write /p/a.py", "Edit /p/b.py"]

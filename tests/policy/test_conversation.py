@@ -11,6 +11,7 @@ from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation, Usage
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN, RESULT_TOKENS
 from hooks.utils.policy.events import Call
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.ruleset import Ruleset
@@ -26,13 +27,13 @@ class Driver:
         self.at = 1_000.0
 
     def result(self, id: str, tokens: int) -> None:
-        outcome = calls.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(2.5 * tokens), "x"))
+        outcome = calls.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(CHARS_PER_TOKEN["markup"] * tokens), "x"))
         self.at += 1
         self.conversation.observe(Call(id, TOOLS.of("mcp__a__b"), {"of": id}, outcome, self.at, "/p", "turn 1"))
         assert self.conversation.state.live[id].tokens == tokens
 
-    def sent(self, tokens: int, **how) -> Usage:
-        usage = Usage(tokens, self.at, "m", **how)
+    def sent(self, tokens: int, model: str = "m", **how) -> Usage:
+        usage = Usage(tokens, self.at, model, **how)
         self.conversation.sent(usage)
         return usage
 
@@ -50,12 +51,13 @@ def driver() -> Driver:
 
 
 def two_results(driver: Driver) -> Conversation:
-    """The user says 50 tokens; system and tools have 20,000; each answer says 10 and calls for a result, of 400 tokens and of 600."""
+    """The user says 50 tokens; system and tools have 20,000; each answer says 10 and calls for a result, of 400 tokens and of 600, and
+    20 hold it."""
     driver.conversation.add_text(50)
     driver.sent(20_050)
     driver.conversation.add_text(10)
     driver.result("a", 400)
-    driver.sent(20_460)
+    driver.sent(20_480)
     driver.conversation.add_text(10)
     driver.result("b", 600)
     return driver.conversation
@@ -68,43 +70,43 @@ def test_what_the_first_request_holds_beyond_what_was_said_is_system_and_tools(d
 
 def test_the_prompt_is_the_last_request_and_what_came_since(driver):
     assert driver.conversation.prompt == 0
-    assert two_results(driver).prompt == 20_460 + 610
+    assert two_results(driver).prompt == 20_480 + 630
     driver.conversation.state.calibration = 1.5
-    assert driver.conversation.prompt == 20_460 + 915
+    assert driver.conversation.prompt == 20_480 + 945
     driver.sent(21_200)
     assert driver.conversation.prompt == 21_200, "as it was measured"
 
 
 def test_a_result_comes_after_the_request_that_called_for_it(driver):
     two_results(driver)
-    assert driver.places == {"a": (20_050, 1), "b": (20_460, 2)}
+    assert driver.places == {"a": (20_050, 1), "b": (20_480, 2)}
     assert [driver.conversation.requests_behind(id) for id in "ab"] == [1, 0]
-    for tokens in (21_070, 21_100, 21_200):
+    for tokens in (21_110, 21_130, 21_200):
         driver.sent(tokens)
     assert [driver.conversation.requests_behind(id) for id in "ab"] == [4, 3]
-    assert driver.places == {"a": (20_050, 1), "b": (20_460, 2)}
+    assert driver.places == {"a": (20_050, 1), "b": (20_480, 2)}
 
 
 def test_what_no_request_has_sent_the_model_has_not_seen(driver):
     conversation = two_results(driver)
-    assert (conversation.unseen, conversation.unsent) == ({"b"}, 610)
+    assert (conversation.unseen, conversation.unsent) == ({"b"}, 630)
     assert [conversation.is_seen(id) for id in ("a", "b", "unknown")] == [True, False, False]
-    driver.sent(21_070)
+    driver.sent(21_110)
     assert (conversation.unseen, conversation.unsent) == (set(), 0)
     assert conversation.is_seen("b")
 
 
 def test_a_result_that_leaves_moves_later_ones_forward_and_comes_back_to_its_place(driver):
     conversation = two_results(driver)
-    driver.sent(21_070)
+    driver.sent(21_110)
     driver.result("c", 500)
     before = driver.places
     gone = gain(conversation.state.live["a"], 1.0, conversation.rules)
     conversation.left({"a"})
-    assert driver.places == {"a": (20_050, 1), "b": (20_460 - gone, 2), "c": (21_070 - gone, 3)}
+    assert driver.places == {"a": (20_050, 1), "b": (20_480 - gone, 2), "c": (21_110 - gone, 3)}
     conversation.left({"b"})
     both = gone + gain(conversation.state.live["b"], 1.0, conversation.rules)
-    assert driver.places["c"] == (21_070 - both, 3)
+    assert driver.places["c"] == (21_110 - both, 3)
     conversation.returned({"b"})
     conversation.returned({"a"})
     assert driver.places == before
@@ -114,9 +116,9 @@ def test_what_came_when_it_had_left_already_stays_where_it_was_measured(driver):
     conversation = two_results(driver)
     came = conversation.state.live["b"].at
     conversation.left({"a"}, before=came)
-    assert driver.places["b"] == (20_460, 2)
+    assert driver.places["b"] == (20_480, 2)
     conversation.left({"a"}, before=came + 1)
-    assert driver.places["b"][0] < 20_460
+    assert driver.places["b"][0] < 20_480
 
 
 def test_no_result_is_placed_before_the_beginning(driver):
@@ -130,12 +132,12 @@ def test_no_result_is_placed_before_the_beginning(driver):
 
 def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(driver):
     conversation = two_results(driver)
-    driver.sent(21_070)
+    driver.sent(21_110)
     conversation.add_text(0, 700)
     driver.compact("b")
     assert driver.places == {"b": (20_000, 3)}
     assert (conversation.last.tokens, conversation.unsent, conversation.unseen) == (0, 0, set())
-    assert conversation.newest.tokens == 21_070, "the model and the lifetime are still those"
+    assert conversation.newest.tokens == 21_110, "the model and the lifetime are still those"
     assert not conversation.last.is_warm(driver.at)
     assert conversation.prompt == 20_000
     assert conversation.thinking_behind("b") == 0
@@ -145,28 +147,56 @@ def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(driver):
     assert (driver.places["c"], conversation.requests_behind("b"), conversation.base) == ((20_300, 4), 1, 20_000)
 
 
-def growing(driver: Driver, factor: float, pairs: int, tokens: int = 1_000) -> float:
+def growing(driver: Driver, factor: float, pairs: int, tokens: int = 1_000, model: str = "m") -> float:
     """The calibration after so many requests that grew by `factor` for every token that was estimated."""
     prompt = 20_000
-    driver.sent(prompt)
+    driver.sent(prompt, model)
     for number in range(pairs):
         driver.result(f"r{number}", tokens)
-        prompt += round(tokens * factor)
-        driver.sent(prompt)
+        prompt += round((tokens + RESULT_TOKENS) * factor)
+        driver.sent(prompt, model)
     return driver.conversation.state.calibration
 
 
-@pytest.mark.parametrize(("factor", "calibration"), [(1.2, 1.2), (0.8, 0.8), (3.0, 1.7), (0.1, 0.6)])
-def test_five_requests_calibrate_the_estimates_within_bounds(driver, factor, calibration):
-    assert growing(driver, factor, 5) == calibration
+@pytest.mark.parametrize(("model", "tokens"), [("claude-opus-4-6", 0.87), ("claude-haiku-4-5-20251001", 0.87), ("gpt-5.5", 0.71),
+                                               ("claude-opus-5", 1.0), ("claude-opus-4-7", 1.0), ("claude-later-9", 1.0)])  # fmt: skip
+def test_the_first_request_tells_how_its_model_counts(driver, model, tokens):
+    driver.sent(20_000, model)
+    assert driver.conversation.state.calibration == tokens
 
 
-def test_fewer_requests_little_growth_and_what_is_no_growth_by_results_calibrate_nothing(driver):
-    assert growing(Driver(), 1.4, 4) == 1.0
-    assert growing(Driver(), 1.4, 9, 290) == 1.0, "so small a growth tells too little"
-    assert growing(Driver(), 7.0, 9) == 1.0, "an attachment"
-    assert growing(Driver(), 1.4, 5, 500) == 1.0, "2,500 tokens in all"
+@pytest.mark.parametrize("factor", [0.75, 0.9, 1.2, 1.5])
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-opus-5"])
+def test_the_more_requests_tell_how_a_session_counts_the_more_they_are_believed(factor, model):
+    few, more, many = (growing(Driver(), factor, pairs, model=model) for pairs in (2, 10, 200))
+    assert abs(few - factor) > abs(more - factor) > abs(many - factor)
+    assert many == pytest.approx(factor, rel=0.02)
+
+
+@pytest.mark.parametrize(("factor", "most"), [(2.4, 1.7), (0.45, 0.6)])
+def test_no_session_leads_further_from_what_is_known_than_this(driver, factor, most):
+    assert growing(driver, factor, 300) == most
+
+
+def test_another_model_is_measured_anew(driver):
+    assert growing(driver, 1.3, 50) > 1.2
+    driver.sent(90_000, "claude-opus-4-6")
+    assert driver.conversation.state.calibration == 0.87
+    driver.sent(99_000)
+    assert driver.conversation.state.calibration == 1.0, "and what was measured before the first change is gone"
+
+
+def test_little_growth_and_what_is_no_growth_by_what_was_written_down_calibrate_nothing():
+    assert growing(Driver(), 1.4, 9, 270) == 1.0, "so small a growth tells too little"
+    assert growing(Driver(), 2.6, 9) == 1.0, "an attachment"
+    assert growing(Driver(), 0.3, 9) == 1.0, "something has left"
     assert growing(Driver(), -1.0, 9) == 1.0, "a compaction"
+
+
+def test_what_was_thought_is_in_the_prompt(driver):
+    driver.sent(20_000)
+    driver.conversation.add_text(10, 300)
+    assert driver.conversation.prompt == 20_310
 
 
 def test_a_request_that_wrote_nothing_does_not_tell_the_lifetime(driver):

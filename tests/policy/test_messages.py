@@ -266,5 +266,5 @@ def test_all_texts_of_an_input_count_names_of_fields_too():
 
 def test_a_result_takes_what_its_text_takes_or_what_was_estimated_of_it_already():
     text = "one line of many words\n" * 20
-    assert result_tokens(text) - result_tokens("") == estimate_tokens(text)
+    assert result_tokens(text) - result_tokens("") == estimate_tokens(text, "code")
     assert result_tokens(text, 7) - result_tokens("") == 7

@@ -136,7 +136,7 @@ class ContextState:
 
     __slots__ = (
         "agent_id", "at", "by_hash", "by_key", "calibration", "closed", "counts", "cwd", "due", "edits", "epoch", "expired", "holds",
-        "index", "live", "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "trees", "turn",
+        "index", "live", "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "trees", "turn", "unit",
     )  # fmt: skip
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
@@ -156,6 +156,7 @@ class ContextState:
         self.holds: dict[str, int] = {}  # id -> index up to which a restored result is held like a pinned one
         self.trees: dict[str, dict[str, str]] = {}  # folder of a repository -> the tree that is in it, and others by name (trees.py)
         self.calibration = 1.0  # measured tokens / estimated tokens
+        self.unit = 1.0  # the tokens of its results, for one that is estimated (estimate.py)
         self.live: dict[str, Result] = {}  # id -> Result, in order of completion
         self.expired: dict[str, Result] = {}  # id -> Result with `ended`; after a load only what expired since
         self.recent: dict[str, str] = {}  # "kind|hash" -> tier of what expired while its content was still true
@@ -164,6 +165,10 @@ class ContextState:
         self.by_hash: dict[str, dict[str, Result]] = {}
         self.due: dict[int, dict[str, Result]] = {}
         self.timed: dict[str, Result] = {}
+
+    def in_units(self, tokens: int) -> int:
+        """Return estimated tokens as its results have them."""
+        return tokens if self.unit == 1.0 else round(tokens * self.unit)
 
     def touched(self, result: Result) -> int:
         """Return the index of a result's last touch, 0 for none."""
@@ -198,6 +203,7 @@ class ContextState:
             "holds": self.holds,
             "trees": self.trees,
             "calibration": self.calibration,
+            "unit": self.unit,
             "recent": self.recent,
             "counts": self.counts.to_json(),
         }
@@ -217,6 +223,11 @@ def state_of(value: object) -> ContextState:
     for name in ("at", "calibration", "closed"):
         if isinstance(value.get(name), (int, float)):
             setattr(state, name, value[name])
+    # A state that does not tell was estimated in another way, and only its calibration makes tokens of that. It goes on like this, so that
+    # all of it is measured alike, until it is rebuilt.
+    unit = value.get("unit", 1 / state.calibration if state.calibration else 1.0)
+    if isinstance(unit, (int, float)) and unit > 0:
+        state.unit = unit
     for name in ("prompt_id", "profile", "cwd"):
         if isinstance(value.get(name), str):
             setattr(state, name, value[name])
@@ -241,10 +252,10 @@ def _is_tree(value: object) -> bool:
 
 
 def shared_facts(state: ContextState) -> dict[str, Any]:
-    """Return what hooks and a rebuild must agree on: all but times, the calibration and the ledger (which only a transcript has) and the
-    host's turn ids (which not every client gives to hooks)."""
+    """Return what hooks and a rebuild must agree on: all but times, the measure of tokens, the ledger (which only a transcript has) and
+    the host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()
-    for name in ("at", "calibration", "closed", "prompt_id", "prompted"):
+    for name in ("at", "calibration", "closed", "unit", "prompt_id", "prompted"):
         del plain[name]
     for name in ("ledger", "days", "settled"):
         del plain["counts"][name]

@@ -14,6 +14,7 @@ from bisect import bisect_right
 
 from . import engine
 from .context import OUTSIDE, ContextState
+from .estimate import RESULT_TOKENS
 from .placeholder import gain
 
 TYPE_CHECKING = False
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from .lifecycle import Decision
     from .ruleset import Ruleset
 
-# A calibration needs so many pairs of requests and so many estimated tokens; its bounds.
-_CALIBRATION_PAIRS = 5
-_CALIBRATION_TOKENS = 3_000
+# What is known of a model counts as much as so many estimated tokens of its own requests; how far these can lead away from it.
+_KNOWN_TOKENS = 5_000
 _CALIBRATION_RANGE = (0.6, 1.7)
-# Growth of fewer estimated tokens tells too little; growth of so many times the estimate is no growth by results.
-_LEAST_ADDED, _MOST_GROWTH = 300, 6
+# Growth of fewer estimated tokens tells too little. What grows by less or more than these multiples of the estimate has lost something, or
+# has got something that nobody wrote down.
+_LEAST_ADDED, _GROWTH_RANGE = 300, (0.4, 2.5)
 
 
 class Usage:
@@ -80,6 +81,7 @@ class Conversation:
     __slots__ = (
         "_growth",
         "_thought",
+        "_tokens",
         "base",
         "compacted_tokens",
         "count",
@@ -107,7 +109,8 @@ class Conversation:
         self.unsent = 0
         self.unseen: set[str] = set()
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
-        self._growth = [0, 0, 0]  # pairs of requests, tokens measured, tokens estimated
+        self._tokens = 0.0  # that the model takes for one that is estimated, as far as its family tells; 0 before the first request
+        self._growth = (0, 0)  # tokens of that model's requests: measured, estimated
         engine.reindex(state, self.rules)
 
     # --- what happens ---------------------------------------------------------------------------------------------------------------
@@ -129,7 +132,7 @@ class Conversation:
     def _add(self, id: str) -> None:
         result = self.state.live.get(id)
         if result is not None:
-            self.unsent += result.tokens
+            self.unsent += RESULT_TOKENS + result.tokens
             self.unseen.add(id)
             self.places.setdefault(id, Place(self.last.tokens, self.count))
 
@@ -146,7 +149,7 @@ class Conversation:
 
     def add_text(self, tokens: int, thinking: int = 0) -> None:
         """Add tokens that the user or the assistant wrote, or thought."""
-        self.unsent += tokens
+        self.unsent += tokens + thinking
         if thinking:
             self._thought.append((self.count, thinking + (self._thought[-1][1] if self._thought else 0)))
 
@@ -166,14 +169,17 @@ class Conversation:
         self.last.until = max(self.last.until, at)
 
     def _calibrate(self, usage: Usage) -> None:
-        grown, added, growth = usage.tokens - self.last.tokens, self.unsent, self._growth
-        if not self.last.tokens or added < _LEAST_ADDED or grown <= 0 or grown > _MOST_GROWTH * added:
-            return  # too little to tell, a compaction, or an attachment that is no result
-        for at, amount in enumerate((1, grown, added)):
-            growth[at] += amount
-        if growth[0] >= _CALIBRATION_PAIRS and growth[2] >= _CALIBRATION_TOKENS:
-            low, high = _CALIBRATION_RANGE
-            self.state.calibration = round(min(high, max(low, growth[1] / growth[2])), 3)
+        tokens = self.rules.models.model(usage.model).tokens
+        if tokens != self._tokens:  # another tokenizer: what was measured with the one before tells nothing of it
+            self._tokens, self._growth, self.state.calibration = tokens, (0, 0), tokens
+            return
+        grown, added, (low, high) = usage.tokens - self.last.tokens, self.unsent, _GROWTH_RANGE
+        if not self.last.tokens or added < _LEAST_ADDED or not low <= grown / (added * tokens) <= high:
+            return
+        measured, estimated = self._growth = (self._growth[0] + grown, self._growth[1] + added)
+        beyond = (measured / tokens + _KNOWN_TOKENS) / (estimated + _KNOWN_TOKENS)
+        low, high = _CALIBRATION_RANGE
+        self.state.calibration = round(tokens * min(high, max(low, beyond)), 3)
 
     def left(self, ids: Collection[str], before: float | None = None) -> None:
         """Take results out of the prompt: everything behind them moves up, but for what came at `before` (seconds) or later."""

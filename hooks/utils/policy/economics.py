@@ -37,12 +37,13 @@ class Model:
     where the price is not known · `long_input_usd`, `long_output_usd`: the prices of a prompt of more than `long_prompt_tokens`, None
     where one price holds for all · `window`: tokens, `window_before` those that it had until the day of `window_since` (0 and "" where
     it always had the same) · `thinking_bound`: whether a change of the past loses the thinking behind it · `kept_s`: seconds for which the
-    provider keeps an unused cache, longer than the client asks for; 0 where it does not.
+    provider keeps an unused cache, longer than the client asks for; 0 where it does not · `tokens`: of its own for each one that is
+    estimated (estimate.py); 1 for a model that the table does not name, as those that come are counted like today's.
     """
 
     __slots__ = (
         "id", "input_usd", "kept_s", "known", "long_input_usd", "long_output_usd", "long_prompt_tokens", "output_usd", "read",
-        "thinking_bound", "window", "window_before", "window_since", "write_1h", "write_5m",
+        "thinking_bound", "tokens", "window", "window_before", "window_since", "write_1h", "write_5m",
     )  # fmt: skip
 
     def __init__(self, id: str, entry: dict[str, Any] | None = None) -> None:
@@ -63,6 +64,7 @@ class Model:
         self.window_since = since if isinstance(since, str) else ""
         self.thinking_bound = known.get("thinking_bound") is not False
         self.kept_s = _number(known.get("kept_s"), 0)
+        self.tokens = _number(known.get("tokens"), 1.0)
 
     def write_price(self, ttl_s: float) -> float:
         """Return the units for a token that is written to the cache, for a lifetime in seconds: an hour, or five minutes for anything

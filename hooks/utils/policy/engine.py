@@ -110,7 +110,7 @@ def _turn_of(state: ContextState, call: Call) -> None:
 
 def _result_of(state: ContextState, call: Call, classified: Classification, rules: Ruleset) -> Result:
     outcome = call.outcome
-    tokens = tokens_of(outcome.chars, outcome.wide, classified.content) + outcome.image_tokens
+    tokens = state.in_units(tokens_of(outcome.chars, outcome.wide, classified.content) + outcome.image_tokens)
     result = Result(
         call.id, state.index, call.at, state.turn, call.tool, classified.kind + (":" + classified.family if classified.family else ""),
         classified.tier, classified.basis, classified.label, [list(part) for part in classified.parts], classified.subjects, tokens,

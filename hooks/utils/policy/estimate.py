@@ -1,19 +1,26 @@
 """Estimate the tokens of a text, by kind of content.
 
-Characters per token of current Claude models. The figures are estimates and are marked as such wherever they are shown; a
-session's own usage calibrates them (`hosts/claude_code/usage.py`).
+Estimates are in tokens of the tokenizer that Claude models have had since Opus 4.7. How many tokens another model takes for one of these is
+in the table of models, beside its prices (`Model.tokens` in economics.py): from one family to another the kinds keep their relations, so
+one factor does for all of them. A context's `calibration` holds that factor, and what its own usage shows beyond it (conversation.py).
+The figures are measured against the usage of recorded requests (`benchmarks/tokens.py`), and are marked as estimates where they are shown.
 """
 
 from __future__ import annotations
 
 CHARS_PER_TOKEN = {
-    "code": 3.2,
-    "dialogue": 2.9,
-    "markup": 2.5,  # Markdown and JSON
-    "diff": 2.1,
-    "matches": 1.9,  # grep output
-    "log": 1.7,  # logs and listings
+    "code": 2.2,
+    "dialogue": 2.7,  # what people and models write, think, and report
+    "markup": 2.55,  # Markdown and JSON
+    "diff": 2.35,
+    "matches": 2.1,  # grep output
+    "log": 2.2,  # logs and listings
+    "call": 2.3,  # the texts in the input of a call
 }
+# Whose tokens these are, as stored estimates name it.
+TOKENIZER = "claude-opus-4-7"
+# What holds a call, and what holds its result, beside what they say.
+CALL_TOKENS, RESULT_TOKENS = 60, 20
 WIDE_CHARS_PER_TOKEN = 0.9  # CJK
 # An image costs width x height / 750 tokens, at most about this many after the API has scaled it.
 IMAGE_TOKENS = 1_600
@@ -47,10 +54,8 @@ def tokens_of(chars: int, wide: int, content: str) -> int:
     """Return the estimated tokens of a text of so many characters, `wide` of them CJK."""
     if chars <= 0:
         return 0
-    if not wide:
-        return max(1, round(chars / CHARS_PER_TOKEN.get(content, 2.9)))
-    narrow = max(0, chars - wide)
-    return max(1, round(narrow / CHARS_PER_TOKEN.get(content, 2.9) + wide / WIDE_CHARS_PER_TOKEN))
+    narrow = max(0, chars - wide) if wide else chars
+    return max(1, round(narrow / CHARS_PER_TOKEN.get(content, CHARS_PER_TOKEN["dialogue"]) + wide / WIDE_CHARS_PER_TOKEN))
 
 
 def estimate_tokens(text: str, content: str = "dialogue") -> int:

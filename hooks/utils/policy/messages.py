@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from .estimate import estimate_tokens
+from .estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
 from .placeholder import handle_in, is_handle, placeholder, with_names
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 ASSISTANT, USER = "assistant", "user"
 NO_RESULT = "[This call was interrupted: it has no result]"
-_CALL_TOKENS, _RESULT_TOKENS = 12, 8  # what holds a call and a result beside what they say
 # Of the signature of a block of thinking: what it has beside the sealed text (characters), and characters of that text to a token.
 _SEAL_CHARS = 235
 _SEALED_CHARS_PER_TOKEN = 2.7
@@ -51,7 +50,7 @@ class Use:
     def tokens(self) -> int:
         """Return the estimated tokens of the call."""
         if self._tokens is None:
-            self._tokens = _CALL_TOKENS + sum([estimate_tokens(text, "markup") for text in texts_in(self.input)])
+            self._tokens = call_tokens(self.input)
         return self._tokens
 
 
@@ -161,9 +160,14 @@ class _Run:
         return [Message(ASSISTANT, "", self.uses), Message(USER, "", (), results)]
 
 
+def call_tokens(tool_input: object) -> int:
+    """Return the estimated tokens of a call with this input."""
+    return CALL_TOKENS + estimate_tokens("".join(texts_in(tool_input)), "call")
+
+
 def result_tokens(text: str, estimated: int | None = None) -> int:
     """Return the estimated tokens of a result of this text, or of one that the engine has estimated already."""
-    return _RESULT_TOKENS + (estimate_tokens(text) if estimated is None else estimated)
+    return RESULT_TOKENS + (estimate_tokens(text, "code") if estimated is None else estimated)
 
 
 def thinking_tokens(block: dict[str, Any]) -> int:

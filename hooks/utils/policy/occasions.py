@@ -123,11 +123,12 @@ def _on_entered(state: ContextState, event: events.Entered, rules: Ruleset, deci
     result = state.live.get(event.id) or state.expired.get(event.id)
     if result is None:
         return
-    less = event.tokens - result.tokens
+    tokens = state.in_units(event.tokens)
+    less = tokens - result.tokens
     add(state.counts.results_tokens, result.tier, less)
     if event.id in state.expired:
         add(state.counts.expired_tokens, result.tier, less)
-    result.tokens = event.tokens
+    result.tokens = tokens
     result.stored = ""
 
 

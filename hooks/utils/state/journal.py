@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..io.codec import whole
 from ..policy import events
-from ..policy.estimate import CHARS_PER_TOKEN
+from ..policy.estimate import CHARS_PER_TOKEN, TOKENIZER, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def entered(
     results that its references name."""
     return {
         "event": "entered", "at": at, "id": id, "leans_on": list(leans_on), "handle": handle, "chars": chars,
-        "entered_chars": entered_chars, "tokens": tokens, "reasons": list(reasons),
+        "entered_chars": entered_chars, "tokens": tokens, "tokenizer": TOKENIZER, "reasons": list(reasons),
     }  # fmt: skip
 
 
@@ -186,6 +186,8 @@ def _entered(entry: Entry, at: float) -> events.Entered | None:
         return None
     if tokens is None or chars is None or entered_chars is None:
         return None
+    if entry.get("tokenizer") != TOKENIZER:  # estimated in another way: most of what the door shortens is code or output
+        tokens = tokens_of(entered_chars, 0, "code")
     texts = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
     left_out = chars - entered_chars
     kept_out = _kept_out(tokens, entered_chars, left_out)

@@ -224,6 +224,8 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
         stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
         stored.state.profile = site.session.get("profile")
     rules = site.rules_for(stored.state.profile)
+    if known is None and site.session.get("model"):
+        stored.state.calibration = rules.models.model(site.session["model"]).tokens
     if stored.rows is not None:
         stored.rows.open(stored.state, rules)
     else:

@@ -153,7 +153,7 @@ class Tiers(Tracked):
             if result is not None:
                 del self.uncleared[id]
                 text = self.notice(block, result)
-                if tokens_of(len(text)) <= block.tokens * planning.MOST_SHARE:
+                if tokens_of(len(text), view.factor) <= block.tokens * planning.MOST_SHARE:
                     choices.append((block, text, list(result.reasons)))
         return choices
 

@@ -74,7 +74,7 @@ class _Replay:
         self.on_request = on_request
         self.entries: list[tuple[Block, str]] = []  # results that entered with another text since the last request
         self.total = Score()
-        self.view = View(session.base, prices)
+        self.view = View(session.base, prices, factor=session.factor)
         self.ever_cleared: set[Block] = set()
         self.ever_missed: set[Block] = set()
         self.compaction = ""  # effect of the one before the next request; "" for none
@@ -191,7 +191,7 @@ class _Replay:
         for block, placeholder, _ in decisions:
             at = places[block]
             view.cleared[block] = placeholder
-            view.sizes[at] = tokens_of(len(placeholder))
+            view.sizes[at] = tokens_of(len(placeholder), view.factor)
             if block.id and block not in self.ever_cleared:
                 self.ever_cleared.add(block)
                 total.cleared += 1

@@ -26,7 +26,8 @@ V = TypeVar("V")
 
 # --- a recorded session ------------------------------------------------------------------------------------------------------------------
 
-CHARS_PER_TOKEN = 2.9
+# Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); other models take more or fewer (economics.Model.tokens).
+CHARS_PER_TOKEN = 2.1
 LEAST_BASE = 8_000
 
 _NAME, _PLAIN = re.compile(NAME), re.compile(PLAIN)
@@ -34,9 +35,9 @@ _LINE_NUMBER = re.compile(r"\s*\d+(?:→|\t)")
 _SHORTEST_LINE, _LONGEST_LINE = 20, 400
 
 
-def tokens_of(chars: int) -> int:
-    """Return the tokens of a number of characters, by the lab's measure."""
-    return round(chars / CHARS_PER_TOKEN)
+def tokens_of(chars: int, factor: float = 1.0) -> int:
+    """Return the tokens of a number of characters, by the lab's measure; `factor`: the model's (`Session.factor`)."""
+    return round(chars / CHARS_PER_TOKEN * factor)
 
 
 class Block:
@@ -89,7 +90,8 @@ class Session:
 
     `steps`: the events in order: ("add", Block), ("event", engine event), ("cut", how many Blocks stay, Blocks behind them), ("compact",
     engine event), ("request", Request). `base`: tokens of system and tools. `cwd`: the folder that it began in, "" for a subagent. `size`:
-    bytes read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered.
+    bytes read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered;
+    `factor`: tokens that the first of them takes for one of Opus 5.
     `texts`: Block that is no result -> its text, if asked for."""
 
     path: str
@@ -101,6 +103,7 @@ class Session:
     bad: int = 0
     is_translated: bool = False
     models: dict[str, int] = field(default_factory=dict)
+    factor: float = 1.0
     texts: dict[Block, str] = field(default_factory=dict)
 
     @property
@@ -161,7 +164,8 @@ class View:
     placeholder in its place, `entered`: Block -> text that entered in place of its own · `lost`: Blocks of thinking that a clear has lost ·
     `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none) · `number` of the request, `since` of
     the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent unchanged, `ends`: with how
-    many each of the last requests ended that the cache may still have · `compacted`: whether the context was just emptied.
+    many each of the last requests ended that the cache may still have · `compacted`: whether the context was just emptied · `factor`: of
+    the session's model.
     """
 
     base: int
@@ -178,6 +182,7 @@ class View:
     sent: int = 0
     ends: list[int] = field(default_factory=list)
     compacted: bool = False
+    factor: float = 1.0
 
     @property
     def cold(self) -> bool:
@@ -188,10 +193,10 @@ class View:
         """Return the tokens of the text in a block's place."""
         placeholder = self.cleared.get(block)
         if placeholder is not None:
-            return tokens_of(len(placeholder))
+            return tokens_of(len(placeholder), self.factor)
         entered = self.entered.get(block)
         if entered is not None:
-            return block.tokens - tokens_of(len(block.text)) + tokens_of(len(entered))
+            return block.tokens - tokens_of(len(block.text), self.factor) + tokens_of(len(entered), self.factor)
         return block.tokens + (block.thinking if self.prices.bound and block not in self.lost else 0)
 
     def shows(self, block: Block, string: str) -> bool:

@@ -125,7 +125,7 @@ class Compact(AutoPolicy):
         choices = choices_of(view, before, after, self.listed)
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in choices if block.id in live]
-        self.out.update((block.id, view.size(block) - tokens_of(len(text))) for block, text in left)
+        self.out.update((block.id, view.size(block) - tokens_of(len(text), view.factor)) for block, text in left)
         self._call("unthought")
         self._clear([block.id for block, _ in left])
         return choices

@@ -21,6 +21,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.policy.tools import Call
+from hooks.utils.state import shipped
 from hooks.utils.state.archived import task_id
 
 from .policy import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
@@ -148,7 +149,7 @@ class _Reading:
                 self._text(block["text"], entries.text_tokens(block), entry)
 
     def _text(self, text: str, estimate: int, entry: dict) -> None:
-        block = self._add(tokens_of(len(text)))
+        block = self._add(self._tokens(text))
         block.estimate = estimate
         block.is_summary = entries.is_summary(entry)
         if self.with_texts:
@@ -163,7 +164,7 @@ class _Reading:
         self.answered[id] = entry["uuid"]
         text, images = calls.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
-        result = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)
+        result = self._add(self._tokens(text) + images, id if call else "", text if call else "", call)
         result.estimate = 0
         if self.with_needs and call:
             self._hold(strings_of(text) - self.written, result)
@@ -195,7 +196,7 @@ class _Reading:
             if isinstance(block.get("text"), str):
                 self._answer(block, block["text"], [block["text"]])
             elif thinking_tokens(block):
-                self._add(0).thinking = thinking_tokens(block)
+                self._add(0).thinking = round(thinking_tokens(block) * self.session.factor)
             elif block.get("type") == "tool_use":
                 self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
@@ -211,17 +212,27 @@ class _Reading:
         self.messages.add(name)
         self.repeats, self.began = False, self.count
         self.current = Request(len(session.requests) + 1, name, self.last_at or at)
+        model = entry["message"].get("model")
         if not session.requests:
+            self._count_as(model if isinstance(model, str) else "")
             session.base = max(LEAST_BASE, prompt_tokens(entry["message"].get("usage")) - sum(block.tokens for block in self.blocks))
         session.requests.append(self.current)
-        model = entry["message"].get("model")
         if isinstance(model, str):
             session.models[model] = session.models.get(model, 0) + 1
         session.steps.append(("request", self.current))
 
+    def _tokens(self, text: str) -> int:
+        return tokens_of(len(text), self.session.factor)
+
+    def _count_as(self, model: str) -> None:
+        """Count as a model does, also what is there already."""
+        self.session.factor = shipped.rules().models.model(model).tokens
+        for block in self.blocks:
+            block.tokens = round(block.tokens * self.session.factor)
+
     def _answer(self, block: dict, text: str, texts: list[str]) -> Block:
         """Add a block that the assistant wrote. `texts`: those for which it needed results."""
-        answer = self._add(tokens_of(len(text)))
+        answer = self._add(self._tokens(text))
         answer.estimate = entries.text_tokens(block)
         self.current.output += answer.tokens
         if self.with_texts:

@@ -11,9 +11,9 @@ import json
 from ...io import files
 from ...io.system import os
 from ...policy.estimate import estimate_tokens
+from ...policy.messages import call_tokens
 from ...policy.tools import ASK, PLAN
 from . import TOOLS
-from .calls import dumps_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def text_tokens(block: dict[str, Any]) -> int:
     """Return the estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
     if isinstance(block.get("text"), str):
         return estimate_tokens(block["text"])
-    return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0
+    return call_tokens(block.get("input")) if block.get("type") == "tool_use" else 0
 
 
 # Tools that wait for the user.

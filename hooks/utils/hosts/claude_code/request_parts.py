@@ -13,9 +13,9 @@ import json  # noqa: TID253  as in entries
 
 from ...io.codec import loads
 from ...policy.composition import ADDED, CALLED, RESULT, SAID, SUMMARY, THOUGHT, WROTE, Composition
-from ...policy.estimate import IMAGE_TOKENS, content_of_path, estimate_tokens
+from ...policy.estimate import IMAGE_TOKENS, RESULT_TOKENS, content_of_path, estimate_tokens
 from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_OTHER, IN_SYSTEM, IN_TOOLS, Between
-from ...policy.messages import thinking_tokens
+from ...policy.messages import call_tokens, thinking_tokens
 from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
 from .. import tool as tool_named
 from . import entries
@@ -38,7 +38,6 @@ _SHOWN = ("content", "snippet", "prompt", "addedLines", "addedBlocks")
 _FOR_PEOPLE = ("hook_system_message", "command_permissions")
 _WITH_WORDS = ("file", "queued_command")  # what comes with what the user says
 _HOLDS = {SEARCH: "matches", FIND: "log", LIST: "log", SHELL: "log"}  # operation of a tool -> what its results hold
-_CALL_TOKENS, _RESULT_TOKENS = 30, 8  # what holds a call and a result beside what they say
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -72,7 +71,7 @@ class Contents:
                 self._known.add(id)
                 kind, holds = self._calls.get(id, (RESULT, "dialogue"))
                 text, images = text_of_blocks(block.get("content"))
-                self.composition.add(kind, _RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
+                self.composition.add(kind, RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
 
     def entry(self, entry: Entry, began: bool) -> None:
         """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one comes before the
@@ -112,8 +111,7 @@ class Contents:
             return
         id, name, arguments = block.get("id"), block.get("name"), block.get("input")
         arguments = arguments if isinstance(arguments, dict) else {}
-        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in arguments.values()]
-        self.composition.add(CALLED, _CALL_TOKENS + estimate_tokens("".join(texts), "markup"), uuid)
+        self.composition.add(CALLED, call_tokens(arguments), uuid)
         if isinstance(id, str) and isinstance(name, str):
             tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
             path = next((arguments[key] for key in tool.paths if isinstance(arguments.get(key), str)), "")

@@ -1,0 +1,44 @@
+"""Estimates of tokens, held against what recorded requests took; and what the benchmark that measures it makes of a session made up here."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from benchmarks import tokens as benchmark
+from hooks.utils.policy.estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
+from tests.lab.transcripts import Transcript
+
+# Sessions of Claude models that count like Opus 5, and of one that counts as those before did.
+NEW = (
+    "gmeligio-flutter-docker-image__38ea9125e8", "gmeligio-flutter-docker-image__ee202b09e2",
+    "entireio-git-sync__f8a5f671af", "entireio-git-sync__637be9a085",
+)  # fmt: skip
+OLD = ("entireio-git-sync__20fe430db7",)
+FEWEST = 10
+
+
+def found(folder: Path, names: tuple[str, ...], factor: float) -> dict[str, float]:
+    """kind -> median of estimate by usage."""
+    every: dict = defaultdict(list)
+    for name in names:
+        for kind, several in benchmark.ratios(benchmark.steps_of(folder / f"{name}.jsonl"), factor).items():
+            every[kind] += several
+    return {kind: statistics.median(several) for kind, several in every.items() if len(several) >= FEWEST}
+
+
+@pytest.mark.parametrize(("names", "factor", "kinds"), [(NEW, 1.0, 7), (OLD, 0.87, 4)])
+def test_by_kind_a_recorded_step_takes_what_was_estimated_within_a_tenth(transcripts_of_2026: Path, names, factor, kinds):
+    medians = found(transcripts_of_2026, names, factor)
+    assert len(medians) >= kinds
+    assert {kind: round(median, 2) for kind, median in medians.items() if not 0.9 <= median <= 1.1} == {}
+
+
+@pytest.mark.parametrize("name", [NEW[0], NEW[2], OLD[0]])
+def test_from_the_tenth_request_on_the_context_is_shown_within_a_twentieth(transcripts_of_2026: Path, name: str):
+    rows = benchmark.shown_of(transcripts_of_2026 / f"{name}.jsonl")
+    assert len(rows) > 50
+    assert sum(abs(shown - 1) <= 0.05 for _, shown, _ in rows) / len(rows) > 0.95
