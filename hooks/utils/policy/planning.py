@@ -290,7 +290,7 @@ def _sum(conversation: Conversation, going: list[Result], decisions: list[Decisi
     ids = {result.id for result in going}
     chosen = [decision for decision in decisions if decision.result.id in ids]
     leaving, staying = (sum([getattr(decision, name) for decision in chosen]) for name in ("tokens", "placeholder"))
-    prompt, prefix, back, thinking = conversation.last.tokens, 0, 0, 0
+    prompt, prefix, back, thinking = conversation.stands, 0, 0, 0
     first = next((result for result in going if result.id in conversation.places), None)
     if first is not None:
         # Measured, but never so much that the results which stay behind would not fit.
