@@ -36,12 +36,12 @@ export function tokens(number) {
 export const shortTokens = (number) => tokens(number) + (rounded(number) === 1 ? " token" : " tokens");
 
 /** An estimate to three figures: ~15,200. */
-export const estimate = (number) => `~${grouped.format(threeFigures(number))}`;
+export const estimate = (number) => `~${grouped.format(toThreeFigures(number))}`;
 
 /** An estimate in a sentence: ~15,200 tokens. */
-export const longTokens = (number) => `${estimate(number)} token${threeFigures(number) === 1 ? "" : "s"}`;
+export const longTokens = (number) => `${estimate(number)} token${toThreeFigures(number) === 1 ? "" : "s"}`;
 
-function threeFigures(number) {
+function toThreeFigures(number) {
   const count = rounded(number);
   const step = 10 ** Math.max(0, String(Math.abs(count)).length - 3);
   const below = Math.floor(count / step) * step;
