@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import globs, planning, worth
+from hooks.utils.policy import events, globs, planning, worth
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Selection
 from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.policy.worth import NeedModel
-from tests.policy.conversing import HISTORIES, TUNED, Conversing, ids, played
+from tests.policy.conversing import HISTORIES, LARGE, LONG, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ASKED = st.one_of(
@@ -184,3 +184,39 @@ def test_a_plan_follows_from_what_it_is_given_and_changes_nothing(planned: Plann
 def test_an_empty_context_has_nothing_to_plan(cold: bool, profile: str):
     plan = Conversing(profile=profile).plan(cold=cold, now=True)
     assert (plan.decisions, plan.going, plan.pays, plan.sum.leaves) == ([], [], False, 0)
+
+
+@given(plannings, st.booleans())
+def test_a_clear_in_place_leaves_nothing_that_one_right_after_it_would_take(planned: Planning, now: bool):
+    session, conversation = planned.session, planned.session.conversation
+    done = planning.plan(conversation, Selection(now=now), session.at, planned.model, planned.priced, True, TUNED, True)
+    if not planned.weighs or not done.pays:
+        return
+    stands = conversation.prompt - done.sum.leaves - (conversation.thinking if planned.priced.bound else 0)
+    session.observe(events.ManualClear([result.id for result in done.going], session.at, {}))
+    session.observe(events.Cleared({result.id: "abcd2345" for result in done.going}))
+    session.observe(events.Compacted(session.at, [*session.state.live, *session.state.expired]))
+    conversation.carry(stands - conversation.base)
+    again = planning.plan(conversation, Selection(now=now), session.at, planned.model, planned.priced, True, TUNED, True)
+    assert again.going == []
+
+
+def test_what_only_the_shorter_prompt_makes_worth_clearing_goes_at_once_and_with_it_what_it_leans_on():
+    session = Conversing()
+    session.read("a.py", text=LARGE)
+    for number in range(8):
+        session.call("mcp__a__b", {"n": number}, f"{number} {LARGE * 4}")
+    session.call("mcp__a__c", {}, LONG)
+    session.observe(events.Entered("T10", session.state.live["T10"].tokens, ("T1",), "abcd2345", 100, (), session.at, 25))
+    session.nothing(30)
+    model = NeedModel({"bias": 0.0, "size": 0.0})
+    for bias in range(80, 0, -1):
+        model = NeedModel({"bias": -bias / 20})
+        alone = ids(session.plan(model).having(CLEAR))
+        if len(alone) >= 8 and "T10" not in alone:
+            break
+    else:
+        pytest.fail("no chance of need tells them apart")
+    assert "T1" not in alone
+    together = planning.plan(session.conversation, Selection(), session.at, model, prices(), True, TUNED, True)
+    assert {"T1", "T10"} <= {result.id for result in together.going}

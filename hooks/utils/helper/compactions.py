@@ -142,7 +142,7 @@ class Compactions:
         stays = {"rows": done.rows, "loaded": done.loaded}
         if trigger == MANUAL and wanted.why == MANUAL and str(request.get("instructions") or "").strip():
             return {**stays, "hand_on": True}
-        if wanted.why == AUTO and not done.met and done.after > _MOST_LEFT * done.before:
+        if wanted.why == AUTO and not done.met and done.sizes.after > _MOST_LEFT * done.sizes.before:
             older, newer = _split(done.rows)
             return {**stays, "rows": older, "hand_on": True, "behind": newer} if older else {**stays, "hand_on": True}
 
@@ -205,7 +205,8 @@ def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
 
 def notice(done: Answer) -> str:
     """Return one line that sums a compaction up."""
-    sizes = f"{_size(done.before)} to {_size(done.after)} tokens"
+    before = text.tokens(done.sizes.before)
+    sizes = f"{before.removeprefix('~') if done.sizes.measured else before} to {text.tokens(done.sizes.after)} tokens"
     if done.back:
         return f"Put back in place: {text.counted(len(done.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(done)), "result")
@@ -216,10 +217,6 @@ def _calls_of(done: Answer) -> set[str]:
     """Return the ids of the calls of which something left."""
     uses = (use for one in done.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
     return {one.id for one in done.left if one.id} | {use["tool_use_id"] for use in uses}
-
-
-def _size(tokens: int) -> str:
-    return text.tokens(tokens).removeprefix("~")
 
 
 class Outlines:

@@ -39,9 +39,10 @@ class Usage:
     """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
     began (`at`), and when the cache was last known to be in use (`until`), in seconds; the lifetime of what it wrote to the cache; the
     model's id; `left_out`, where the answer says so: (how many of its tool uses the prompt lacked, their tokens); `window`: tokens of the
-    context window, where the recording says so, 0 where not. No tokens: a compaction came between the requests."""
+    context window, where the recording says so, 0 where not; `compacted_at`: of the newest request, when a compaction came behind it, 0.0
+    for none. No tokens: a compaction came between the requests."""
 
-    __slots__ = ("at", "cache_ttl_s", "created", "left_out", "model", "read", "tokens", "until", "window")
+    __slots__ = ("at", "cache_ttl_s", "compacted_at", "created", "left_out", "model", "read", "tokens", "until", "window")
 
     def __init__(self, tokens: int = 0, at: float = 0.0, model: str = "", cache_ttl_s: int = 300, read: int = 0, created: int = 0) -> None:
         self.tokens = tokens
@@ -52,6 +53,7 @@ class Usage:
         self.created = created
         self.left_out: tuple[int, int] = (0, 0)
         self.window = 0
+        self.compacted_at = 0.0
 
     def is_warm(self, now: float) -> bool:
         return bool(self.tokens) and now - self.until < self.cache_ttl_s
@@ -75,18 +77,25 @@ class Place:
 class Conversation:
     """`state` and the `rules` that hold (those of the profile that was chosen last) · `requests`: [(Usage, estimated tokens that the
     conversation grew by since the one before)] · `places`: id of a result -> Place · `unsent`: estimated tokens since the last request,
-    `unseen`: ids of the results among them · `base`: tokens of system and tools · `entered`: id -> Entered, of the results that
+    `unseen`: ids of the results among them · `base`: tokens of system and tools ·
+    `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
+    which it left a placeholder · `entered`: id -> Entered, of the results that
     entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, 0 for never."""
 
     __slots__ = (
+        "_again",
         "_growth",
+        "_is_noted",
         "_thought",
         "_tokens",
         "base",
+        "carried",
         "compacted_tokens",
         "count",
         "entered",
         "places",
+        "prompts",
+        "replaced",
         "requests",
         "rules",
         "rules_for",
@@ -102,9 +111,14 @@ class Conversation:
         self.rules = rules_for(None)
         self.requests: list[tuple[Usage, int]] = []
         self.count = 0  # requests, without the compactions between them
+        self.prompts = 0  # how often the user spoke
         self.places: dict[str, Place] = {}
         self.entered: dict[str, Entered] = {}
         self.base = 0
+        self.carried = 0
+        self._is_noted = False  # whether that is known to be all of it
+        self._again = 0  # estimated tokens of what was written down again behind the newest compaction
+        self.replaced: set[str] = set()
         self.compacted_tokens = 0
         self.unsent = 0
         self.unseen: set[str] = set()
@@ -125,7 +139,7 @@ class Conversation:
         if event.name == "call":
             self._add(event.id)
         elif event.name == "compacted":
-            self._compact(event.at)
+            self.compact(event.at)
             self.compacted_tokens = event.tokens or self.compacted_tokens
         return decisions
 
@@ -142,10 +156,22 @@ class Conversation:
             self.unsent += event.tokens - result.tokens
         self.entered[event.id] = event
 
-    def _compact(self, at: float) -> None:
+    def compact(self, at: float) -> None:
+        """Take in a compaction that the state has followed: no request has shown yet what stands behind it."""
         self.requests.append((Usage(at=at), 0))
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
-        self.unsent, self.unseen, self._thought = 0, set(), []
+        self.unseen.intersection_update(self.places)
+        self.unsent, self._thought = 0, []
+        self.carried, self._again, self._is_noted, self.replaced = 0, 0, False, set()
+
+    def carry(self, tokens: int, is_all: bool = True) -> None:
+        """Note how many tokens of the conversation the newest compaction left, as whoever did it says; whether that `is_all`, however
+        much was written down again."""
+        self.carried, self._is_noted = max(0, tokens), is_all
+
+    def carry_again(self, tokens: int) -> None:
+        """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request."""
+        self._again += tokens
 
     def add_text(self, tokens: int, thinking: int = 0) -> None:
         """Add tokens that the user or the assistant wrote, or thought."""
@@ -226,9 +252,21 @@ class Conversation:
         return max((usage.tokens for usage, _ in self.requests if usage.model == self.newest.model), default=0)
 
     @property
+    def stands(self) -> int:
+        """Return the tokens of what stands in the context, system and tools included: what the newest request had; behind a compaction,
+        which no request has shown yet, an estimate (`is_measured`)."""
+        return self.last.tokens or self.prompt
+
+    @property
+    def is_measured(self) -> bool:
+        return bool(self.last.tokens)
+
+    @property
     def prompt(self) -> int:
         """Return the tokens of the prompt as it would go out now."""
-        return (self.last.tokens or self.base) + round(self.unsent * self.state.calibration)
+        calibration = self.state.calibration
+        carried = self.carried if self._is_noted else max(self.carried, round(self._again * calibration))
+        return (self.last.tokens or self.base + carried) + round(self.unsent * calibration)
 
     def results(self) -> list[Result]:
         """Return every known result, in the order of completion; a placeholder may have replaced it."""

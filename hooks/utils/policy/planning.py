@@ -132,11 +132,10 @@ def plan(
     plan = Plan(selection, prices, decisions)
     if selection.forces or not rules.weighs:
         _by_lifetime(conversation, selection, decisions)
+        _hold_what_is_leaned_on(conversation, decisions)
     else:
-        situation = worth.Situation(conversation.prompt, prices, tuned)
-        plan.pays = _by_worth(conversation, selection, decisions, model, situation, cold, in_place)
-        plan.likely_requests = situation.tuned.ahead
-    _hold_what_is_leaned_on(conversation, decisions)
+        _settle(plan, conversation, model, tuned, cold, in_place)
+        plan.likely_requests = tuned.ahead
     plan.sum = _sum(conversation, plan.going, decisions, prices, cold, in_place)
     if selection.forces or not rules.weighs:
         plan.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
@@ -209,16 +208,35 @@ def grace(result: Result, rules: Ruleset) -> int:
 # --- by worth ------------------------------------------------------------------------------------------------------------------
 
 
+def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, cold: bool, in_place: bool) -> None:
+    """Decide by worth. In place, what a first look takes changes what the rest is worth: the prompt is shorter, no thinking is left, what
+    referred to others is gone. So the look is repeated until it takes no more, for a clear that follows would take it at once."""
+    thinking: int | None = conversation.thinking if in_place else None
+    prompt, taken = conversation.prompt, -1
+    while len(plan.going) > taken:
+        taken = len(plan.going)
+        situation = worth.Situation(prompt, plan.prices, tuned)
+        plan.pays = _by_worth(conversation, plan.selection, plan.decisions, model, situation, cold, thinking)
+        _hold_what_is_leaned_on(conversation, plan.decisions)
+        if not in_place or not plan.going:
+            return
+        going = {result.id for result in plan.going}
+        gains = sum([decision.gain for decision in plan.decisions if decision.result.id in going])
+        thought = conversation.thinking if plan.prices.bound else 0
+        prompt, thinking = max(0, conversation.prompt - thought - gains), 0
+
+
 def _by_worth(
     conversation: Conversation, selection: Selection, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool,
-    in_place: bool,
+    thinking: int | None,
 ) -> bool:  # fmt: skip
-    """Fill in the decisions and return whether anything is worth clearing now."""
+    """Fill in the decisions and return whether anything is worth clearing now. `thinking`: tokens of it that leave with any result; None
+    for those behind it."""
     valued, last = [], last_words(conversation)
     for decision in decisions:
-        decision.reason = _why_it_stays(decision, conversation, selection, last)
+        decision.action, decision.reason = KEEP, _why_it_stays(decision, conversation, selection, last)
         if not decision.reason:
-            candidate = _candidate(decision, conversation, model, in_place)
+            candidate = _candidate(decision, conversation, model, thinking)
             decision.value = worth.value(candidate, situation)
             if candidate.need > worth.MOST_NEED:
                 decision.reason = "likely"
@@ -256,9 +274,11 @@ def _why_it_stays(decision: Decision, conversation: Conversation, selection: Sel
     return "in_use" if worth.is_in_use(result, conversation.state.quiet_age(result)) else ""
 
 
-def _candidate(decision: Decision, conversation: Conversation, model: NeedModel, in_place: bool) -> worth.Candidate:
-    decision.need = model.probability(decision.result, conversation.state, conversation.rules.tools)
-    thinking = conversation.thinking if in_place else conversation.thinking_behind(decision.result.id)
+def _candidate(decision: Decision, conversation: Conversation, model: NeedModel, thinking: int | None) -> worth.Candidate:
+    if decision.need is None:
+        decision.need = model.probability(decision.result, conversation.state, conversation.rules.tools)
+    if thinking is None:
+        thinking = conversation.thinking_behind(decision.result.id)
     return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, thinking)
 
 
@@ -290,7 +310,7 @@ def _sum(conversation: Conversation, going: list[Result], decisions: list[Decisi
     ids = {result.id for result in going}
     chosen = [decision for decision in decisions if decision.result.id in ids]
     leaving, staying = (sum([getattr(decision, name) for decision in chosen]) for name in ("tokens", "placeholder"))
-    prompt, prefix, back, thinking = conversation.last.tokens, 0, 0, 0
+    prompt, prefix, back, thinking = conversation.stands, 0, 0, 0
     first = next((result for result in going if result.id in conversation.places), None)
     if first is not None:
         # Measured, but never so much that the results which stay behind would not fit.

@@ -15,9 +15,11 @@ class Sums(TypedDict):
 
 
 class Context(TypedDict):
-    """How full a context is, and where its window is known from."""
+    """How full a context is, and where its window is known from. `measured`: whether a request has shown its tokens; if not, they are an
+    estimate of what a compaction left."""
 
     tokens: int
+    measured: bool
     window: int
     window_source: WindowSource
     ratio: float

@@ -27,7 +27,8 @@ from ..state.archived import content_of, errors, task_id
 from . import cooling
 from .access import Opened, Refused
 from .contents import stamp_of
-from .outlook import context_of
+from .outlook import context_of, note_size
+from .sizes import Sizes, sizes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,21 +91,19 @@ class Handed:
 
 
 class Answer:
-    """`rows`: the messages that stay, as the host takes them · tokens of the context `before` and `after`, system and tools too where
-    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `loaded`: names
-    of the tools whose definitions the conversation had asked for, which have to stay · `note`: to call once it is done; it writes that to
-    the journal, with whether the rest was `summarised`, and returns what is left to do, which the host need not wait for. Errors of the
-    archive where it cannot be done."""
+    """`rows`: the messages that stay, as the host takes them · `sizes` of the context · `left`: what left · `back`: ids of the results that
+    came back · `met`: whether the target was reached · `loaded`: names of the tools whose definitions the conversation had asked for, which
+    have to stay · `note`: to call once it is done; it writes that to the journal, with whether the rest was `summarised`, and returns what
+    is left to do, which the host need not wait for. Errors of the archive where it cannot be done."""
 
-    __slots__ = ("after", "back", "before", "left", "loaded", "met", "note", "rows")
+    __slots__ = ("back", "left", "loaded", "met", "note", "rows", "sizes")
 
     def __init__(
-        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool, loaded: list[str],
+        self, rows: list[dict[str, Any]], sizes: Sizes, left: list[Left], back: list[str], met: bool, loaded: list[str],
         note: Callable[[bool], Callable[[], None]],
     ) -> None:  # fmt: skip
         self.rows = rows
-        self.before = before
-        self.after = after
+        self.sizes = sizes
         self.left = left
         self.back = back
         self.met = met
@@ -138,7 +137,7 @@ def answer(
     if sent.loaded and not handed.between_turns:
         raise Declined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
     if wanted.back:
-        return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now)
+        return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
         ours = _our_lists(site, current)
@@ -152,24 +151,23 @@ def answer(
         raise Declined(str(error)) from None
     except errors() as error:
         raise Declined(f"the archive cannot be read: {error}") from None
-    if not done.left:
-        raise Declined("nothing would leave")
-    if done.before - done.after < wanted.least:
-        raise Declined("too little would leave")
+    if not done.left or done.before - done.after < wanted.least:
+        raise Declined("too little would leave" if done.left else "nothing would leave")
     done.left += keeper.shown
     keeper.keep(done.left, conversation.state)
-    beside = max(0, conversation.last.tokens - done.before)
+    sizes = sizes_of(conversation, current, handed.sent, done.before, done.after)
 
     def note(summarised: bool) -> Callable[[], None]:
-        _note(site, agent_id, done, conversation, wanted.why, now, beside, summarised)
+        _note(site, agent_id, done, conversation, wanted.why, now, sizes, summarised)
         return finish
 
     def finish() -> None:
         paths = site.paths(agent_id)
-        store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
+        calls = receipts.calls_of(done.left, conversation.state, sizes.left)
+        store.append(paths, paths.receipts, receipts.noted(calls, now))
         keeper.take_in()
 
-    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, sent.loaded, note)
+    return Answer(_rows(done.messages), sizes, done.left, [], done.met, sent.loaded, note)
 
 
 def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequence[Message], now: float) -> Conversation:
@@ -184,10 +182,15 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
     conversation = Conversation(state, site.rules_for)
     conversation.observe(events.ProfileChosen(state.profile, state.at))
     conversation.observe(events.Tick(now))
-    conversation.entered = journal.Sorted(store.read_lines(paths.journal), set()).entered
+    lines = store.read_lines(paths.journal)
+    conversation.entered = journal.Sorted(lines, set()).entered
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
         conversation.sent(newest)
+        conversation.base = usage.base_tokens(transcript_path)
+        if newest.compacted_at:
+            conversation.compact(newest.compacted_at)
+            conversation.carry((journal.stood_after(lines, newest.compacted_at) or 0) - conversation.base)
     conversation.places = {shown.id: Place(0, 0) for message in current for shown in message.results}
     last = max((at for at, message in enumerate(current) if message.role == messages.ASSISTANT), default=-1)
     conversation.unseen = {shown.id for message in current[last + 1 :] for shown in message.results}
@@ -211,7 +214,7 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
 def _with_back(
     site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, sent: AsSent,
-    keeper: _Keeper, now: float,
+    keeper: _Keeper, now: float, handed_sent: object,
 ) -> Answer:  # fmt: skip
     """Return the conversation with what these handles name in its place again. What shows more than text cannot be handed back: it keeps
     its placeholder, or leaves one."""
@@ -237,16 +240,15 @@ def _with_back(
     if left:
         keeper.keep(left, conversation.state)
     back = done.messages
-    after = compacting.tokens_of(back, conversation)
-    tokens = conversation.last.tokens + after - before
+    sizes = sizes_of(conversation, current, handed_sent, before, compacting.tokens_of(back, conversation))
     window = context_of(conversation, site.session, now)
-    if window and tokens > _MOST_OF_WINDOW * window["window"]:
-        raise Declined(f"with it the context would have {tokens:,} tokens, which is more than fits")
+    if window and sizes.after > _MOST_OF_WINDOW * window["window"]:
+        raise Declined(f"with it the context would have {sizes.after:,} tokens, which is more than fits")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
     noted = journal.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
-    entries = [journal.undone(ids, noted or max(0, after - before), now), journal.put_back([record.id for record in records], now)]
-    beside = max(0, conversation.last.tokens - before)
+    handles = [record.id for record in records]
+    entries = [journal.undone(ids, noted or max(0, -sizes.left), now), journal.put_back(handles, now, sizes.after)]
 
     def note(_summarised: bool) -> Callable[[], None]:
         paths = site.paths(agent_id)
@@ -254,9 +256,11 @@ def _with_back(
         reasons = {one.id: one.why for one in left if one.kind == compacting.RESULT}
         if reasons:
             store.journal(paths, journal.cleared(list(reasons), 0, reasons, now))
+        if not agent_id:
+            note_size(site, sizes.after, now)
         return keeper.take_in if left else lambda: None
 
-    return Answer(_rows(back), before + beside, after + beside, left, [record.tool_use_id for record in records], True, sent.loaded, note)
+    return Answer(_rows(back), sizes, left, [record.tool_use_id for record in records], True, sent.loaded, note)
 
 
 def without_commands(messages: Sequence[Message]) -> list[Message]:
@@ -422,7 +426,7 @@ class _Keeper:
 
 
 def _note(
-    site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float, beside: int, summarised: bool
+    site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float, sizes: Sizes, summarised: bool
 ) -> None:
     """Journal what left; the tracker's state follows from the transcript."""
     results = [one for one in done.left if one.kind == compacting.RESULT]
@@ -434,8 +438,12 @@ def _note(
     if whole:
         reconciling.note(site, paths, whole)
     handles = [one.handle for one in done.left]
-    store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
-    store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
+    beside = min(conversation.base, sizes.after)
+    entry = journal.compacted(why, sizes.before - beside, sizes.after - beside, handles, now, beside, summarised)
+    store.journal(paths, entry)
+    store.journal(paths, journal.cleared([one.id for one in results], max(0, sizes.left), reasons, now))
+    if not agent_id and not summarised:
+        note_size(site, sizes.after, now)
 
 
 def note_for_next_start(site: Site, agent_id: str, now: float) -> None:

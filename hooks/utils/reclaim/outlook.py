@@ -8,11 +8,11 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, reconciling, session, shipped, store
+from ..state import journal, receipts, reconciling, session, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Protocol
 
     from ..policy.context import Result
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds)."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `taken`: ids of the calls of which
+    compactions of ours took something out -> whether it is back · `at` (seconds)."""
 
-    __slots__ = ("agents", "at", "cold", "context", "ledger", "now", "project", "rebuilt", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "ledger", "now", "project", "rebuilt", "rules", "state", "taken", "transcript")
 
     def __init__(
         self,
@@ -52,10 +53,11 @@ class Outlook:
         at: float,
         rebuilt: Rebuilt | None = None,
         is_cold: bool | None = None,
+        taken: Mapping[str, bool] | None = None,
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
-        self.project, self.transcript = site.session_project, transcript_path
+        self.project, self.transcript, self.taken = site.session_project, transcript_path, taken or {}
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -83,6 +85,14 @@ class Outlook:
     def expired(self) -> Sums:
         """Return what has expired and is still in the context."""
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
+
+    @property
+    def left(self) -> int:
+        """Return of how many results compactions have taken something out, whoever did them: all that are gone, and those on a receipt."""
+        known = {*self.state.live, *self.state.expired}
+        out = {id for id, is_back in self.taken.items() if not is_back}
+        whole = known.union(self.taken) - out
+        return max(0, self.state.index - len(whole)) if self.state.epoch else 0
 
     @property
     def verdict(self) -> Verdict:
@@ -126,7 +136,7 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
 
 def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outlook:
     """Return the outlook of a Rebuilt context."""
-    return Outlook(site, transcript_path, rebuilt.state, rebuilt.conversation.rules, now, rebuilt)
+    return Outlook(site, transcript_path, rebuilt.state, rebuilt.conversation.rules, now, rebuilt, taken=_taken(site))
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
@@ -153,16 +163,41 @@ def _of_stored(site: Site, transcript_path: str, stored: store.Stored | None, no
     rules = site.rules_for(stored.state.profile)
     engine.reindex(stored.state, rules)
     engine.observe(stored.state, events.Tick(now), rules)
-    return Outlook(site, transcript_path, stored.state, rules, now)
+    return Outlook(site, transcript_path, stored.state, rules, now, taken=_taken(site))
+
+
+def _taken(site: Site) -> dict[str, bool]:
+    """Return id of a call of which compactions of ours took something out -> whether all of it has come back."""
+    paths = site.paths()
+    try:
+        found = receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
+    except OSError:
+        return {}  # they cannot be read: what stands tells most of it
+    taken: dict[str, bool] = {}
+    for call in (call for receipt in found if receipt["why"] != receipts.CLEAR for call in receipt["calls"]):
+        taken[call["id"]] = call["back"] and taken.get(call["id"], True)
+    return taken
 
 
 def remember(view: Outlook, site: Site) -> None:
-    """Keep for the status line what a clear takes, and of which state that holds."""
+    """Keep for the status line what a clear takes, and of which state that holds; and what stands, until a request shows it."""
+    remember_size(site, view.rebuilt.conversation if view.rebuilt is not None else None)
     if view.now is None:
         site.remember(planned=None)
         return
     sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", view.now), ("cold", view.cold))}
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
+
+
+def remember_size(site: Site, conversation: Conversation | None) -> None:
+    """Keep what stands behind a compaction, for those who do not read the transcript."""
+    if conversation is not None and conversation.newest.tokens and not conversation.is_measured:
+        note_size(site, conversation.stands, conversation.last.at)
+
+
+def note_size(site: Site, tokens: int, at: float) -> None:
+    """Keep how many tokens stand in the main context since a compaction at that time (seconds)."""
+    site.remember(stands={"tokens": tokens, "at": at})
 
 
 def plan_of(conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False) -> planning.Plan:
@@ -177,12 +212,13 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
     last, newest = conversation.last, conversation.newest
     if not newest.tokens:
         return None
-    tokens = last.tokens or conversation.prompt
+    tokens = conversation.stands
     largest = max(tokens, conversation.largest)
     window, source = usage.window_of(conversation.rules, session, newest, largest, conversation.compacted_tokens)
     warm = last.is_warm(now)
     return {
         "tokens": tokens,
+        "measured": conversation.is_measured,
         "window": window,
         "window_source": source,
         "ratio": round(tokens / window, 4),

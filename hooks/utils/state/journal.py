@@ -112,9 +112,11 @@ def compacted(why: str, before: int, after: int, handles: Sequence[str], at: flo
     return {**entry, "summarised": True} if summarised else entry
 
 
-def put_back(handles: Sequence[str], at: float) -> Entry:
-    """Return the entry: the contents that are archived under these handles went back into the conversation."""
-    return {"event": "back", "at": at, "handles": list(handles)}
+def put_back(handles: Sequence[str], at: float, stands: int | None = None) -> Entry:
+    """Return the entry: the contents that are archived under these handles went back into the conversation, after which so many tokens of
+    the context stand."""
+    entry: Entry = {"event": "back", "at": at, "handles": list(handles)}
+    return entry if stands is None else {**entry, "stands": stands}
 
 
 def cleared_outside(ids: list[str], tokens: int, how: str, at: float, by_user: bool = True) -> Entry:
@@ -277,6 +279,20 @@ def is_in_place(journal: list[Any], at: float) -> bool:
         if isinstance(entry, dict) and entry.get("event") == "compact" and abs(time_of(entry) - at) < _SAME_S:
             return entry.get("why") in ("asked", "cold")
     return False
+
+
+def stood_after(journal: list[Any], at: float) -> int | None:
+    """Return the tokens of the context that stood after the change of ours which the host wrote down at that time (seconds), system and
+    tools included; None where there was none, or the host summed up what it left."""
+    for entry in reversed(journal):
+        if not isinstance(entry, dict) or not 0 <= at - time_of(entry) < _SAME_S:
+            continue  # it is noted before the host writes it down
+        if entry.get("event") == "back" and "stands" in entry:
+            return whole(entry["stands"], _LATEST)
+        if entry.get("event") == "compact":
+            after, beside = whole(entry.get("after"), _LATEST), whole(entry.get("beside"), _LATEST)
+            return None if after is None or entry.get("summarised") is True else after + (beside or 0)
+    return None
 
 
 def last_compacted(journal: list[Any]) -> list[str]:

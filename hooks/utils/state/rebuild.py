@@ -6,7 +6,7 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, transcript, usage
+from ..hosts.claude_code import calls, entries, seconds_of, transcript, usage
 from ..io.system import day_of, days_before
 from ..policy import events, figures, kinds, ledger, parts
 from ..policy.context import ContextState
@@ -14,7 +14,8 @@ from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
 from ..policy.ledger import Refetched
-from ..policy.messages import thinking_tokens
+from ..policy.messages import result_tokens, thinking_tokens
+from ..policy.placeholder import handle_in
 from . import journal as journals
 
 TYPE_CHECKING = False
@@ -90,12 +91,16 @@ class _Replay:
         self.refetches = _Refetches()
         self.listener = _listener(journal, self.reader)
         self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed
+        self.journal = journal
+        # When the newest compaction was written down: what it left comes behind it, and says an earlier time.
+        self.compacted_at = 0.0
 
     def take(self, entry: dict[str, Any]) -> None:
         """Take the next entry in."""
         state = self.conversation.state
         if not state.agent_id and not state.cwd and state.index == 0 and isinstance(entry.get("cwd"), str):
             state.cwd = entry["cwd"]
+        again = self._shown_again(entry)
         for event in self.reader.events(entry):
             while self.known.timed and self.known.timed[-1].at <= event.at:
                 self.conversation.observe(self.known.timed.pop())
@@ -103,10 +108,13 @@ class _Replay:
                 self._call(event)
                 continue
             self.conversation.observe(event)
+            if isinstance(event, events.Prompted) and not self._is_carried(entry):
+                self.conversation.prompts += 1
             if isinstance(event, events.Compacted):
                 self.refetches.compacted()
+                self._compacted(entry, event.at)
         on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
-        self._add_message(entry, on_branch)
+        self._add_message(entry, on_branch, again)
         if self.listener is not None:
             self.listener.listen(entry, on_branch)
 
@@ -134,8 +142,28 @@ class _Replay:
             isinstance(block.get("id"), str) and block["id"] in self.index.calls for block in entries.blocks_of(entry)
         )
 
-    def _add_message(self, entry: dict[str, Any], on_branch: bool) -> None:
+    def _compacted(self, entry: dict[str, Any], at: float) -> None:
+        """Take over what is known of the size of what a compaction left: from our journal, else from the host."""
+        noted = journals.stood_after(self.journal, at)
+        tokens = usage.left_by(entry) if noted is None else noted - self.conversation.base
+        self.conversation.carry(tokens, noted is not None)
+        self.compacted_at = at
+
+    def _shown_again(self, entry: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the results in an entry that were there before the newest compaction."""
+        if not self._is_carried(entry):
+            return []
+        return [block for block in entries.blocks_of(entry) if block.get("tool_use_id") in self.reader.seen]
+
+    def _is_carried(self, entry: dict[str, Any]) -> bool:
+        """Return whether an entry belongs to what the newest compaction left, and no request has come since."""
+        return bool(self.compacted_at) and not self.conversation.is_measured and seconds_of(entry.get("timestamp")) <= self.compacted_at
+
+    def _add_message(self, entry: dict[str, Any], on_branch: bool, again: list[dict[str, Any]]) -> None:
         request = usage.usage_of(entry)
+        if on_branch and self._is_carried(entry):
+            self._carry(entry, again)
+            return
         if request is not None and on_branch and entry["message"].get("id") != self.message:
             self.message = entry["message"].get("id")
             self.conversation.sent(request)
@@ -143,6 +171,17 @@ class _Replay:
             self.conversation.went_on(request.at)  # also on an abandoned branch: it has read the cache of this one
         if on_branch and (request is not None or entry.get("type") == "user"):
             self.conversation.add_text(*_written(entry))
+
+    def _carry(self, entry: dict[str, Any], again: list[dict[str, Any]]) -> None:
+        conversation = self.conversation
+        conversation.carry_again(_written(entry)[0])
+        for block in again:
+            id, text = block["tool_use_id"], calls.text_of_blocks(block.get("content"))[0]
+            known = conversation.state.live.get(id) or conversation.state.expired.get(id)
+            if handle_in(text):
+                conversation.replaced.add(id)
+            is_whole = known is not None and id not in conversation.replaced
+            conversation.carry_again(known.tokens if known is not None and is_whole else result_tokens(text))
 
     def end(self, journal: list[Any]) -> None:
         """Finish after the last line of the transcript: the rest of the journal, what left, and what came of it."""

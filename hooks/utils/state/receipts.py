@@ -1,9 +1,9 @@
 """Receipts: what left a conversation at once, call by call, and why, as written beside the journal and read back. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold; clear: of a transcript) · tokens of the context `before` and `after`, null
-where they are not known · `tokens` that left · `summarised`: the rest went to the host's summariser · `calls`, in their order: {`id`,
-`number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result, input, calls), `handle`, `why`}], `back`: whether all of it was
-put back}. Of what older versions wrote, only ids and reasons are known.
+where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest went
+to the host's summariser · `calls`, in their order: {`id`, `number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result,
+input, calls), `handle`, `why`}], `back`: whether all of it was put back}. Of what older versions wrote, only ids and reasons are known.
 """
 
 from __future__ import annotations
@@ -35,16 +35,37 @@ def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
     return {"at": at, "calls": calls}
 
 
-def calls_of(left: Sequence[Left], state: ContextState) -> list[dict[str, Any]]:
-    """Return one row for each call of which something left."""
+def calls_of(left: Sequence[Left], state: ContextState, tokens: int) -> list[dict[str, Any]]:
+    """Return one row for each call of which something left, by all of them so many `tokens`: each has its part of what left less what took
+    its place, by its own size. A result that left, and its call with it, counts once."""
     known = {**state.expired, **state.live}
     rows: dict[str, dict[str, Any]] = {}
+    sizes: dict[str, int] = {}
+    whole: set[str] = set()  # ids of the calls whose results are counted
     for one in left:
-        for id, label, tokens in _calls_in(one, known):
+        for id, label, shown, size in _calls_in(one):
             row = rows.setdefault(id, _row(id, label, known.get(id)))
-            row["tokens"] += round(tokens * state.calibration)
             row["left"].append([one.kind, one.handle, one.why])
+            result = known.get(id)
+            if shown is not None and id not in whole:
+                whole.add(id)
+                size += result.tokens if result is not None and not result.cleared else result_tokens(shown)
+            sizes[id] = sizes.get(id, 0) + size
+    for id, part in zip(sizes, shared(max(0, tokens), list(sizes.values()))):
+        rows[id]["tokens"] = part
     return sorted(rows.values(), key=lambda row: row["number"] or 0)
+
+
+def shared(amount: int, sizes: Sequence[int]) -> list[int]:
+    """Return the parts of an amount by sizes, in whole numbers whose sum is the amount."""
+    total, given, so_far = sum(sizes), 0, 0
+    parts = []
+    for size in sizes:
+        so_far += size
+        until = amount * so_far // total if total else 0
+        parts.append(until - given)
+        given = until
+    return parts
 
 
 def call_of(result: Result, handle: str, why: str, calibration: float) -> dict[str, Any]:
@@ -58,23 +79,18 @@ def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
     return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
 
 
-def _calls_in(one: Left, known: dict[str, Result]) -> Iterator[tuple[str, str, float]]:
-    """Return (id, label, estimated tokens of what left) of each call that something left of."""
+def _calls_in(one: Left) -> Iterator[tuple[str, str, str | None, int]]:
+    """Return (id, label, the text of the result where that left, estimated tokens of the input where that did) of each call that something
+    left of."""
     if isinstance(one.content, str):
-        yield one.id, one.label, _tokens(one.id, one.content, known)
+        yield one.id, one.label, one.content, 0
     elif isinstance(one.content, dict):
-        yield one.id, one.label, Use(one.id, Tool(""), one.content).tokens
+        yield one.id, one.label, None, Use(one.id, Tool(""), one.content).tokens
     else:
         shown = {shown["tool_use_id"]: shown["text"] for message in one.content for shown in message["toolResults"]}
         for use in (use for message in one.content for use in message["toolUses"]):
             id = use["tool_use_id"]
-            yield id, use["tool"], _tokens(id, shown.get(id, ""), known)  # the host waits: no input is estimated
-
-
-def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
-    """Return the estimated tokens of a result; of one that had left before, those of its placeholder."""
-    result = known.get(id)
-    return result.tokens if result is not None and not result.cleared else result_tokens(text)
+            yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
 
 
 # --- what is read ---------------------------------------------------------------------------------------------------------------
@@ -105,16 +121,19 @@ def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) 
     receipt: dict[str, Any] = {"at": time_of(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
     if before is not None and after is not None:
         receipt.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
-    return {**receipt, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
+    return {**receipt, "thinking": 0, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
 
 
 def _clear(entry: dict[str, Any], receipts: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
     """Add a clear, or complete the compaction that took the same results out."""
     at, newest = time_of(entry), receipts[-1] if receipts else None
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
-        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), _LATEST), "summarised": False,
-                  "calls": rows.pop(at, [])}  # fmt: skip
+        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), _LATEST), "thinking": 0,
+                  "summarised": False, "calls": rows.pop(at, [])}  # fmt: skip
         receipts.append(newest)
+    elif newest["tokens"] is not None:
+        by_calls = min(newest["tokens"], whole(entry.get("tokens"), _LATEST) or 0)
+        newest.update(tokens=by_calls, thinking=newest["tokens"] - by_calls)
     if not newest["calls"]:
         reasons = entry.get("reasons")
         known = reasons if isinstance(reasons, dict) else {}

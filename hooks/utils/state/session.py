@@ -30,6 +30,7 @@ _FACTS = {
     "planned": dict,
     "profile": str,
     "project": str,
+    "stands": dict,
     "told": str,
     "transcript": str,
     "window_tokens": int,

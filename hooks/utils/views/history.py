@@ -39,7 +39,7 @@ def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False)
     shown = rows if last is None else rows[max(0, len(rows) - last) :]
     lines = text.title("Tool call timeline")
     if not shown:
-        return [*lines, "No tool results in this context yet."]
+        return [*lines, phrases.no_results(report).replace("there are no", "There are no") + "."]
     lines.append(lambda columns: _bars(report, shown, columns, folds))
     lines += ["", f"{_LIVE} live   {_EXPIRED} expired, still in the context   ← what it ended"]
     if any(row["state"] == "cleared" for row in shown):

@@ -56,7 +56,8 @@ def context(report: Report) -> list[text.Line]:
     have = report["context"]
     if not have:
         return []
-    full = f"{have['tokens']:,} of {have['window']:,} tokens ({have['ratio']:.0%})"
+    tokens = f"{have['tokens']:,}" if have["measured"] else text.estimate(have["tokens"])
+    full = f"{tokens} of {have['window']:,} tokens ({have['ratio']:.0%})"
     full += phrases.WINDOW_FROM.get(have["window_source"], "")
     return text.folded("Context   " + full, _ASIDE)
 
@@ -211,11 +212,9 @@ def notes(report: Report) -> list[text.Line]:
     """Return further notes, one paragraph each."""
     parts = []
     if report["compacted"]:
-        parts.append(
-            f"{text.counted(report['compactions'], 'compaction')} has removed {text.counted(report['compacted'], 'live result')}."
-            if report["compactions"] == 1
-            else f"{report['compactions']} compactions have removed {text.counted(report['compacted'], 'live result')}."
-        )
+        has = "has" if report["compactions"] == 1 else "have"
+        many = text.counted(report["compacted"], "result")
+        parts.append(f"{text.counted(report['compactions'], 'compaction')} {has} taken {many} out of the context, whole or in part.")
     if report["abandoned"]:
         parts.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:

@@ -294,7 +294,7 @@ def _full(advice: Verdict, _report: Report) -> str:
 
 def _nothing(advice: Verdict, report: Report) -> str:
     if not report["results"]:
-        why = "there are no tool results yet"
+        why = no_results(report)
     elif KEEPS in report["doubt"]:
         why = text.clean(report["doubt"])
     elif report["doubt"]:
@@ -309,11 +309,16 @@ def _nothing(advice: Verdict, report: Report) -> str:
     return "Nothing to do: " + why
 
 
+def no_results(report: Report) -> str:
+    """Return that a context has no results, and whether it ever had."""
+    return "there are no tool results in the context any more" if report["calls"] else "there are no tool results yet"
+
+
 def sum_line(report: Report) -> str:
     """Return what the context holds and what was kept out of it, in a line: 6 live, 3 expired · ~1.2k tokens kept out."""
     rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
     counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
-    line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no results yet"
+    line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or no_results(report).removeprefix("there are ")
     return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 

@@ -23,6 +23,7 @@ LEAST = 3  # results of the newest receipt that are named, however few rows ther
 _EARLIER = 3  # earlier receipts in the pane
 _TOKENS = 6
 _JUST_S = 60.0
+_WORTH_SAYING = 500  # tokens
 _BY = {
     "asked": "by a clear",
     receipts.CLEAR: "by a clear",
@@ -100,6 +101,7 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
     words = when(receipt, now) + ": "
     if receipt["before"] is not None:
         words += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
+        words += f" ({text.tokens(receipt['thinking'])} of them reasoning)" if receipt["thinking"] >= _WORTH_SAYING else ""
     else:
         words += text.short_tokens(receipt["tokens"] or 0)
     shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.")

@@ -138,8 +138,8 @@ class ByHost(TypedDict):
 class Report(TypedDict):
     """One context. `profile_source`: session or configuration · `context`: None before the first request · `expired`: still in the context
     · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this session, its subagents included; {} where
-    nothing was ever booked · `compacted`: results that `compactions` took · `abandoned`: results on a branch that was rewound · `results`
-    by number · `doubt`: what of the transcript is not understood, so that PopKit does not change it."""
+    nothing was ever booked · `compacted`: results of which `compactions` took something · `abandoned`: results on a rewound branch ·
+    `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does not change it."""
 
     schema: int
     session: str

@@ -91,6 +91,9 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
         if window and site.session.get("window_tokens") != window:
             site.remember(window_tokens=window)
         facts = _reclaimable(site, warm)
+    if newest is not None and newest.compacted_at:  # the client still says what its newest request had
+        tokens = usage.stands(newest, site.session)
+        facts = {**facts, "ratio": tokens / window if tokens and window else None, "is_estimated": True}
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
     return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
@@ -130,10 +133,10 @@ def _number(value: object) -> int:
 
 
 def line(facts: dict, thresholds: dict, coloured: bool) -> str:
-    """Return one line of the known facts: `ratio` of the window that is full; what a clear removes by its last plan, `now` and once the
-    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold); `limits` of the
-    plan, in words."""
-    parts = [_context(facts.get("ratio"), thresholds, coloured), *_amounts(facts)]
+    """Return one line of the known facts: `ratio` of the window that is full, and whether that `is_estimated`; what a clear removes by its
+    last plan, `now` and once the cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0
+    when cold); `limits` of the plan, in words."""
+    parts = [_context(facts.get("ratio"), thresholds, coloured, "~" if facts.get("is_estimated") else ""), *_amounts(facts)]
     left = facts.get("cache_seconds_left")
     if left is not None:
         parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
@@ -152,10 +155,10 @@ def _amounts(facts: dict) -> list:
     return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
 
 
-def _context(ratio: float | None, thresholds: dict, coloured: bool) -> str:
+def _context(ratio: float | None, thresholds: dict, coloured: bool, mark: str) -> str:
     if ratio is None:
         return "context –"
-    shown = f"context {ratio:.0%}"
+    shown = f"context {mark}{ratio:.0%}"
     colour = _RED if ratio >= thresholds["critical"] else _YELLOW if ratio >= thresholds["warning"] else ""
     return colour + shown + _PLAIN if colour and coloured else shown
 

@@ -207,6 +207,7 @@ def fill_of(report: Report) -> Fill | None:
     left = context["cache_seconds_left"]
     return Fill(
         tokens=context["tokens"],
+        measured=context["measured"],
         window=context["window"],
         window_source=context["window_source"],
         ratio=context["ratio"],

@@ -143,16 +143,17 @@ def _newest(known: Known) -> Usage | None:
 
 
 def _fill(app_state: AppState, light: Light) -> Fill | None:
-    """Return how full the context was at its newest request."""
+    """Return how full the context was at its newest request, or is since a compaction."""
     newest, facts, rules = light.newest, light.facts, app_state.rules
-    if newest is None:
+    tokens = usage.stands(newest, facts) if newest is not None else None
+    if newest is None or tokens is None:
         return None
     window, source = usage.window_of(rules, facts, newest)
     now = app_state.now()
     left = newest.seconds_left(now)
     return Fill(
-        tokens=newest.tokens, window=window, window_source=source, ratio=round(newest.tokens / window, 4), model=newest.model,
-        cache="warm" if newest.is_warm(now) else "cold", cache_until=now + left if left else None,
+        tokens=tokens, measured=not newest.compacted_at, window=window, window_source=source, ratio=round(tokens / window, 4),
+        model=newest.model, cache="warm" if newest.is_warm(now) else "cold", cache_until=now + left if left else None,
     )  # fmt: skip
 
 

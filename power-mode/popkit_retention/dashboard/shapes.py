@@ -94,10 +94,12 @@ class Figures(Shape):
 
 
 class Fill(Shape):
-    """How full a context is, as in the panel. `window_source`: the source of the window. `cache`: warm or cold; `cache_until`: when
+    """How full a context is, as in the panel. `measured`: whether a request has shown its `tokens`, which are else an estimate.
+    `window_source`: the source of the window. `cache`: warm or cold; `cache_until`: when
     it goes cold, None where it is."""
 
     tokens: int
+    measured: bool = True
     window: int
     window_source: Literal["configuration", "client", "transcript", "model", "assumed"]
     ratio: float

@@ -248,8 +248,9 @@ class Sampler:
 
     def _take(self, conversation: Conversation, at: float, tokens: int) -> None:
         state = conversation.state
-        live = [result for result in state.live.values() if not self._is_out(result, at)]
-        dead = [result for result in state.expired.values() if not self._is_out(result, at)]
+        out = conversation.replaced
+        live = [result for result in state.live.values() if result.id not in out and not self._is_out(result, at)]
+        dead = [result for result in state.expired.values() if result.id not in out and not self._is_out(result, at)]
         tiers = {tier: sum(result.tokens for result in live if result.tier == tier) for tier in TIERS}
         sample = _Sample(at, conversation.count, tokens, tiers, _tokens(dead), _tokens(_files((*live, *dead))), self.prompt)
         self._samples.append(sample)
@@ -292,10 +293,12 @@ class Sampler:
 
     def _point(self, sample: _Sample, factor: float, base: int) -> Point:
         layers = self._layers(sample.tokens, base, round(sample.prompt * factor), round(sample.files * factor), sample.at)
-        tiers = {tier: round(tokens * factor) for tier, tokens in sample.tiers.items()}
-        return Point(
-            at=sample.at, request=sample.request, tokens=sample.tokens, tiers=tiers, expired=round(sample.expired * factor), layers=layers
-        )
+        # Estimates of what was in a request never show more than the request had.
+        known = factor * (sum(sample.tiers.values()) + sample.expired)
+        factor *= min(1.0, max(0, sample.tokens - base) / known) if known else 1.0
+        tiers = {tier: int(tokens * factor) for tier, tokens in sample.tiers.items()}
+        expired = int(sample.expired * factor)
+        return Point(at=sample.at, request=sample.request, tokens=sample.tokens, tiers=tiers, expired=expired, layers=layers)
 
     def _now(self, conversation: Conversation, report: Report, tokens: int) -> Point:
         came_since = bool(conversation.unsent)

@@ -13,7 +13,9 @@ from ...io import files
 from ...io.codec import loads
 from ...policy.conversation import Usage
 from ...policy.economics import LONG_MARK, WINDOW_TOKENS
+from ...policy.estimate import estimate_tokens
 from . import seconds_of
+from .calls import dumps_or_nothing, text_of_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
     from ...policy.shapes import WindowSource
 
 TAIL_BYTES = 512 * 1024
+# A compaction of ours writes the whole conversation down again, without a usage: so far back one is looked for.
+_FARTHEST_BYTES = 16 * 1024 * 1024
+# The share of its prompt that the first request may have of what was said, to tell what else it had.
+_LITTLE_SAID = 0.25
+_BOUNDARY = b'"compact_boundary"'
 # A request larger than this many times the size at which Claude Code compacted shows that the window has grown since.
 _STILL_THE_SAME = 1.2
 CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool results out
@@ -79,35 +86,95 @@ def _left_out(managed: object) -> tuple[int, int]:
 
 
 def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
-    """Return the usage of the newest main-chain answer, read from the file's end; None where there is none."""
+    """Return the usage of the newest main-chain answer, read from the file's end, and when a compaction came behind it (`compacted_at`);
+    None where there is no answer."""
     try:
         file = files.open_regular(path)
     except (OSError, ValueError):
         return None
     with file:
         size = os.fstat(file.fileno()).st_size
-        file.seek(max(0, size - tail_bytes))
-        lines = file.read(tail_bytes).split(b"\n")
-    if size > tail_bytes:
-        lines = lines[1:]
+        newest = None
+        while newest is None and tail_bytes:
+            file.seek(max(0, size - tail_bytes))
+            lines = file.read(tail_bytes).split(b"\n")
+            newest = _newest_in(lines[1:] if size > tail_bytes else lines)
+            tail_bytes = 4 * tail_bytes if tail_bytes < min(size, _FARTHEST_BYTES) else 0
+    return newest
+
+
+def _newest_in(lines: list[bytes]) -> Usage | None:
     newest = None
-    hour = False
+    hour, compacted_at = False, 0.0
     for line in reversed(lines):
-        if b'"usage"' not in line or b'"assistant"' not in line:
+        is_boundary = newest is None and not compacted_at and _BOUNDARY in line
+        if not is_boundary and (b'"usage"' not in line or b'"assistant"' not in line):
             continue
         try:
-            usage = usage_of(loads(line.decode("utf-8", "replace")))
+            entry = loads(line.decode("utf-8", "replace"))
         except ValueError:
             continue
+        usage = usage_of(entry)
         if usage is None:
+            if is_boundary and isinstance(entry, dict) and entry.get("subtype") == "compact_boundary" and not entry.get("isSidechain"):
+                compacted_at = seconds_of(entry.get("timestamp"))
             continue
         newest = newest or usage
         hour = hour or usage.cache_ttl_s == 3_600
         if hour:
             break
-    if newest is not None and hour:
-        newest.cache_ttl_s = 3_600
+    if newest is not None:
+        newest.compacted_at = compacted_at
+        newest.cache_ttl_s = 3_600 if hour else newest.cache_ttl_s
     return newest
+
+
+def stands(newest: Usage, session: Mapping[str, Any]) -> int | None:
+    """Return the tokens of what stands in a context for those who do not read its transcript: those of its `newest` request, and behind a
+    compaction what the facts of the `session` say of it; None where they do not."""
+    if not newest.compacted_at:
+        return newest.tokens
+    noted = session.get("stands")
+    tokens, at = (noted.get("tokens"), noted.get("at")) if isinstance(noted, dict) else (None, None)
+    return tokens if isinstance(tokens, int) and isinstance(at, (int, float)) and at > newest.at else None
+
+
+def base_tokens(path: str) -> int:
+    """Return the tokens of system and tools: of the first request of a transcript, less what was said before it; 0 where its beginning does
+    not tell, or that was much: it is an estimate."""
+    try:
+        file = files.open_regular(path)
+    except (OSError, ValueError):
+        return 0
+    said = 0
+    with file:
+        for line in file.read(TAIL_BYTES).split(b"\n")[:-1]:
+            if not line.startswith(b"{") or (b'"user"' not in line and b'"assistant"' not in line):
+                continue
+            try:
+                entry = loads(line.decode("utf-8", "replace"))
+            except ValueError:
+                continue
+            usage = usage_of(entry)
+            if usage is not None:
+                return usage.tokens - said if said < _LITTLE_SAID * usage.tokens else 0
+            if isinstance(entry, dict):
+                said += _said(entry)
+    return 0
+
+
+def _said(entry: dict[str, Any]) -> int:
+    """Return the estimated tokens of what an entry says, calls and brings."""
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
+    return sum([_tokens_of(block) for block in blocks if isinstance(block, dict)])
+
+
+def _tokens_of(block: dict[str, Any]) -> int:
+    texts = [block.get("text"), text_of_blocks(block.get("content"))[0]]
+    tokens = sum([estimate_tokens(text) for text in texts if isinstance(text, str)])
+    return tokens + (estimate_tokens(dumps_or_nothing(block["input"]), "markup") if "input" in block else 0)
 
 
 def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
@@ -136,6 +203,13 @@ def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: i
 def _window_then(model: Model, at: float) -> int:
     """Return the tokens of the window that a model had at a time (seconds, 0 for now)."""
     return model.window_before if model.window_before and 0 < at < seconds_of(model.window_since + "T00:00:00Z") else model.window
+
+
+def left_by(boundary: Mapping[str, Any]) -> int:
+    """Return the tokens that a compaction left of the conversation, as the host counts them, from the boundary's entry; 0 where it does not
+    say."""
+    metadata = boundary.get("compactMetadata")
+    return _count(metadata.get("postTokens")) if isinstance(metadata, dict) else 0
 
 
 def compacted_at(boundary: Mapping[str, Any]) -> int:

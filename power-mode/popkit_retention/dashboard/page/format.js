@@ -35,15 +35,19 @@ export function tokens(number) {
 /** An estimate in a short sentence: ~15k tokens. */
 export const shortTokens = (number) => tokens(number) + (rounded(number) === 1 ? " token" : " tokens");
 
-/** An estimate in a sentence, to three figures: ~15,200 tokens. */
-export function longTokens(number) {
-  let count = rounded(number);
+/** An estimate to three figures: ~15,200. */
+export const estimate = (number) => `~${grouped.format(toThreeFigures(number))}`;
+
+/** An estimate in a sentence: ~15,200 tokens. */
+export const longTokens = (number) => `${estimate(number)} token${toThreeFigures(number) === 1 ? "" : "s"}`;
+
+function toThreeFigures(number) {
+  const count = rounded(number);
   const step = 10 ** Math.max(0, String(Math.abs(count)).length - 3);
   const below = Math.floor(count / step) * step;
   const over = count - below;
   const up = over * 2 === step ? (below / step) % 2 === 1 : over * 2 > step;
-  count = up ? below + step : below;
-  return `~${grouped.format(count)} token${count === 1 ? "" : "s"}`;
+  return up ? below + step : below;
 }
 
 /** 1 result, 2 results */

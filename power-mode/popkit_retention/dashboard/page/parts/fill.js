@@ -1,7 +1,7 @@
 // How full a context is, and until when its prompt cache is warm.
 
 import { html } from "../vendor/preact-htm.js";
-import { countdown, percent, whole } from "../format.js";
+import { countdown, estimate, percent, whole } from "../format.js";
 import { useNow } from "../live.js";
 
 /** A meter as a bar. `level`: a class for its colour. */
@@ -18,7 +18,9 @@ export const levelOf = (ratio) => (ratio >= 0.8 ? "meter-full" : ratio >= 0.6 ? 
 
 /** 14,339 of 1,000,000 tokens (1%) */
 export const fillWords = (fill) =>
-  `${whole(fill.tokens)} of ${whole(fill.window)} tokens (${percent(fill.ratio)})${WINDOW_FROM[fill.window_source] ?? ""}`;
+  `${fill.measured ? whole(fill.tokens) : estimate(fill.tokens)} of ${whole(fill.window)} tokens (${percent(fill.ratio)})${
+    WINDOW_FROM[fill.window_source] ?? ""
+  }`;
 
 // Behind a window that neither a person nor Claude Code has told.
 const WINDOW_FROM = { transcript: ", where it was compacted", assumed: ", window assumed" };

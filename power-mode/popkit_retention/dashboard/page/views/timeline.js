@@ -17,7 +17,7 @@ const CHOICES = {
   takes: ({ plan }) => plan === "clear",
 };
 const NONE = {
-  all: "No tool results in this context yet",
+  all: "No tool results in this context",
   live: "No live results",
   expired: "No expired results",
   cleared: "No cleared results",
