@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import layers
 from hooks.utils.hosts import recorded_tools
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 
@@ -45,7 +46,7 @@ def row_of(path: str, popkit_home: str) -> dict[str, Any]:
         raise Skipped(why_nothing(path))
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
     done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()))
-    digest = digests.digest_of_file(path)
+    digest = digests.digest_of(path, entries.size_of(path))
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
     usd = sum(sum(each.values()) for _, each in paid if each)
     is_agent = "/" in digest["session"]
