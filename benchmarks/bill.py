@@ -23,6 +23,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import own_sessions
+
 from tests.paths import ROOT
 
 MOST_ONE_S, MOST_MANY_S, MOST_OFF = 0.2, 10.0, 0.02
@@ -106,7 +108,7 @@ def main() -> int:
     parser.add_argument("--many", type=int, default=1_000)
     parser.add_argument("--check", action="store_true", help="fail where a bound is missed")
     args = parser.parse_args()
-    recorded = sorted(args.transcripts.glob("*.jsonl"))
+    recorded = own_sessions.below(args.transcripts)
     with tempfile.TemporaryDirectory(dir=args.transcripts.parent) as scratch:
         of_kinds(recorded, Path(scratch))
         rows = of_time(recorded, Path(scratch), args.many)

@@ -24,7 +24,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-from held_out import LEAST_REQUESTS, repository_of
+import own_sessions
+from held_out import LEAST_REQUESTS
 
 from hooks.utils.policy.economics import HOUR_S, Prices
 from popkit_retention.lab import measure, sent_requests
@@ -146,10 +147,10 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl of several repositories")
     options = parser.parse_args()
     sessions: dict[str, list[list[Sent]]] = defaultdict(list)
-    for path in sorted(options.transcripts.glob("*.jsonl")):
+    for path in own_sessions.below(options.transcripts):
         session = sent_requests.read(str(path), with_needs=False)
         if len(session.requests) >= LEAST_REQUESTS:
-            sessions[repository_of(path)].append(sent_in(session))
+            sessions[own_sessions.repository_of(path)].append(sent_in(session))
     print(f"{sum(map(len, sessions.values()))} sessions of {len(sessions)} repositories")
     print("read   arm                   cost   of all   of warm  of all")
     for read in READS:

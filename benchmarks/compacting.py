@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import held_out
+import own_sessions
 from lab import conversations
 from lab.fitting import AHEAD
 
@@ -93,8 +94,8 @@ def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
     given."""
     rules = shipped.rules()
     found = []
-    for path in sorted(folder.glob("*.jsonl")):
-        soon = (held_out_models or {}).get(held_out.repository_of(path)) or shipped.need_soon_model()
+    for path in own_sessions.below(folder):
+        soon = (held_out_models or {}).get(own_sessions.repository_of(path)) or shipped.need_soon_model()
         for boundary in conversations.boundaries(str(path)):
             after = conversations.after(str(path), boundary.begin, AHEAD)
             try:
@@ -299,7 +300,7 @@ def tune(found: list[Case], shares: list[float]) -> None:
 def again(folder: Path, tokens: int) -> None:
     """Prints what stays when one compaction follows another."""
     rows: dict[int, list[tuple[float, float, float, float, float]]] = {}
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in own_sessions.below(folder):
         for number, row in _in_a_row(path, tokens):
             rows.setdefault(min(number, LAST), []).append(row)
     print("compaction  places   needs   tokens   lists   words   lists of calls")

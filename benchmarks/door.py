@@ -29,6 +29,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
+import own_sessions
+
 from popkit_retention.lab import sent_requests
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,7 +76,7 @@ def made_up_results(rng: random.Random) -> Iterator[Result]:
 
 def recorded(folder: Path) -> Iterator[Result]:
     """The results of recorded sessions, one session after another."""
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in own_sessions.below(folder):
         for kind, step, *_ in sent_requests.read(str(path), with_needs=False).steps:
             if kind == "add" and step.id:
                 yield step.call.tool, step.call.tool_input, step.text

@@ -24,6 +24,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import own_sessions
+
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import calls, entries
 from hooks.utils.hosts.claude_code.entries import is_answer
@@ -165,7 +167,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    paths = sorted(options.transcripts.glob("*.jsonl"))
+    paths = own_sessions.below(options.transcripts)
     models = models_of(layers.load(plugin_root(), None, None))
     figures = {"sessions": len(paths), **measure(paths, models)}
     if options.json:

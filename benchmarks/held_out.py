@@ -5,10 +5,9 @@ without a model cost.
     python benchmarks/held_out.py --transcripts FOLDER --door reads any safe any+safe any+safe+auto
     python benchmarks/held_out.py --transcripts FOLDER --compact
 
-For each repository the model is fitted on the sessions of all others (a file's repository is its name up to "__", or up to the first
-"-"). Cost and carried tokens are relative to clearing nothing, means over repositories of the ratios of sums; misses per 100 requests and
-the share of sessions that became dearer are pooled. For every price of a cache read and both lifetimes, with the look-back.
-Sessions of fewer than 5 requests are left out.
+For each repository the model is fitted on the sessions of all others (own_sessions.py says which these are). Cost and carried tokens are
+relative to clearing nothing, means over repositories of the ratios of sums; misses per 100 requests and the share of sessions that became
+dearer are pooled. For every price of a cache read and both lifetimes, with the look-back. Sessions of fewer than 5 requests are left out.
 
 Of each door it says what a reader made of the references who sees the context alone (reference_decoder.py): *wrong*: other lines than those
 that were left out; *ambiguous*: several places fit, with different lines; *nowhere*, *gone*: none fits, or none any more.
@@ -35,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import compacting_cost
+import own_sessions
 import reference_decoder
 from lab import fitting
 
@@ -55,13 +55,12 @@ UNREFERRED = [rule for rule in door.RULES if rule.law != door.REBUILT]
 BOUNDS = {"bound8": 8, "bound4": 4, "bound1": 1}
 
 
-def repository_of(path: Path) -> str:
-    """The repository that a session's file name tells."""
-    return path.name.partition("__")[0] if "__" in path.name else path.name.partition("-")[0]
-
-
 def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda feature: True, ahead: int = 0) -> dict:
-    """repository -> the model fitted on all others, with the features that it `knows`. `ahead`: as `fitting.rows_of` takes it."""
+    """repository -> the model fitted on all others, with the features that it `knows`; the one that ships where there are no others.
+    `ahead`: as `fitting.rows_of` takes it."""
+    if len({repository for repository, _ in read}) == 1:
+        print("All sessions are of one repository, so the model that ships is used, which has seen none of them.", file=sys.stderr)
+        return {read[0][0]: shipped.need_soon_model() if ahead else shipped.need_model()}
     rng = random.Random(1)
     rows = [
         (
@@ -81,8 +80,11 @@ def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda fea
 
 def read_sessions(folder: Path) -> list:
     """[(repository, Session)] of those that are long enough."""
-    read = [(repository_of(path), sent_requests.read(str(path))) for path in sorted(folder.glob("*.jsonl"))]
-    return [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
+    read = [(own_sessions.repository_of(path), sent_requests.read(str(path))) for path in own_sessions.below(folder)]
+    long = [(repository, session) for repository, session in read if len(session.requests) >= LEAST_REQUESTS]
+    if not long:
+        raise SystemExit(f"{folder}: none of its {len(read)} sessions has {LEAST_REQUESTS} requests")
+    return long
 
 
 def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, policy: Callable = AutoPolicy) -> tuple:

@@ -20,6 +20,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
+import own_sessions
+
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped
@@ -166,7 +168,7 @@ def main() -> int:
         settings = door_settings_of(options.door)
     except ValueError as error:
         parser.error(str(error))
-    read = (sent_requests.read(str(path), with_needs=False) for path in sorted(options.transcripts.glob("*.jsonl")))
+    read = (sent_requests.read(str(path), with_needs=False) for path in own_sessions.below(options.transcripts))
     hidden = of_door(read, settings)
     print(f"{options.door}: {one_line(hidden)}")
     print("kind     shortened  with failures  hiding some  lines hidden")

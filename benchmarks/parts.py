@@ -26,6 +26,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import held_out
+import own_sessions
 from lab import fitting
 
 from hooks.utils.policy.door.once import REMINDER, listed
@@ -182,10 +183,10 @@ class Watch:
 def read_parts(folder: Path) -> tuple:
     """([(repository, Session)], [Part])."""
     read, parts = [], []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in own_sessions.below(folder):
         session = sent_requests.read(str(path), with_texts=True)
         if len(session.requests) >= held_out.LEAST_REQUESTS:
-            watch = Watch(held_out.repository_of(path), session)
+            watch = Watch(own_sessions.repository_of(path), session)
             for kind, *what in session.steps:
                 getattr(watch, kind)(*what)
             read.append((watch.repository, session))

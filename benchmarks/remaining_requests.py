@@ -17,6 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import own_sessions
+
 from hooks.utils.hosts.claude_code import entries, seconds_of
 from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.policy.economics import LIKELY_REQUESTS
@@ -82,7 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     options = parser.parse_args()
-    sessions = [happenings(path) for path in sorted(options.transcripts.glob("*.jsonl"))]
+    sessions = [happenings(path) for path in own_sessions.below(options.transcripts)]
     for ttl_s in LIKELY_REQUESTS:
         counts = [count for events in sessions for count in remaining(events, ttl_s)]
         if len(counts) < 2:

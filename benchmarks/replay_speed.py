@@ -16,6 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import own_sessions
+
 from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState
@@ -53,7 +55,7 @@ def generated(count: int) -> list:
 
 def recorded(folder: Path) -> list:
     """The calls of every transcript in a folder, a list a session."""
-    return [[event for event in transcript.events_of(str(path)) if event.name == "call"] for path in sorted(folder.glob("*.jsonl"))]
+    return [[event for event in transcript.events_of(str(path)) if event.name == "call"] for path in own_sessions.below(folder)]
 
 
 def main() -> int:

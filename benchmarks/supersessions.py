@@ -16,6 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import own_sessions
+
 from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy import engine, kinds
 from hooks.utils.policy.context import ContextState
@@ -32,7 +34,7 @@ def main() -> None:
     calls = 0
     ended: Counter[tuple[str, str]] = Counter()
     tokens: Counter[tuple[str, str]] = Counter()
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in own_sessions.below(folder):
         state = ContextState(path.stem)
         engine.reindex(state, rules)
         for event in transcript.events_of(str(path)):

@@ -19,6 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import own_sessions
+
 from hooks.utils.hosts.claude_code import entries
 
 SEAL_CHARS = 235
@@ -84,7 +86,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     by_model: dict = defaultdict(list)
-    for path in sorted(parser.parse_args().transcripts.glob("*.jsonl")):
+    for path in own_sessions.below(parser.parse_args().transcripts):
         for (model, _), message in messages_of(path).items():
             by_model[model].append(message)
     for model, messages in sorted(by_model.items()):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from benchmarks import context_clients, mcp_server
 from tests.paths import ROOT
+from tests.views.written import spec_session
 
 # Each as a program that is asked for its help, all in one process: what they import takes longest.
 STARTS = """
@@ -36,3 +40,24 @@ def test_a_bound_that_is_missed_is_told():
     assert [line.partition(":")[0] for line in mcp_server.missed(found)] == ["memory when ready, MB"]
     row = {"client": "anthropic", "tokens": 1_000, "user": True, "added_cpu_ms": 1e9}
     assert context_clients.missed([row, {**row, "added_cpu_ms": 0.0}]) == ["anthropic, 1,000 tokens: 1000000000.0 ms added"]
+
+
+def held_out(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "benchmarks/held_out.py", "--transcripts", str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("projects", [("-home-dev-shop", "-home-dev-blog"), ("-home-dev-shop",)], ids=["two", "one"])
+def test_a_reader_can_run_the_proof_on_the_clients_folder_of_projects(tmp_path: Path, projects: tuple[str, ...]):
+    for name in projects:
+        spec_session(tmp_path / "projects" / name)
+    done = held_out(tmp_path / "projects")
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if line.endswith("%")]) == 6
+    assert ("the model that ships is used" in done.stderr) == (len(projects) == 1)
+
+
+def test_where_there_are_no_sessions_it_says_so(tmp_path: Path):
+    done = held_out(tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{tmp_path}: there is no session (*.jsonl) in it or below it\n"

@@ -63,7 +63,8 @@ def test_of_other_settings_and_mistakes_nothing_is_said(tmp_path: Path, document
 def test_a_person_hears_of_each_once_in_all_sessions(tmp_path: Path) -> None:
     def starts(session: str) -> str:
         payload = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(tmp_path), "source": "startup"}
-        return (session_events.start(payload, {"POPKIT_HOME": str(tmp_path)}) or {}).get("systemMessage", "")
+        unseen = {"CLAUDE_CODE_SESSION_ATTENDED": "0"}
+        return (session_events.start(payload, {"POPKIT_HOME": str(tmp_path), **unseen}) or {}).get("systemMessage", "")
 
     own = tmp_path / "retention-config.json"
     own.write_text('{"hints": "try"}')

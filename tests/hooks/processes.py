@@ -51,7 +51,9 @@ class Home:
         self.path = parent / "popkit"
 
     def env(self, **more: str) -> dict[str, str]:
-        return {"PATH": os.environ.get("PATH", os.defpath), "POPKIT_HOME": str(self.path), "HOME": str(self.parent / "no-home"), **more}
+        """The environment of a session that nobody sees: no hook tells a person what it tells each once."""
+        own = {"POPKIT_HOME": str(self.path), "HOME": str(self.parent / "no-home"), "CLAUDE_CODE_SESSION_ATTENDED": "0"}
+        return {"PATH": os.environ.get("PATH", os.defpath), **own, **more}
 
     def paths(self, session_id: str, agent_id: str = "") -> store.ContextFiles:
         return store.ContextFiles(str(self.path), session_id, agent_id)

@@ -53,7 +53,8 @@ class Remembering:
 
 
 def context_of(stdout: bytes) -> str:
-    return json.loads(stdout)["hookSpecificOutput"]["additionalContext"] if stdout else ""
+    """What a hook tells the model."""
+    return json.loads(stdout).get("hookSpecificOutput", {}).get("additionalContext", "") if stdout else ""
 
 
 BLOCKS = """

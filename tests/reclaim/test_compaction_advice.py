@@ -32,7 +32,7 @@ def _after(shop: Shop, source: str = "compact") -> str:
     """What SessionStart adds to the conversation."""
     ran = shop.hook("session-start", hook_event_name="SessionStart", source=source, model="claude-opus-5")
     assert (ran.code, ran.err) == (0, "")
-    return ran.json["hookSpecificOutput"]["additionalContext"] if ran.stdout else ""
+    return ran.json.get("hookSpecificOutput", {}).get("additionalContext", "") if ran.stdout else ""
 
 
 def _advised(shop: Shop) -> list[dict]:

@@ -256,6 +256,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def _hook(name: str, written: Written, home: Path, **more: str) -> None:
     payload = {"session_id": written.session, "transcript_path": str(written.path), "cwd": written.project, **more}
     env = {"PATH": "/usr/bin:/bin", "HOME": str(home.parent), "POPKIT_HOME": str(home), "POPKIT_CLOCK": str(written.now)}
+    env["CLAUDE_CODE_SESSION_ATTENDED"] = "0"
     command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / f"{name}.py")]
     done = subprocess.run(command, env=env, input=json.dumps(payload).encode(), capture_output=True, timeout=HANG_S, check=False)
     assert (done.returncode, done.stdout) == (0, b"")

@@ -237,7 +237,7 @@ def test_the_hooks_of_a_sessions_start_and_end_sweep(ours: Folder, event: str) -
     done = subprocess.run(
         [sys.executable, "-S", "-E", str(ROOT / "hooks" / f"{event}.py")],
         input=json.dumps(payload),
-        env={"POPKIT_HOME": str(ours.home), "HOME": str(ours.folder)},
+        env={"POPKIT_HOME": str(ours.home), "HOME": str(ours.folder), "CLAUDE_CODE_SESSION_ATTENDED": "0"},
         capture_output=True,
         text=True,
         check=True,

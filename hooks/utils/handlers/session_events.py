@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
 
 HINT = "Send look-ups that do not depend on one another together in one message. Update the todo list along with other calls, never alone."
+# Told in the first session with PopKit, and never again; the name under which that is noted.
+FIRST_LINE = "PopKit is at work in this session. /popkit shows what the context holds and what to do about it."
+_FIRST = "first-line"
 # Sources of an empty context.
 _EMPTY = ("startup", "clear", "compact")
 # The hook runs at most this long after a compaction that PopKit answered (seconds).
@@ -82,9 +85,20 @@ def _answer(site: live.Site, source: str, now: float) -> dict[str, Any] | None:
         parts.append(_index(site, now))
     context = "\n\n".join(filter(None, parts))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
-    notices = [_question(site) if source in _EMPTY else "", _gone(site)]
+    notices = [_first_line(site, source), _question(site) if source in _EMPTY else "", _gone(site)]
     message = "\n".join(filter(None, notices))
     return {**answer, **({"systemMessage": message} if message else {})} or None
+
+
+def _first_line(site: live.Site, source: str) -> str:
+    """Return that PopKit works and how to see it, once for a home, where somebody reads it."""
+    return FIRST_LINE if source != "compact" and _is_attended(site.environ) and is_news(site.lasting_home, _FIRST) else ""
+
+
+def _is_attended(environ: Mapping[str, str]) -> bool:
+    """Return whether a person sees the session, as far as its client says: runs of -p and of the Agent SDK show no notice."""
+    attended = environ.get("CLAUDE_CODE_SESSION_ATTENDED", "")
+    return attended != "0" and (attended == "1" or not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"))
 
 
 def _gone(site: live.Site) -> str:

@@ -189,7 +189,7 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
 
 def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
     """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
-    lines = text.laid_out(history.timeline_lines(report, folds=True), width)
+    lines = text.laid_out(history.timeline_lines(report, folds=True, more=f"Type {COMMAND} timeline --all"), width)
     newest = report["results"][: -history.LAST - 1 : -1]
     if not newest:
         return lines, None

@@ -32,9 +32,9 @@ _NAME_COLUMNS, _COLUMN = 28, 14
 # --- timeline ----------------------------------------------------------------------------------------------------------------------
 
 
-def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False) -> list[text.Line]:
+def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False, more: str = "Add --all or --last N") -> list[text.Line]:
     """Return the timeline of the newest `last` results in the context (None: of all). `folds`: a note without room goes on below instead of
-    being cut."""
+    being cut. `more`: what the reader can do to see the others."""
     rows = report["results"]
     shown = rows if last is None else rows[max(0, len(rows) - last) :]
     lines = text.title("Tool call timeline")
@@ -46,7 +46,7 @@ def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False)
         lines.append(f"{_CLEARED} cleared: only a placeholder is left in the context")
     left = len(rows) - len(shown)
     if left:
-        lines += text.wrap(f"{text.counted(left, 'earlier result')} left out. Add --all or --last N to see more.")
+        lines += text.wrap(f"{text.counted(left, 'earlier result')} left out. {more} to see more.")
     compacted = report["calls"] - len(rows)
     if compacted > 0:
         lines += text.wrap(
