@@ -4,9 +4,9 @@
 
 A step is what the prompt of one request has more than the one before: results, calls, words, thinking. It counts as the kind that most of
 it is (60 % of the estimate), where nothing came with it that the recording does not hold as text (attachments, pictures, characters of
-CJK), and the model is the same. For each model and kind: how many steps, characters a token (of all text, by the growth of the prompt),
-and estimate by usage: the median, and the middle half. An estimate is the engine's, times the model's factor (`tokens` in the table of
-models); the session's own calibration, which mends what is left, has no part in it.
+CJK), and the model is the same. For each model and kind, and for all models of one factor: how many steps, characters a token (of all
+text, by the growth of the prompt), and estimate by usage: the median, and the middle half. An estimate is the engine's, times the model's
+factor (`tokens` in the table of models); the session's own calibration, which mends what is left, has no part in it.
 
 Below: the context as it is shown right before a request, from the tenth on, by that request's own usage: the median, the share of requests
 that are met within 5 %, and how far the worst twentieth is off. `from the first`: base, and all that was estimated since the first request
@@ -182,15 +182,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, nargs="+", required=True, help="folders of *.jsonl")
     options = parser.parse_args()
-    models, steps, shown = shipped.rules().models, defaultdict(list), defaultdict(list)
+    models = shipped.rules().models
+    steps: dict = defaultdict(list)  # (model, its factor)
+    shown: dict = defaultdict(list)
     for path in sorted(path for folder in options.transcripts for path in folder.glob("*.jsonl")):
         for step in steps_of(path):
-            steps[step.model].append(step)
+            factor = models.model(step.model).tokens
+            steps[step.model, factor].append(step)
+            steps[f"all of factor {factor:g}", factor].append(step)
         for model, *row in shown_of(path):
             shown[model].append(row)
     print(f"{'model':<28} {'kind':<9} steps   chars/token   estimate by usage")
-    for model, every in sorted(steps.items()):
-        for kind, found in sorted(ratios(every, models.model(model).tokens).items()):
+    for (model, factor), every in sorted(steps.items()):
+        for kind, found in sorted(ratios(every, factor).items()):
             if len(found) >= FEWEST:
                 rate = statistics.median(sum(part.chars for part in one.parts) / one.grown for one in every if one.kind == kind)
                 low, median, high = statistics.quantiles(found, n=4)

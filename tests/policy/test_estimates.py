@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.policy.context import state_of
 from hooks.utils.policy.estimate import estimate_tokens, image_tokens, tokens_of
 from tests.policy.scenario import Scenario
 
@@ -64,3 +65,16 @@ def test_an_image_costs_by_its_pixels_up_to_a_cap():
     assert image_tokens(750, 100) == 100
     assert image_tokens(10_000, 10_000) == image_tokens(0, 0) == 1_600
     assert image_tokens(1, 1) == 1
+
+
+def test_a_state_that_was_estimated_in_another_way_goes_on_so_until_it_is_rebuilt(session: Scenario):
+    session.bash("cat a.py", "x" * CHARS)
+    stored = session.state.to_json()
+    del stored["unit"]  # as its calibration makes 30,000 tokens of 20,000, it does so of all that come
+    stored["calibration"], stored["live"][0][11] = 1.5, 20_000
+    session.state = state_of(stored)
+    for name in "bc":
+        session.save_and_load()
+        session.bash(f"cat {name}.py", name * CHARS)
+    shown = [round(result.tokens * session.state.calibration) for result in session.state.live.values()]
+    assert shown == pytest.approx([30_000, CHARS / 2.2, CHARS / 2.2], rel=0.001)

@@ -236,8 +236,15 @@ def test_what_entered_whole_after_all_books_nothing_until_it_enters_shorter_agai
 
 
 def test_of_a_result_that_left_nothing_behind_the_fewest_tokens_are_booked():
-    assert _kept_out([{**ENTERED, "entered_chars": 0, "tokens": 0}]) == [("t1", 2_812)]  # 9,000 / 3.2
+    assert _kept_out([{**ENTERED, "entered_chars": 0, "tokens": 0}]) == [("t1", 3_333)]  # 9,000 / 2.7
     assert _kept_out([{**ENTERED, "entered_chars": 9_500}]) == [], "it is longer than it was"
+
+
+def test_of_an_entry_whose_tokens_were_estimated_in_another_way_only_the_characters_count():
+    old = {name: value for name, value in ENTERED.items() if name != "tokenizer"}
+    event = journal.event_of({**old, "tokens": 9})
+    assert event.tokens == round(1_000 / 2.2)
+    assert _kept_out([{**old, "tokens": 9}]) == [("t1", round(8 * (event.tokens - 0.5)))]
 
 
 # --- what nobody wrote ------------------------------------------------------------------------------------------------------------

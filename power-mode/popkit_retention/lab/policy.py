@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 # --- a recorded session ------------------------------------------------------------------------------------------------------------------
 
-# Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); other models take more or fewer (economics.Model.tokens).
+# Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); for other models see economics.Model.tokens.
 CHARS_PER_TOKEN = 2.1
 LEAST_BASE = 8_000
 
