@@ -13,6 +13,7 @@ from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.state.client_reports import parsed_breakdown
+from hooks.utils.views.bill import hiding
 from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time
 from popkit_retention.bill.sums import of_models, took, usd_of
@@ -163,14 +164,28 @@ def test_a_token_costs_what_requests_of_a_month_read_or_write_of_it(tmp_path: Pa
     it = Conversation()
     it.request()
     it.request(reads=0)
-    pace = statement.pace([it.digest(tmp_path)], MODELS, 15 * 86_400)
+    digest = it.digest(tmp_path)
+    pace = statement.pace([{**digest, "began": digest["ended"] - 3 * 86_400}], MODELS, 15 * 86_400)
     assert pace["usd"] == pytest.approx(2 * (2 * 2.0 + 0.1) * 5e-6)
     assert (pace["requests"], pace["unpriced"]) == (6, 0)
 
 
+def test_of_an_hour_no_dollars_a_month_are_told(tmp_path: Path):
+    it = Conversation()
+    it.request()
+    it.wait(3_600)
+    it.request()
+    pace = statement.pace([it.digest(tmp_path)], MODELS, statement.MONTH_S)
+    assert (pace["is_told"], pace["usd"], pace["requests"]) == (False, 0.0, 3)
+    row = {"name": "jira", "kind": "server", "parts": [], "tokens": 900, "used": [0, 0.0]}
+    assert "$" not in hiding(row, pace, 1.0)
+
+
 def test_requests_of_a_model_without_a_price_are_reported_and_in_no_sum(tmp_path: Path):
     digest = Conversation("claude-nobody-1").digest(tmp_path)
-    assert statement.pace([digest], MODELS, statement.MONTH_S) == {"usd": 0.0, "requests": 1, "unpriced": 1}
+    over_days = {**digest, "began": digest["ended"] - 3 * 86_400}
+    found = {"usd": 0.0, "requests": 1, "unpriced": 1, "is_told": True}
+    assert statement.pace([over_days], MODELS, statement.MONTH_S) == found
     whole = statement.whole([digest], MODELS)
     assert (whole["usd"], whole["unpriced"], whole["requests"]) == (0.0, 1, 1)
 

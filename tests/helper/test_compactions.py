@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import time
 from pathlib import Path
 
 import pytest
 
+from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.state.live import Site
 
@@ -204,14 +204,31 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "cold on"]
-    assert re.fullmatch(
-        r"the cache is cold: a compaction without a model would remove ~[\d,]+ tokens, worth about \$\d+\.\d\d, from the least needed calls"
-        r" and results\. Let .*\?",
-        question,
-    )
+    assert question == "let this happen by itself whenever the cache is cold and it pays, down to what is needed least?"
+    assert view["pane"]["head"][0].startswith("Clear now: the cache is cold, so ~"), "and this is the one answer to what would leave now"
+    shown = json.loads(busy.run("context", "cold", "show", "--json", "--transcript", str(busy.transcript)))
+    words = " ".join(busy.run("context", "cold", "show", "--transcript", str(busy.transcript)).split())
+    assert f"A clear takes {text.long_tokens(shown['clear'])} now." in words
+    assert f"so {text.short_tokens(shown['clear'])} leave at no cost" in view["pane"]["head"][0]
+    assert f"{text.long_tokens(shown['tokens'] - shown['clear'])} more, {text.long_tokens(shown['tokens'])}, worth about" in words
     busy.ask("/press", {"id": "cold off"})
     assert "cold on" not in operations_of(busy.ask("/view", {}))
     assert busy.ask("/view", {}).get("compact") is None
+
+
+def test_where_a_clear_takes_nothing_and_a_compaction_much_the_advice_is_what_cold_says(helper: Helper):
+    transcript = helper.has_read("app.py", lines(400), "toolu_10")
+    for number in range(11, 13):
+        path = str(helper.project / f"app{number}.py")
+        transcript.called(f"toolu_{number}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
+    transcript.answered(50_000)
+    view = helper.ask("/view", {})
+    shown = json.loads(helper.run("context", "cold", "show", "--json", "--transcript", str(helper.transcript)))
+    assert shown["clear"] == 0 < shown["tokens"]
+    advice = f"Compact now: the cache is cold, so {text.short_tokens(shown['tokens'])} of what is needed least leave: /compact"
+    assert " ".join(view["pane"]["head"]) == advice
+    report = json.loads(helper.run("context", "retention", "--json", "--transcript", str(helper.transcript)))
+    assert (report["verdict"]["kind"], report["verdict"]["tokens"]) == ("compact", shown["tokens"])
 
 
 def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):

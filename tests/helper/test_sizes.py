@@ -111,17 +111,22 @@ def test_each_place_says_the_same_size_after_a_compaction_and_an_undo_and_the_se
     assert worked.failures() == ""
 
 
+def goes_on(helper: Helper, prompt: int) -> None:
+    """A prompt and its answer, the first since a compaction."""
+    entries = [json.loads(line) for line in helper.transcript.read_text().splitlines()]
+    transcript = Now.__new__(Now)
+    transcript.path, transcript.project, transcript.last, transcript.count = helper.transcript, helper.project, entries[-1]["uuid"], 900
+    Now.begins = time.time() - 899
+    transcript.asked("and on")
+    transcript.answered(prompt)
+    helper.prompt = prompt
+
+
 def test_once_a_request_shows_the_size_it_is_no_estimate(worked: Helper):
     Watched(worked).compacts()
     assert context(worked)["measured"] is False
     assert "Context   ~" in worked.run("context", "retention", "--transcript", str(worked.transcript))
-    entries = [json.loads(line) for line in worked.transcript.read_text().splitlines()]
-    transcript = Now.__new__(Now)
-    transcript.path, transcript.project, transcript.last, transcript.count = worked.transcript, worked.project, entries[-1]["uuid"], 900
-    Now.begins = time.time() - 899
-    transcript.asked("and on")
-    transcript.answered(29_123)
-    worked.prompt = 29_123
+    goes_on(worked, 29_123)
     assert places(worked) == [29_123] * 4
     assert context(worked)["measured"] is True
 
@@ -131,6 +136,32 @@ def test_without_a_journal_the_size_is_that_of_what_the_transcript_has(worked: H
     noted = context(worked)["tokens"]
     (worked.home / "sessions" / SESSION / "main.journal.jsonl").unlink()
     assert context(worked)["tokens"] == pytest.approx(noted, rel=0.1)
+
+
+def series(helper: Helper) -> list[Any]:
+    """The points of the page's chart."""
+    cached = CachedContext("", Site(helper.env, SESSION, str(helper.project)), str(helper.transcript), time.time())
+    return cached.sampler.series(cached.outlook.rebuilt.conversation, cached.report).points
+
+
+def drawn(point: Any) -> int:
+    """The tokens of results in a point."""
+    return sum(point.tiers.values()) + point.expired
+
+
+def test_the_chart_shows_no_more_than_was_sent_and_falls_at_a_compaction(worked: Helper):
+    before = series(worked)
+    assert all(drawn(point) + SYSTEM <= point.tokens + 100 for point in before)
+    Watched(worked).compacts()
+    after = series(worked)
+    assert [point.tokens for point in after[:-1]] == [point.tokens for point in before[:-1]], "the present comes last"
+    assert after[-1].tokens < before[-1].tokens / 2
+    assert drawn(after[-1]) < drawn(before[-1]) / 2
+    goes_on(worked, 29_123)
+    last = series(worked)[-1]
+    assert last.tokens == 29_123
+    assert drawn(last) <= 29_123 - SYSTEM + 100
+    assert drawn(last) == pytest.approx(drawn(after[-1]), rel=0.1)
 
 
 # --- counts ------------------------------------------------------------------------------------------------------------------------

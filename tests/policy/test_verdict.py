@@ -54,6 +54,19 @@ def test_it_says_what_to_do_now(case: str) -> None:
     assert found["kind"] in KINDS
 
 
+@pytest.mark.parametrize(
+    ("plan", "compacts", "kind", "tokens"),
+    [
+        (NOTHING, 44_000, "compact", 44_000),
+        (NOTHING, 700, "nothing", 0),  # less than a hundredth of the context
+        (COLD, 44_000, "clear", 15_000),  # a clear is offered with its own
+    ],
+)
+def test_where_a_clear_has_nothing_a_compaction_that_pays_is_the_advice(plan: Planned, compacts: int, kind: str, tokens: int) -> None:
+    found = verdict(plan, plan, context(left_s=0), CRITICAL, compacts=compacts)
+    assert (found["kind"], found["tokens"]) == (kind, tokens)
+
+
 def test_its_tokens_are_what_the_clear_that_it_speaks_of_takes() -> None:
     assert verdict(COLD, COLD, context(left_s=0), CRITICAL)["tokens"] == takes(COLD)["tokens"] == 15_000
     assert verdict(WAITS, COLD, context(), CRITICAL)["tokens"] == 15_000

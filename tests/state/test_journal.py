@@ -215,14 +215,27 @@ ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10
 
 
 def _kept_out(entries: list, **more) -> list:
-    return [(booking.id, booking.tokens) for booking in journal.bookings(entries, set(), **more)]
+    booked = journal.bookings(entries, set(), **more)
+    return [(booking.id, booking.tokens) for booking in booked if isinstance(booking, KeptOut)]
 
 
 def test_what_did_not_enter_is_booked_once_for_a_result_that_is_in_the_conversation():
     assert _kept_out([ENTERED]) == [("t1", 2_396)]  # 8,000 x 299.5 / 1,000
     assert _kept_out([{**ENTERED, "chars": 4_000}, ENTERED]) == [("t1", 2_396)]
     assert _kept_out([ENTERED], calls={"t1"}) == [("t1", 2_396)]
-    assert _kept_out([ENTERED], calls={"t2"}) == [], "it stood on a branch that was left"
+
+
+def test_what_was_kept_out_stays_counted_and_saves_nothing_more_once_it_is_whole_or_its_branch_is_left():
+    whole = journal.made_whole(journal.event_of(ENTERED), 9_000, 15.0)
+    sent = [request(5.0, 20_000), request(12.0, 21_000), request(20.0, 24_000), request(30.0, 24_500)]
+    moments = [rebuild.moment(usage, added, RULES.models) for usage, added in sent]
+    figures = {
+        name: settle(moments, journal.bookings(entries, set(), calls)).to_json()
+        for name, entries, calls in (("kept", [ENTERED], {"t1"}), ("whole", [ENTERED, whole], {"t1"}), ("left", [ENTERED], {"t2"}))
+    }
+    assert {name: each["kept_out_tokens"] for name, each in figures.items()} == dict.fromkeys(figures, 2_396)
+    saved = {name: each.get("saved_kept_out", 0) for name, each in figures.items()}
+    assert saved["kept"] > saved["whole"] > saved["left"] == 0
 
 
 def test_it_is_calibrated_by_what_the_requests_show():

@@ -10,6 +10,7 @@ import os
 
 from .. import text
 from ..io import processes
+from ..policy import verdict
 from ..state import memory, published
 from ..views import memory_in_session as views
 
@@ -96,8 +97,16 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     conversation = seen.rebuilt.conversation if seen.rebuilt is not None else None
     prospect = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), prospect is not None
+    clear = verdict.takes(seen.now)["tokens"]
     if prospect is None or not prospect.pays or conversation is None:
-        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "least": 0}
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "clear": clear, "usd": None, "least": 0}
     tokens, usd = cold_compaction.worth_of(prospect, conversation)
     usd = None if usd is None else round(usd, 4)
-    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "least": round(prospect.least)}
+    return {
+        "setting": setting,
+        "is_cold": is_cold,
+        "tokens": max(tokens, clear),
+        "clear": clear,
+        "usd": usd,
+        "least": round(prospect.least),
+    }

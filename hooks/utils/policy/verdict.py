@@ -19,7 +19,7 @@ LEAST_SHARE = 0.01
 LITTLE_SHARE = 0.05
 # Seconds that a person waits with a full context.
 LONGEST_WAIT_S = 600
-KINDS = ("clear", "wait", "full", "nothing")
+KINDS = ("clear", "wait", "full", "compact", "nothing")
 # Tokens, or share of the window, from which a person at work gets a notice without asking.
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
@@ -31,8 +31,11 @@ def takes(plan: Plan | None) -> Sums:
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
 
-def verdict(now: Plan | None, cold: Plan | None, context: Context | None, critical: float, expired: int = 0) -> Verdict:
-    """Return what to do now. `now`, `cold`: the Plans, None where there is none · `critical`: the ratio from which on a context is full."""
+def verdict(
+    now: Plan | None, cold: Plan | None, context: Context | None, critical: float, expired: int = 0, compacts: int = 0
+) -> Verdict:  # fmt: skip
+    """Return what to do now. `now`, `cold`: the Plans, None where there is none · `critical`: the ratio from which on a context is full ·
+    `compacts`: tokens that a compaction of ours takes now, where the cache is cold and that pays."""
     at_once, later = takes(now), takes(cold)
     tokens, window = (context["tokens"], context["window"]) if context else (0, 0)
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
@@ -47,7 +50,7 @@ def verdict(now: Plan | None, cold: Plan | None, context: Context | None, critic
         return {**result, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after}
     if cold is not None and worth_later:
         return {**result, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
-    return result
+    return {**result, "kind": "compact", "items": 0, "tokens": compacts} if compacts > least else result
 
 
 def is_worth_a_word(result: Verdict, context: Context | None, critical: float) -> bool:

@@ -11,7 +11,7 @@ from ..io.system import join
 from ..policy import economics
 from ..policy.ruleset import COMPACT_TARGET
 from ..policy.verdict import COLD_TARGET, Cold, when_cold
-from ..state import shipped
+from ..state import shipped, sockets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,15 @@ def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
         return None
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
     return when_cold(conversation, now, shipped.need_model(), prices, target=target(site))
+
+
+def taken_when_asked(site: Site, conversation: Conversation, now: float) -> int:
+    """Return the tokens that a compaction of ours takes now if a person asks for it; 0 where it does not pay, Claude Code would do it in
+    our place, or it comes by itself."""
+    if setting(site) == ON or site.config.get("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
+        return 0
+    cold = prospect(site, conversation, now) if sockets.of_session(site.lasting_home, site.session_id) else None
+    return cold.sum.leaves if cold is not None and cold.pays else 0
 
 
 def worth_of(cold: Cold, conversation: Conversation) -> tuple[int, float | None]:

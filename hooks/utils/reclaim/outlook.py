@@ -9,6 +9,7 @@ from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..state import journal, receipts, reconciling, session, shipped, store
+from . import cold_compaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +40,24 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `taken`: ids of the calls of which
-    compactions of ours took something out -> whether it is back · `at` (seconds)."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `compacts`: tokens that a compaction takes now · `taken`: ids of
+    the calls of which compactions of ours took something out -> whether it is back · `at` (seconds)."""
 
-    __slots__ = ("agents", "at", "cold", "context", "ledger", "now", "project", "rebuilt", "rules", "state", "taken", "transcript")
+    __slots__ = (
+        "agents",
+        "at",
+        "cold",
+        "compacts",
+        "context",
+        "ledger",
+        "now",
+        "project",
+        "rebuilt",
+        "rules",
+        "state",
+        "taken",
+        "transcript",
+    )
 
     def __init__(
         self,
@@ -54,10 +69,12 @@ class Outlook:
         rebuilt: Rebuilt | None = None,
         is_cold: bool | None = None,
         taken: Mapping[str, bool] | None = None,
+        compacts: int = 0,
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
         self.project, self.transcript, self.taken = site.session_project, transcript_path, taken or {}
+        self.compacts = compacts
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -97,7 +114,7 @@ class Outlook:
     @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
-        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"])
+        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], self.compacts)
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -136,7 +153,9 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
 
 def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outlook:
     """Return the outlook of a Rebuilt context."""
-    return Outlook(site, transcript_path, rebuilt.state, rebuilt.conversation.rules, now, rebuilt, taken=_taken(site))
+    compacts = 0 if rebuilt.index.doubts else cold_compaction.taken_when_asked(site, rebuilt.conversation, now)
+    rules = rebuilt.conversation.rules
+    return Outlook(site, transcript_path, rebuilt.state, rules, now, rebuilt, taken=_taken(site), compacts=compacts)
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
@@ -185,7 +204,10 @@ def remember(view: Outlook, site: Site) -> None:
     if view.now is None:
         site.remember(planned=None)
         return
+    advice = view.verdict
     sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", view.now), ("cold", view.cold))}
+    if advice["kind"] == "compact":
+        sums = dict.fromkeys(sums, advice["tokens"])
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 

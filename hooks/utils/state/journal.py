@@ -93,8 +93,8 @@ def entered_whole(id: str, at: float) -> Entry:
 
 
 def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
-    """Return the entry: a shortened result is whole from now on, `chars` characters long, because what it referred to has left. None of it
-    counts as kept out any more, not even for the time until now."""
+    """Return the entry: a shortened result is whole from now on, `chars` characters long, because what it referred to has left. From now on
+    it saves nothing."""
     tokens = event.tokens + event.kept_out
     return entered(event.id, (), event.handle, chars, chars, tokens, ["whole again: what it referred to was taken out"], at)
 
@@ -339,9 +339,9 @@ def bookings(
     journal: list[Any], with_placeholder: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
 ) -> list[Booking]:
     """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal):
-    `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, if it is of one of the
-    `calls` (None: of any), times the `calibration`."""
-    from ..policy.ledger import KeptOut
+    `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, times the `calibration`. It
+    stays booked, and saves no more, once the result is made whole, or is of none of the `calls` of the conversation (None: of any)."""
+    from ..policy.ledger import Cleared, KeptOut
 
     known = _put_back(journal).union(with_placeholder)
     booked: list[Booking] = []
@@ -350,13 +350,16 @@ def bookings(
         booking = booking_of(entry)
         if isinstance(booking, KeptOut):
             kept_out[booking.id] = booking
-        elif _is_whole(entry):
+        elif _is_whole(entry) and entry.get("whole") is True:
             kept_out.pop(entry["id"], None)
+        elif _is_whole(entry):
+            booked.append(Cleared(time_of(entry), 0, 0, (entry["id"],)))
         elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known)):
             booked.append(booking)
     for id, booking in kept_out.items():
-        if calls is None or id in calls:
-            booked.append(KeptOut(booking.at, round(booking.tokens * calibration), id))
+        booked.append(KeptOut(booking.at, round(booking.tokens * calibration), id))
+        if calls is not None and id not in calls:
+            booked.append(Cleared(booking.at, 0, 0, (id,)))
     return booked
 
 

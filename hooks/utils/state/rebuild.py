@@ -87,7 +87,10 @@ class _Replay:
         self.known.timed.reverse()  # taken from the end
         self.clear_times = journals.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last
-        self.left_out = {booking.id: booking.tokens for booking in journals.bookings(journal, ()) if isinstance(booking, ledger.KeptOut)}
+        booked = journals.bookings(journal, ())
+        whole = {id for booking in booked if isinstance(booking, ledger.Cleared) and not booking.tokens for id in booking.ids}
+        kept_out = (booking for booking in booked if isinstance(booking, ledger.KeptOut))
+        self.left_out = {booking.id: booking.tokens for booking in kept_out if booking.id not in whole}
         self.refetches = _Refetches()
         self.listener = _listener(journal, self.reader)
         self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed

@@ -64,6 +64,23 @@ def running(popkit_home: str) -> set[str]:
     return {name.rpartition("-")[0] for name in _names(os.path.join(popkit_home, FOLDER)) if is_alive(_pid(name))}
 
 
+def listens(popkit_home: str, session_id: str) -> bool:
+    """Return whether a helper of a session takes questions: the process that a socket is named after may be another one's by now."""
+    return any(map(_takes, of_session(popkit_home, session_id)))
+
+
+def _takes(path: str) -> bool:
+    asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        asking.settimeout(_POLL_S)
+        asking.connect(path)
+    except OSError:
+        return False
+    finally:
+        asking.close()
+    return True
+
+
 def remove(path: str) -> None:
     """Remove a socket, the link to it or the socket behind a link, and the folders that this leaves empty."""
     elsewhere = _leads_to(path)

@@ -70,7 +70,8 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
     if bill["first_prompt"]:
         known += f" The newest session began with {text.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
     lines = text.pair("Before", known)
-    lines += text.pair("Costs", _monthly(tokens, pace) + f", at your pace of {text.counted(pace['requests'], 'request')} a month")
+    at_pace = f", at your pace of {text.counted(pace['requests'], 'request')} a month" if pace["is_told"] else ""
+    lines += text.pair("Costs", _monthly(tokens, pace) + at_pace)
     if estimated["missing"]:
         lines += text.pair("Partial", f"not understood in what Claude Code says: {', '.join(sorted(set(estimated['missing'])))}")
     if estimated["problem"]:
@@ -182,6 +183,8 @@ def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
 
 
 def _monthly(tokens: int, pace: dict[str, Any]) -> str:
+    if not pace["is_told"]:
+        return "dollars a month unknown until sessions here cover three days"
     if not pace["usd"]:
         return (
             "dollars unknown, as no request here has a model with a known price"

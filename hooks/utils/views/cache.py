@@ -30,7 +30,11 @@ def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
     shown = text.title("Compacting when the cache is cold")
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
     if current["tokens"]:
-        shown += text.wrap(f"Now {cold_sum(current)} would leave.")
+        clear = current["clear"]
+        rest = max(0, current["tokens"] - clear)
+        words = f"A clear takes {text.long_tokens(clear)} now. By itself, a compaction would go on to what is needed least:"
+        words += f" {text.long_tokens(rest)} more, {cold_sum(current)} in all."
+        shown += text.wrap(words if clear else f"Now {cold_sum(current)} would leave.")
     other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} cold {other}")]
 
@@ -41,9 +45,12 @@ def cold_sum(current: CompactsCold) -> str:
 
 
 def cold_question(current: CompactsCold) -> str:
-    """Return the question of the pane, in a line; "" where there is nothing to ask."""
+    """Return the question of the pane, in a line; "" where there is nothing to ask. It names no tokens beside a clear, which is offered
+    with its own."""
     if current["setting"] != cold.ASK or not current["tokens"]:
         return ""
+    if current["clear"]:
+        return "let this happen by itself whenever the cache is cold and it pays, down to what is needed least?"
     return (
         f"the cache is cold: a compaction without a model would remove {cold_sum(current)} from the least needed calls and results. Let"
         " that happen by itself whenever it pays?"

@@ -237,6 +237,7 @@ def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
         "clear": [("Clear", f"{command} clear")],
         "wait": [("Preview", f"{command} clear --dry-run")],
         "full": [("Compact", "/compact")],
+        "compact": [("Compact", "/compact")],
     }.get(kind, [])
     if report["cleared"]["items"]:
         offered.append(("Undo the clear", f"{command} undo"))

@@ -292,6 +292,10 @@ def _full(advice: Verdict, _report: Report) -> str:
     return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
 
 
+def _compact(advice: Verdict, _report: Report) -> str:
+    return f"Compact now: the cache is cold, so {text.short_tokens(advice['tokens'])} of what is needed least leave: /compact"
+
+
 def _nothing(advice: Verdict, report: Report) -> str:
     if not report["results"]:
         why = no_results(report)
@@ -322,7 +326,7 @@ def sum_line(report: Report) -> str:
     return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
-_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "nothing": _nothing}
+_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "compact": _compact, "nothing": _nothing}
 
 
 def _price(advice: Verdict) -> str:

@@ -227,11 +227,12 @@ class Clear(TypedDict):
 
 class CompactsCold(TypedDict):
     """Whether the conversation compacts once the prompt cache is cold (`setting`: on, off, ask), whether it is, and what would leave
-    now, estimated, `least` what has to leave for it to pay."""
+    now, estimated, `clear` of it by a clear, `least` what has to leave for it to pay."""
 
     setting: str
     is_cold: bool
     tokens: int
+    clear: int
     usd: float | None
     least: int
 

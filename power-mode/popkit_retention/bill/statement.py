@@ -183,21 +183,25 @@ def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
 
 def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str, Any]:
     """Return the cost of a token in each prompt at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the
-    requests have a model without a known price. `digests`: of main threads, over a period in seconds."""
+    requests have a model without a known price; and whether it `is_told`: some hours are no month's pace, and only requests are counted
+    then. `digests`: of main threads, over a period in seconds."""
     usd, requests, unpriced = 0.0, 0, 0
-    for digest in digests:
-        for used in digest["used"]:
-            model = models.model(used["model"])
-            price, _ = model.usd(used["prompt"] + 1)
-            requests += used["requests"]
-            if price is None:
-                unpriced += used["requests"]
-                continue
-            short, hour, plain = used["cold"]
-            units = (used["requests"] - sum(used["cold"])) * model.read + short * model.write_5m + hour * model.write_1h + plain
-            usd += units * price / 1e6
+    active = [digest for digest in digests if digest["used"]]
+    for used in (used for digest in active for used in digest["used"]):
+        model = models.model(used["model"])
+        price, _ = model.usd(used["prompt"] + 1)
+        requests += used["requests"]
+        if price is None:
+            unpriced += used["requests"]
+            continue
+        short, hour, plain = used["cold"]
+        units = (used["requests"] - sum(used["cold"])) * model.read + short * model.write_5m + hour * model.write_1h + plain
+        usd += units * price / 1e6
+    covered_s = max((one["ended"] for one in active), default=0.0) - min((one["began"] for one in active), default=0.0)
+    if active and covered_s < lifetimes.LEAST_DAYS * 86_400:
+        return {"usd": 0.0, "requests": requests, "unpriced": unpriced, "is_told": False}
     scale = MONTH_S / period_s
-    return {"usd": usd * scale, "requests": round(requests * scale), "unpriced": round(unpriced * scale)}
+    return {"usd": usd * scale, "requests": round(requests * scale), "unpriced": round(unpriced * scale), "is_told": True}
 
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:

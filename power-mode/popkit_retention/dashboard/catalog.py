@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ..usage import SessionUsed
 
 RUNS_S = 300.0
-WORKS_S = 3_600.0
 _ENDS = 20_000
 FRESH_S = 5.0  # how long other hosts' sessions are not looked up again
 # Events in a journal that need no client.
@@ -93,7 +92,7 @@ class Catalog:
             seen, ours = transcripts.get(id), stored.get(name)
             end = self._end_of(seen) if seen else None
             at = end.at if end else max(each.at for each in (seen, ours) if each)
-            runs = end is not None and _goes_on(end, now, id, alive) and not self._has_ended(id, ours)
+            runs = end is not None and self._stands_open(end, now, id, alive) and not self._has_ended(id, ours)
             stamp = _stamp(seen, ours, runs)
             if not data_rules.held({}, self._home, id if ours else "", configured):  # of one under a rule the page knows nothing
                 yield Known(id, seen.path if seen else "", at, runs, stamp, name_of(id))
@@ -106,6 +105,10 @@ class Catalog:
                 runs = 0 <= now - each.changed_at < RUNS_S
                 stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
                 yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
+
+    def _stands_open(self, end: End, now: float, id: str, alive: Container[str]) -> bool:
+        """Return whether a session was at work just now, or its client stands open, however long nothing has been said."""
+        return now - end.at < RUNS_S or (sockets.stem(id) in alive and sockets.listens(self._home, id))
 
     def _end_of(self, seen: _FileState) -> End | None:
         """Return the end of a transcript, which is read again only after the file has changed."""
@@ -141,11 +144,6 @@ class Catalog:
             last = next((event for event in reversed(noted) if event not in _MANUAL), "")
             known = self._ended[id] = (mark, last == "end")
         return known[1]
-
-
-def _goes_on(end: End, now: float, id: str, alive: Container[str]) -> bool:
-    age = now - end.at
-    return age < RUNS_S or (age < WORKS_S and end.in_turn and sockets.stem(id) in alive)
 
 
 def _folders(folder: str) -> list[_FileState]:

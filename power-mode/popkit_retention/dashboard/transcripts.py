@@ -293,23 +293,29 @@ class Sampler:
 
     def _point(self, sample: _Sample, factor: float, base: int) -> Point:
         layers = self._layers(sample.tokens, base, round(sample.prompt * factor), round(sample.files * factor), sample.at)
-        # Estimates of what was in a request never show more than the request had.
-        known = factor * (sum(sample.tiers.values()) + sample.expired)
-        factor *= min(1.0, max(0, sample.tokens - base) / known) if known else 1.0
-        tiers = {tier: int(tokens * factor) for tier, tokens in sample.tiers.items()}
-        expired = int(sample.expired * factor)
+        tiers, expired = _fitting(sample.tiers, sample.expired, factor, sample.tokens - base)
         return Point(at=sample.at, request=sample.request, tokens=sample.tokens, tiers=tiers, expired=expired, layers=layers)
 
     def _now(self, conversation: Conversation, report: Report, tokens: int) -> Point:
-        came_since = bool(conversation.unsent)
+        came_since = bool(conversation.unsent) or not conversation.is_measured
+        newest = max((result.at for result in conversation.results()), default=0.0)
+        by_tier = {tier: report["tiers"][tier]["live"]["tokens"] for tier in TIERS}
+        tiers, expired = _fitting(by_tier, report["expired"]["tokens"], 1.0, tokens - conversation.base)
         return Point(
-            at=max((result.at for result in conversation.results()), default=0.0) if came_since else conversation.last.at,
+            at=max(newest, conversation.last.at) if came_since else conversation.last.at,
             request=conversation.count + came_since,
             tokens=tokens,
-            tiers={tier: report["tiers"][tier]["live"]["tokens"] for tier in TIERS},
-            expired=report["expired"]["tokens"],
+            tiers=tiers,
+            expired=expired,
             layers=self.layers(conversation, report),
         )
+
+
+def _fitting(tiers: dict[str, int], expired: int, factor: float, room: int) -> tuple[dict[str, int], int]:
+    """Return estimates times a factor, and no more than there was room for what was said: they never show more than was sent."""
+    known = factor * (sum(tiers.values()) + expired)
+    factor *= min(1.0, max(0, room) / known) if known else 1.0
+    return {tier: int(tokens * factor) for tier, tokens in tiers.items()}, int(expired * factor)
 
 
 def _files(results: Iterable[Result]) -> list[Result]:

@@ -118,7 +118,7 @@ function Proposals({ bill, words, drafts }) {
           )}
         </ul>
         ${words.length > MOST && html`<p class="note">${whole(words.length - MOST)} more: <code>popkit bill --json</code></p>`}`
-        : html`<p class="note">Nothing to propose: everything here has been used.</p>`
+        : html`<p class="note">Nothing to propose. A server or a tool is proposed once three sessions have not used it.</p>`
     }
   <//>`;
 }
