@@ -54,9 +54,12 @@ def test_the_net_is_that_of_the_default_policy_beside_the_hosts_own_compactions(
 
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
 def test_a_compaction_that_was_recorded_counts_with_its_summary(tmp_path: Path, trigger: str) -> None:
-    row = past_sessions.row_of(_compacted(tmp_path, trigger), "")
+    path = _compacted(tmp_path, trigger)
+    row, steps = past_sessions.row_of(path, ""), sent_requests.read(path).steps
     assert (row["compactions"], row["summary_tokens"]) == (1, round(len("A summary: " + "it went well. " * 60) / 2.9))
-    assert row["kept_tokens"] > 2 * len("and say what you find " * 20) / 2.9, "both prompts stand word for word"
+    assert row["kept_tokens"] > 2 * len("and say what you find " * 20) / 2.9, "the prompt stands word for word"
+    until = [kind for kind, *_ in steps].index("compact")
+    assert row["kept_tokens"] < sum(what.tokens for kind, what, *_ in steps[:until] if kind == "add"), "and nothing that came later counts"
 
 
 def test_without_a_compaction_and_a_cold_cache_only_the_door_counts(tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def unasked(session: Session, rules: Ruleset) -> Unasked:
     compact, all = _InPlaceOf(prices, rules, _summaries(session)), with_door
     if _summaries(session):
         all = score(session, Door(rules, compact, settings), prices, compact.stays)
+        compact.settle()  # where no compaction was needed any more, all of it stands
     cold = all
     if _finds_cold(session, prices.ttl_s):
         cold = score(session, Door(rules, Compact(prices, shipped.need_model(), rules, cold=True), settings), prices)
@@ -106,22 +107,29 @@ class _InPlaceOf(Compact):
     def __init__(self, prices: Prices, rules: Ruleset, summaries: list[int]) -> None:
         super().__init__(prices, shipped.need_model(), rules)
         self.summaries = iter(summaries)
-        self.due: list[int] = []  # summaries that were not written, before the next request
+        self.due: list[int] = []  # summaries that were not written, since the last compaction
         self.count = self.kept_tokens = self.summary_tokens = 0
+        self.standing = 0  # tokens of the conversation at the first request after those, or at the compaction that followed
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         effect, summary = super().at_compaction(event, view), next(self.summaries)
         self.due += [summary] if effect == STANDS else []
         return effect
 
-    def stays(self, _request: Request, _choices: list[Choice], _entered: list[tuple[Block, str]]) -> None:
-        """Add what the first request after a recorded compaction still has, as an `OnRequest`."""
-        if self.due:
-            self.count += len(self.due)
-            self.summary_tokens += sum(self.due)
+    def stays(self, _request: Request, choices: list[Choice], _entered: list[tuple[Block, str]]) -> None:
+        """Add what a compaction leaves in the place of recorded ones, as an `OnRequest`."""
+        if self.due and (choices or not self.standing):
             view = self.view
-            self.kept_tokens += sum(size for block, size in zip(view.context, view.sizes) if block not in view.cleared)
-            self.due = []
+            self.standing = sum(size for block, size in zip(view.context, view.sizes) if block not in view.cleared)
+            if choices:
+                self.settle()
+
+    def settle(self) -> None:
+        """Count the recorded compactions since the last one: what stands takes the place of their summaries."""
+        self.count += len(self.due)
+        self.summary_tokens += sum(self.due)
+        self.kept_tokens += self.standing
+        self.due, self.standing = [], 0
 
 
 def _summaries(session: Session) -> list[int]:
