@@ -24,7 +24,7 @@ from hooks.utils.io import files, home
 from hooks.utils.state import data_rules, sockets, store
 
 from .shapes import Unusable
-from .transcripts import End, end_of, head_of
+from .transcripts import end_of, head_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -71,7 +71,7 @@ class Catalog:
         self._now = now
         self._lock = threading.Lock()
         self._ended: dict[str, tuple[object, bool]] = {}
-        self._ends: dict[str, tuple[object, End | None]] = {}
+        self._ends: dict[str, tuple[object, float | None]] = {}
 
     def sessions(self) -> dict[str, Known]:
         """Return id -> the session, looked up now."""
@@ -91,7 +91,7 @@ class Catalog:
             id = names.get(name, name)
             seen, ours = transcripts.get(id), stored.get(name)
             end = self._end_of(seen) if seen else None
-            at = end.at if end else max(each.at for each in (seen, ours) if each)
+            at = end or max(each.at for each in (seen, ours) if each)
             runs = end is not None and self._stands_open(end, now, id, alive) and not self._has_ended(id, ours)
             stamp = _stamp(seen, ours, runs)
             if not data_rules.held({}, self._home, id if ours else "", configured):  # of one under a rule the page knows nothing
@@ -106,11 +106,11 @@ class Catalog:
                 stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
                 yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
 
-    def _stands_open(self, end: End, now: float, id: str, alive: Container[str]) -> bool:
+    def _stands_open(self, end: float, now: float, id: str, alive: Container[str]) -> bool:
         """Return whether a session was at work just now, or its client stands open, however long nothing has been said."""
-        return now - end.at < RUNS_S or (sockets.stem(id) in alive and sockets.listens(self._home, id))
+        return now - end < RUNS_S or (sockets.stem(id) in alive and sockets.listens(self._home, id))
 
-    def _end_of(self, seen: _FileState) -> End | None:
+    def _end_of(self, seen: _FileState) -> float | None:
         """Return the end of a transcript, which is read again only after the file has changed."""
         known = self._ends.get(seen.path)
         if known is None or known[0] != seen.mark:

@@ -1,5 +1,5 @@
 """Read from a transcript what the page shows: the beginning of its session (cached, since it does not change), the time of its last entry,
-whether a turn is going on, and what each request carried, by tier and by layer. A file's own time shows none of this: a clear or a copy
+and what each request carried, by tier and by layer. A file's own time shows none of this: a clear or a copy
 writes it, too. The series observes the fold from which everything else is made, so its last point is what the panel shows, and it reads
 nothing itself. Requests are sampled: of a long session every second one, every fourth and so on, so that the work and the points stay
 bounded."""
@@ -158,15 +158,8 @@ def _within(content: str, name: str) -> str:
 _FIRST_BYTES, _MOST_BYTES = 16 * 1024, 8 << 20
 
 
-class End(NamedTuple):
-    """`at` (seconds): the time of the last entry that has one. `in_turn`: Claude has yet to answer, or a tool to return."""
-
-    at: float
-    in_turn: bool
-
-
-def end_of(path: str) -> End | None:
-    """Return the End of a transcript; None where it has no time."""
+def end_of(path: str) -> float | None:
+    """Return the time of the last entry of a transcript that has one (seconds); None where none has."""
     try:
         with files.open_regular(path) as file:
             size, tail = file.seek(0, 2), _FIRST_BYTES
@@ -189,21 +182,8 @@ def _newest_first(lines: list[bytes]) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _end(newest_first: Iterator[dict[str, Any]]) -> End | None:
-    at = 0.0
-    for entry in newest_first:
-        at = at or seconds_of(entry.get("timestamp"))
-        if at and entry.get("type") in ("user", "assistant") and not entries.is_side(entry):
-            return End(at, _goes_on(entry))
-    return End(at, False) if at else None
-
-
-def _goes_on(entry: dict[str, Any]) -> bool:
-    """Return whether another entry has to follow this one."""
-    kinds = {block.get("type") for block in entries.blocks_of(entry)}
-    if entry.get("type") == "assistant":
-        return "tool_use" in kinds
-    return entries.is_prompt(entry) or "tool_result" in kinds
+def _end(newest_first: Iterator[dict[str, Any]]) -> float | None:
+    return next((at for entry in newest_first if (at := seconds_of(entry.get("timestamp")))), None)
 
 
 # --- what each request carried -----------------------------------------------------------------------------------------------------------
