@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { compacted, isLoaded } from './mod/compaction'
 import { enter, landed, late, remember, reportResults, wake } from './mod/door'
-import { MOST_AGAIN, begin, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, sleeps, takenOut } from './mod/helper'
+import { MOST_AGAIN, begin, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, sleeps, stopSleeping, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
@@ -49,6 +49,8 @@ export const register: Register = on => {
     if (e.agentId === undefined && !sleeps()) {
       void refresh($, MOST_AGAIN, true)
       void reportBreakdown($)
+    } else if (e.agentId === undefined) {
+      stopSleeping()
     }
 
     return next(e)
@@ -56,13 +58,14 @@ export const register: Register = on => {
 
   on('tool.list', async ($, e, next) => {
     const listed = await next(e)
-    const { hidden } = await takenOut($)
 
-    if (listed.value === undefined || hidden.length === 0) {
+    // Only tools of MCP servers are taken out.
+    if (listed.value === undefined || !listed.value.some(tool => tool.name.startsWith('mcp__'))) {
       return listed
     }
+    const { hidden } = await takenOut($)
 
-    return { value: listed.value.filter(tool => !isAmong(tool.name, hidden)) }
+    return hidden.length === 0 ? listed : { value: listed.value.filter(tool => !isAmong(tool.name, hidden)) }
   })
 
   // All tools are described before the first request: the client asks about few of them.

@@ -1,5 +1,5 @@
 // The helper: started once a session, asked over its socket. Whatever it does not answer in time goes on without it. Where nobody is at the
-// prompt, nothing is started until the first call of a tool.
+// prompt, nothing is started until a tool is called or a second turn begins.
 import type { EngineInterface } from 'claude-code'
 
 import { startOwn } from './own'
@@ -61,6 +61,11 @@ export async function begin($: EngineInterface, isInteractive: boolean): Promise
 /** Returns whether nothing has asked for the helper of this session yet. */
 export function sleeps(): boolean {
   return isAsleep
+}
+
+/** Has whatever comes next start the helper: the session is more than one question. */
+export function stopSleeping(): void {
+  isAsleep = false
 }
 
 /** Starts the helper of this session unless it is there, or has failed too often. */

@@ -117,7 +117,7 @@ test('a row enters as the helper says, and the call goes with it', PATIENT, asyn
   expect(row?.body.agent_id).toBe('')
 })
 
-/** A session with nobody at the prompt, after a turn in which it says something. */
+/** A session with nobody at the prompt, in its first turn. */
 async function said($: Engine, on: On, files: string[]) {
   const started = engine(on, { '/row': { content: [{ type: 'text', text: 'shorter' }] }, '/hidden': { names: [], deferred: ['mcp__a__'] } })
   on('fs.exists', () => ({ value: true }))
@@ -128,8 +128,6 @@ async function said($: Engine, on: On, files: string[]) {
   await started.clock.advance(100)
   const described = await describing
   await $.turn.start({ turnId: 't' } as never)
-  await $.turn.complete({ answer: 'hello' } as never)
-  await started.clock.advance(0)
 
   return { ...started, described }
 }
@@ -145,6 +143,18 @@ test('with nobody at the prompt nothing is started until a tool is called, and i
   expect(requests.map(one => one.path)).toEqual(['starts', '/rows'])
   const stored = await $.session.append({ door: 'tool-result', uuid: 'u', message: ROW } as never)
   expect(JSON.stringify(stored)).toContain('shorter')
+})
+
+test('with nobody at the prompt a second turn starts the helper', PATIENT, async ($, on) => {
+  const { requests, clock } = await said($, on, [])
+
+  await $.turn.complete({ answer: 'hello' } as never)
+  await clock.advance(0)
+  expect(requests).toEqual([])
+  const turning = $.turn.start({ turnId: 'u' } as never)
+  await clock.advance(100)
+  await turning
+  expect(requests.map(one => one.path)).toEqual(['starts', '/rows'])
 })
 
 test('where a project takes tools out, the first description of a tool asks which', PATIENT, async ($, on) => {
