@@ -2,15 +2,15 @@
 import type { Register } from 'claude-code'
 
 import { compacted, isLoaded } from './mod/compaction'
-import { enter, landed, late, remember, reportResults } from './mod/door'
-import { MOST_AGAIN, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, start, takenOut } from './mod/helper'
+import { enter, landed, late, remember, reportResults, wake } from './mod/door'
+import { MOST_AGAIN, begin, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, sleeps, stopSleeping, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
 
 export const register: Register = on => {
   on('session.start', async ($, e, next) => {
-    const starting = start($)
+    const starting = begin($, e.isInteractive !== false)
     await $.command.register({
       name: 'popkit',
       description: 'What the context holds, live; with words, what /popkit:context answers',
@@ -18,7 +18,10 @@ export const register: Register = on => {
       immediate: true,
     })
     await starting
-    await resumed($)
+
+    if (!sleeps()) {
+      await resumed($)
+    }
 
     return next(e)
   })
@@ -34,7 +37,7 @@ export const register: Register = on => {
   })
 
   on('turn.start', async ($, e, next) => {
-    if (e.agentId === undefined) {
+    if (e.agentId === undefined && !sleeps()) {
       await ready($)
       await reportResults($)
     }
@@ -43,9 +46,11 @@ export const register: Register = on => {
   })
 
   on('turn.complete', ($, e, next) => {
-    if (e.agentId === undefined) {
+    if (e.agentId === undefined && !sleeps()) {
       void refresh($, MOST_AGAIN, true)
       void reportBreakdown($)
+    } else if (e.agentId === undefined) {
+      stopSleeping()
     }
 
     return next(e)
@@ -53,27 +58,31 @@ export const register: Register = on => {
 
   on('tool.list', async ($, e, next) => {
     const listed = await next(e)
-    const { hidden } = await takenOut($)
 
-    if (listed.value === undefined || hidden.length === 0) {
+    // Only tools of MCP servers are taken out.
+    if (listed.value === undefined || !listed.value.some(tool => tool.name.startsWith('mcp__'))) {
       return listed
     }
+    const { hidden } = await takenOut($)
 
-    return { value: listed.value.filter(tool => !isAmong(tool.name, hidden)) }
+    return hidden.length === 0 ? listed : { value: listed.value.filter(tool => !isAmong(tool.name, hidden)) }
   })
 
-  on('tool.describe', async ($, e, next) => {
+  // All tools are described before the first request: the client asks about few of them.
+  on('tool.describe', { isDeferred: true }, async ($, e, next) => {
     const description = await next(e)
 
-    if (isLoaded(e.tool)) {
-      return { ...description, isDeferred: false, breakPromptCache: true }
-    }
-    const isOut = e.tool.startsWith('mcp__') && isAmong(e.tool, (await takenOut($)).deferred)
-
-    return isOut ? { ...description, isDeferred: true } : description
+    return isLoaded(e.tool) ? { ...description, isDeferred: false, breakPromptCache: true } : description
   })
 
-  on('tool.call', ($, e, next) => {
+  on('tool.describe', { tool: /^mcp__/ }, async ($, e, next) => {
+    const description = await next(e)
+
+    return isAmong(e.tool, (await takenOut($)).deferred) ? { ...description, isDeferred: true } : description
+  })
+
+  on('tool.call', async ($, e, next) => {
+    await wake($)
     remember($, e)
 
     return next(e)

@@ -1,7 +1,7 @@
 // The door: what a result row says when it enters. A row that the helper does not answer in time goes on as it came.
 import type { EngineEventOf, EngineInterface } from 'claude-code'
 
-import { ask, usage } from './helper'
+import { ask, ready, sleeps, usage } from './helper'
 import { redactedWords } from './redact'
 
 type Row = EngineEventOf['session.append']
@@ -11,6 +11,8 @@ type Entering = { row: Row; agentId: string; unanswered: string[] }
 // Calls whose results have not come: so many are never open at once.
 const MOST_CALLS = 256
 const calls = new Map<string, Called>()
+// Of a helper that slept until the first call.
+let waking: Promise<void> | undefined
 // The newest result row of the main thread: where it no longer anchors, something was taken back.
 let anchor: string | undefined
 
@@ -29,6 +31,15 @@ export function remember($: EngineInterface, e: EngineEventOf['tool.call']): voi
     }
     calls.delete(oldest)
   }
+}
+
+/** Wakes the helper for the first call, before it runs: hooks ask it which data rules apply, and its result wants an answer. */
+export async function wake($: EngineInterface): Promise<void> {
+  if (sleeps()) {
+    waking = ready($).then(() => reportResults($))
+  }
+  await waking
+  waking = undefined
 }
 
 /** Returns the row as it enters. */

@@ -1,4 +1,5 @@
-// The helper: started once a session, asked over its socket. Whatever it does not answer in time goes on without it.
+// The helper: started once a session, asked over its socket. Whatever it does not answer in time goes on without it. Where nobody is at the
+// prompt, nothing is started until a tool is called or a second turn begins.
 import type { EngineInterface } from 'claude-code'
 
 import { startOwn } from './own'
@@ -38,12 +39,38 @@ let weighed = ''
 let out: Out | undefined
 let isStarting = false
 let isOff = false
+// Nothing has asked for the helper of this session yet.
+let isAsleep = false
 let starts = 0
 let failures = 0
 let rowMs = WAIT_MS
 
+/** Starts the helper as a session begins, or lets it sleep: one for which nobody waits, which has no results, is often over without any. */
+export async function begin($: EngineInterface, isInteractive: boolean): Promise<void> {
+  try {
+    isAsleep = !isInteractive && helper === undefined && (await $.session.messages()).length === 0
+  } catch (error) {
+    $.ui.log(`helper: does not sleep: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+
+  if (!isAsleep) {
+    await start($)
+  }
+}
+
+/** Returns whether nothing has asked for the helper of this session yet. */
+export function sleeps(): boolean {
+  return isAsleep
+}
+
+/** Has whatever comes next start the helper: the session is more than one question. */
+export function stopSleeping(): void {
+  isAsleep = false
+}
+
 /** Starts the helper of this session unless it is there, or has failed too often. */
 export async function start($: EngineInterface): Promise<void> {
+  isAsleep = false
   const session = await $.session.id()
 
   if (helper !== undefined && helper.session !== session) {
@@ -203,6 +230,10 @@ export function isAmong(tool: string, names: readonly string[]): boolean {
 /** Returns what is taken out of the prompts of this project's sessions: the same all session long, because tools that come and go cost the
  * whole prompt cache, unless it is asked `again`. */
 export async function takenOut($: EngineInterface, again = false): Promise<Out> {
+  if (out === undefined && isAsleep && !(await isAnyOut($))) {
+    out = { hidden: [], deferred: [] }
+  }
+
   if (out === undefined || again) {
     const { names, deferred } = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS)))) ?? {}
     const known = out ?? { hidden: [], deferred: [] }
@@ -213,6 +244,18 @@ export async function takenOut($: EngineInterface, again = false): Promise<Out> 
   }
 
   return out
+}
+
+/** Returns whether any project takes a tool out, as far as that can be told without the helper. */
+async function isAnyOut($: EngineInterface): Promise<boolean> {
+  try {
+    const claude = (await $.env.get('CLAUDE_CONFIG_DIR')) || `${await $.env.get('HOME')}/.claude`
+    const folder = `${(await $.env.get('POPKIT_HOME')) || `${claude}/popkit`}/standing`
+
+    return !folder.startsWith('/') || ((await $.fs.exists(folder)) && (await $.fs.list(folder)).some(file => file.name.endsWith('.hidden.json')))
+  } catch {
+    return true
+  }
 }
 
 /** Brings a hidden tool back at once after the words for it, because somebody waits for it. What is hidden now goes with the next session. */

@@ -59,7 +59,7 @@ function breakdown(e: object) {
 function engine(on: On, answers: Record<string, unknown>, info: () => object = () => ({})) {
   const requests: Asked[] = []
   const clock = mock.clock(on, { now: 5_000 })
-  mock.env(on, {})
+  mock.env(on, { HOME: '/home/dev' })
   on('session.id', () => ({ value: 'a-session' }))
   on('session.root', () => ({ value: '/shop' }))
   on('session.info', () => ({ value: { transcriptPath: '/shop.jsonl', ...info() } as never }))
@@ -75,6 +75,7 @@ function engine(on: On, answers: Record<string, unknown>, info: () => object = (
   on('session.usage', (_, e) => ({ value: { startedAt: 0, context: { window: 1_000_000, tokens: 400, ...breakdown(e) }, cost: { usd: 0.42 }, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
   on('session.model', () => ({ value: 'claude-opus-5-5' }))
   on('process.spawn', async function* () {
+    requests.push({ path: 'starts', body: {} })
     yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
     await new Promise(() => {})
   })
@@ -114,6 +115,53 @@ test('a row enters as the helper says, and the call goes with it', PATIENT, asyn
   const row = requests.find(one => one.path === '/row')
   expect(row?.body.uuid).toBe('row-1')
   expect(row?.body.agent_id).toBe('')
+})
+
+/** A session with nobody at the prompt, in its first turn. */
+async function said($: Engine, on: On, files: string[]) {
+  const started = engine(on, { '/row': { content: [{ type: 'text', text: 'shorter' }] }, '/hidden': { names: [], deferred: ['mcp__a__'] } })
+  on('fs.exists', () => ({ value: true }))
+  on('fs.list', (_, e) => ({ value: e.path === '/home/dev/.claude/popkit/standing' ? files.map(name => ({ name })) : [] }) as never)
+  on('tool.describe', (_, e) => ({ description: e.description }))
+  await $.session.start({ cwd: '/shop', surface: null, isInteractive: false })
+  const describing = $.tool.describe({ tool: 'mcp__a__find', description: 'finds', provider: { plugin: 'mcp:a', tier: 'user' } })
+  await started.clock.advance(100)
+  const described = await describing
+  await $.turn.start({ turnId: 't' } as never)
+
+  return { ...started, described }
+}
+
+test('with nobody at the prompt nothing is started until a tool is called, and its result enters as ever', PATIENT, async ($, on) => {
+  const { requests, described, clock } = await said($, on, ['0123.breakdown.json'])
+
+  expect(described).toEqual({ description: 'finds' })
+  expect(requests).toEqual([])
+  const calling = $.tool.call({ tool: 'Read', tool_use_id: 'toolu_1', file_path: '/shop/a.py' } as never)
+  await clock.advance(100)
+  await calling
+  expect(requests.map(one => one.path)).toEqual(['starts', '/rows'])
+  const stored = await $.session.append({ door: 'tool-result', uuid: 'u', message: ROW } as never)
+  expect(JSON.stringify(stored)).toContain('shorter')
+})
+
+test('with nobody at the prompt a second turn starts the helper', PATIENT, async ($, on) => {
+  const { requests, clock } = await said($, on, [])
+
+  await $.turn.complete({ answer: 'hello' } as never)
+  await clock.advance(0)
+  expect(requests).toEqual([])
+  const turning = $.turn.start({ turnId: 'u' } as never)
+  await clock.advance(100)
+  await turning
+  expect(requests.map(one => one.path)).toEqual(['starts', '/rows'])
+})
+
+test('where a project takes tools out, the first description of a tool asks which', PATIENT, async ($, on) => {
+  const { requests, described } = await said($, on, ['0123.hidden.json'])
+
+  expect(described.isDeferred).toBe(true)
+  expect(requests.slice(0, 2).map(one => one.path)).toEqual(['starts', '/hidden'])
 })
 
 test('what the client says of data rules goes with every request, as it stands then', PATIENT, async ($, on) => {

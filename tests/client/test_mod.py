@@ -405,6 +405,21 @@ def results_in(line: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if block.get("type") == "tool_result"] if isinstance(content, list) else []
 
 
+def test_with_nobody_at_the_prompt_nothing_is_started_until_a_tool_is_called(newest: Session):
+    newest.api.scripts["twice"] = [
+        call(("Read", {"file_path": BIG, "limit": 200})),
+        call(("Read", {"file_path": BIG, "offset": 2})),
+        say("done"),
+    ]
+    newest.play("hello")
+    assert not (newest.popkit / "standing").exists(), "the helper keeps the breakdown of the first prompt"
+    newest.runs.clear()
+    newest.play("go [[SCRIPT:twice]]")
+    assert referred(newest.results()[-1])
+    assert (newest.popkit / "standing").exists()
+    assert newest.log() == ""
+
+
 def test_the_window_is_what_the_client_says(day: Session):
     facts = json.loads((day.popkit / "sessions" / day.id / "session.json").read_text())
     assert facts["window_tokens"] == 1_000_000
