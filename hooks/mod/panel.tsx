@@ -23,8 +23,8 @@ const OPERATION_MS = 60_000
 const NARROWEST = 40
 const COLUMNS = 70
 const ROWS = 40
-// Rows that the pane asks for above the prompt: with fewer, the first page is not whole.
-const WANTED_ROWS = 16
+// Rows that the pane asks for above the prompt: the client spares no more than half of its own.
+const WANTED_ROWS = 24
 // Below these the tabs have no room for how long the cache stays warm, and the helper says it.
 const ROOMY = 57
 const ROOMY_ROWS = 16
@@ -173,7 +173,6 @@ export async function ended($: EngineInterface, notice: string): Promise<void> {
 
   if ((await read($, outcome)) !== '') {
     await update($, outcome, () => notice)
-    await placePane($)
   }
   await refresh($)
 }
