@@ -1,10 +1,11 @@
 // The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
 import type { Register } from 'claude-code'
 
+import { carried } from './mod/carried'
 import { compacted, isLoaded } from './mod/compaction'
 import { enter, landed, late, remember, reportResults, wake } from './mod/door'
 import { MOST_AGAIN, begin, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, sleeps, stopSleeping, takenOut } from './mod/helper'
-import { band, openPane, pane, refresh, run } from './mod/panel'
+import { answerNow, band, literal, openPane, pane, refresh, run, statusLine } from './mod/panel'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
 
@@ -105,20 +106,24 @@ export const register: Register = on => {
     if (/^bill\b/.test(words)) {
       await reportBreakdown($, true)
     }
-    const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
+    const text = words === '' ? await openPane($) : await answerNow($, await run($, words, e.presentation.columns))
     await comeBack($, words)
 
-    return { text: text ?? SILENT, isTextDisplayOnly: true }
+    return { text: text === undefined ? SILENT : await literal($, text), isTextDisplayOnly: true }
   })
 
   // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
   on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
     const text = await run($, e.args.trim(), e.presentation.columns)
 
-    return text === undefined ? next(e) : { text, isTextDisplayOnly: true }
+    return text === undefined ? next(e) : { text: await literal($, text), isTextDisplayOnly: true }
   })
 
   on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => (await band($, e)) ?? next(e))
 
   on('ui.render', { component: 'Pane', requestId: 'popkit' }, ($, e) => pane($, e))
+
+  on('ui.render', { component: 'StatusLine' }, ($, e, next) => statusLine($, e, next))
+
+  on('ui.render', { component: 'UserMessage' }, ($, e, next) => carried($, e) ?? next(e))
 }

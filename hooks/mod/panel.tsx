@@ -1,6 +1,6 @@
 // What is drawn, and fetched from the helper for it: the band above the prompt, and the pane. Words, order and operations are the helper's.
 import { atom, read, update } from 'claude-code'
-import type { EngineInterface, RenderInput, Timer } from 'claude-code'
+import type { EngineInterface, Next, RenderElement, RenderInput, Timer } from 'claude-code'
 
 import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
 import { startOwn } from './own'
@@ -14,6 +14,8 @@ const now = atom({ plugin: 'popkit', key: 'now' } as const, 0)
 // --- fetched ---
 
 const PANE = 'popkit'
+// How the line under the prompt begins, by whichever way it came there.
+const OURS = /\bcontext (\d+%|–)/
 // A person waits, so the helper may read the transcript.
 const PATIENCE_MS = 5_000
 // What changes something is not given up, and done once more by the hook, while the helper is at it.
@@ -21,9 +23,13 @@ const OPERATION_MS = 60_000
 const NARROWEST = 40
 const COLUMNS = 70
 const ROWS = 40
+// Rows that the pane asks for above the prompt: the client spares no more than half of its own.
+const WANTED_ROWS = 24
 // Below these the tabs have no room for how long the cache stays warm, and the helper says it.
 const ROOMY = 57
 const ROOMY_ROWS = 16
+// From here on they have room for that and for how the pane gets the keys.
+const ROOMIEST = 84
 const MOST_COLUMNS = 110
 const TICK_MS = 1_000
 // By then the client has written down what is behind a compaction.
@@ -38,16 +44,21 @@ const SOONEST_MS = 5_000
 const LATEST_MS = 60_000
 
 let isCounting = false
+// Whether a turn is running: the client shows the row of an answer only behind it.
+let isWorking = false
 let nextLook: Timer | undefined
 // Of the pane: its columns and rows as it was drawn last, its page, the result that was chosen on it.
 let columns = COLUMNS
 let rows = ROWS
 let page = ''
 let chosen = ''
+// Whether the client asks for rows under the prompt (from 2.1.331 on).
+let hasStatusSite = false
 
 /** Asks again and redraws everything that shows it. */
 export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded = false): Promise<void> {
-  const answer = await ask($, '/view', { columns, rows, page, chosen, turn_ended: turnEnded, usage: await usage($) }, PATIENCE_MS)
+  const request = { columns, rows, page, chosen, turn_ended: turnEnded, status_site: hasStatusSite, usage: await usage($) }
+  const answer = await ask($, '/view', request, PATIENCE_MS)
 
   if (answer === undefined && more > 0) {
     nextLook?.cancel()
@@ -60,7 +71,12 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
   if (answer === undefined || !Array.isArray(pane?.operations)) {
     return
   }
-  const seen = await masked($, { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView)
+  const seen = await masked($, {
+    band: answer.band,
+    statusLine: typeof answer.status === 'string' ? answer.status : '',
+    pane: answer.pane,
+    cacheUntil: answer.cache_until,
+  } as PopkitView)
   await update($, view, () => seen)
 
   if (answer.compact === true) {
@@ -108,7 +124,7 @@ export async function run($: EngineInterface, words: string, width: number): Pro
     void startOwn($)
   }
 
-  return typeof answer?.text === 'string' ? literal($, await shownText($, words, answer.text)) : undefined
+  return typeof answer?.text === 'string' ? shownText($, words, answer.text) : undefined
 }
 
 /** Returns an answer without the secrets that the client finds in it; an archived content is shown as it is. */
@@ -116,9 +132,19 @@ function shownText($: EngineInterface, words: string, text: string): Promise<str
   return /^(restore|show)\b/.test(words) ? Promise.resolve(text) : redacted($, text)
 }
 
+/** In mid-turn, shows an answer in the pane, too: its row comes when the turn is over. Returns it. */
+export async function answerNow($: EngineInterface, text: string | undefined): Promise<string | undefined> {
+  if (isWorking && text !== undefined) {
+    await update($, outcome, () => text.trim())
+    await placePane($)
+  }
+
+  return text
+}
+
 /** Where it draws, the client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. One without a sign of
  * Markdown it shows as it is, with whatever is put before a `<`. */
-async function literal($: EngineInterface, text: string): Promise<string> {
+export async function literal($: EngineInterface, text: string): Promise<string> {
   return SIGN.test(text) && (await isDrawn($)) ? text.replace(/[\\`*_<]|^#/gm, '\\$&') : text
 }
 
@@ -150,7 +176,7 @@ async function press($: EngineInterface, id: string): Promise<void> {
   const text = typeof answer?.text === 'string' ? (await shownText($, id, answer.text)).trim() : 'PopKit does not answer now.'
   await update($, outcome, () => text)
   await refresh($)
-  await openPane($)
+  await placePane($)
 }
 
 /** Says in the pane what a compaction of ours came to, where it still says what was begun. */
@@ -163,16 +189,23 @@ export async function ended($: EngineInterface, notice: string): Promise<void> {
   await refresh($)
 }
 
-/** Opens the pane and keeps it live until it is closed. Returns what to say; undefined where the helper does not answer. */
+/** Opens the pane at what to do now. Returns what to say; undefined where the helper does not answer. */
 export async function openPane($: EngineInterface): Promise<string | undefined> {
-  await refresh($)
-  const opened = await $.ui.open({ id: PANE, title: 'PopKit', closeOnEscape: true, focus: true })
+  await turnTo($, '', '')
+
+  return (await placePane($)) ? 'The pane is open.' : run($, '', COLUMNS + 10)
+}
+
+/** Opens the pane, gives it the keys where the prompt has them and is empty, and keeps it live until it is closed. Returns whether it is
+ * drawn. */
+async function placePane($: EngineInterface): Promise<boolean> {
+  const opened = await $.ui.open({ id: PANE, title: 'PopKit', closeOnEscape: true, focus: true, rows: WANTED_ROWS })
 
   if (!isCounting) {
     void count($)
   }
 
-  return opened.isPlaced ? 'The pane is open.' : run($, '', COLUMNS + 10)
+  return opened.isPlaced
 }
 
 async function count($: EngineInterface): Promise<void> {
@@ -201,24 +234,55 @@ async function count($: EngineInterface): Promise<void> {
 // --- drawn ---
 
 const MINUTE_S = 60
+const KEYS = 'keys: ctrl+x tab'
+// Columns that a button has beside its label.
+const BUTTON = 4
+
+/** What is drawn in so many rows. */
+type Drawn = { rows: number; element: RenderElement }
 
 /** Draws the band: what to do now; nothing when there is nothing to do. */
 export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
+  isWorking = e.props.isWorking
   const seen = await read($, view)
 
   if (e.props.hasSurvey || seen === null || seen.band === null) {
     return undefined
   }
   const { Box, Button, Text } = $.ui.resolve(e)
+  const said = `PopKit: ${seen.band.text}`
+  const typed = (one: PopkitOffer) => `or /popkit ${one.id}`
+  const beside = seen.band.operations.reduce((sum, one) => sum + one.label.length + BUTTON + typed(one).length + 2, 0)
 
   return (
-    <Box>
-      <Text dimColor>PopKit: {seen.band.text} </Text>
-      {seen.band.operations.map(operation => (
-        <Button key={operation.id} label={operation.label} onPress={() => press($, operation.id)} />
+    <Box flexDirection={said.length + beside <= e.props.bodyColumns ? 'row' : 'column'}>
+      <Text dimColor wrap="wrap">
+        {said}{' '}
+      </Text>
+      {seen.band.operations.map(one => (
+        <Box gap={1}>
+          <Button key={one.id} label={one.label} onPress={() => press($, one.id)} />
+          <Text dimColor>{typed(one)}</Text>
+        </Box>
       ))}
     </Box>
   )
+}
+
+/** Draws our line under the person's own, where they have asked for it and their own does not hold it. */
+export async function statusLine($: EngineInterface, e: RenderInput<'StatusLine'>, next: Next<'ui.render', RenderInput<'StatusLine'>>) {
+  if (!hasStatusSite) {
+    hasStatusSite = true
+    void refresh($)
+  }
+  const ours = (await read($, view))?.statusLine ?? ''
+  const { text, isManaged } = e.props
+
+  if (ours === '' || OURS.test(text ?? '')) {
+    return next(e)
+  }
+
+  return next({ ...e, props: { ...e.props, text: text === null || isManaged ? ours : `${text}\n${ours}` } })
 }
 
 /** Draws the pane: its pages, the lines of one, what can be chosen and done there, what the last operation came to. */
@@ -228,10 +292,11 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const time = await read($, now)
   const { Box, Button, Select, Text } = $.ui.resolve(e)
   const room = Math.min(e.props.bodyColumns, MOST_COLUMNS)
+  const { bodyRows, offset } = e.props.scroll
 
-  if (room !== columns || e.props.scroll.bodyRows !== rows) {
+  if (room !== columns || bodyRows !== rows) {
     columns = room
-    rows = e.props.scroll.bodyRows
+    rows = bodyRows
     void refresh($)
   }
 
@@ -239,58 +304,104 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
     return <Text dimColor>PopKit has nothing to show yet.</Text>
   }
   const shown = seen.pane
+  const isTerminal = e.surface === 'terminal'
+  const hasKeys = e.props.isFocused || !isTerminal
   const left = seen.cacheUntil === null || time === 0 ? 0 : Math.max(0, Math.round((seen.cacheUntil - time) / 1000))
+  const warm = left > 0 ? `warm for ${countdown(left)}` : ''
+  const aside = hasKeys ? [warm] : room >= ROOMIEST ? [KEYS, warm] : [KEYS]
+  const row = (element: RenderElement, rows = 1): Drawn => ({ rows, element })
   const lines = (text: string) =>
-    text.split('\n').map(line => (
-      <Text mono wrap="wrap">
-        {line === '' ? ' ' : line}
-      </Text>
-    ))
-  const operation = (one: PopkitOffer) => (
-    <Box gap={1}>
-      <Button key={one.id} label={one.label} hotkey={one.key} variant="primary" onPress={() => press($, one.id)} />
-      <Text dimColor wrap="wrap">
-        {one.sum}
-      </Text>
-    </Box>
-  )
-
-  return (
-    <Box flexDirection="column">
-      <Box gap={room >= ROOMY ? 2 : 1}>
-        {shown.pages.map(one => (
-          <Button
-            key={`page ${one.id}`}
-            label={one.label}
-            hotkey={one.key}
-            plain
-            dimColor={one.id === shown.page ? undefined : true}
-            onPress={() => turnTo($, one.id, chosen)}
-          />
-        ))}
-        {left > 0 && room >= ROOMY && (
-          <Text dimColor wrap="truncate-end">
-            warm for {countdown(left)}
-          </Text>
-        )}
-      </Box>
-      {shown.choices !== null && (
-        <Select
-          key="result"
-          label="Result"
-          options={[{ value: '', label: 'none' }, ...shown.choices.options]}
-          value={shown.choices.value}
-          onSelect={value => void turnTo($, shown.page, value)}
+    text.split('\n').map(line =>
+      row(
+        <Text mono wrap="wrap">
+          {line === '' ? ' ' : line}
+        </Text>,
+        rowsOf(line, room),
+      ),
+    )
+  const operation = (one: PopkitOffer) =>
+    row(
+      <Box gap={1}>
+        <Button
+          key={one.id}
+          label={isTerminal ? `${one.key}: ${one.label}` : one.label}
+          hotkey={one.key}
+          variant="primary"
+          onPress={() => press($, one.id)}
         />
-      )}
-      {shown.head.length > 0 && <Text bold>{shown.head.join('\n')}</Text>}
-      {shown.operations.map(operation)}
-      {comment !== '' && <Text> </Text>}
-      {comment !== '' && lines(comment)}
-      {rows >= ROOMY_ROWS && <Text> </Text>}
-      {lines(shown.lines.join('\n'))}
+        <Text dimColor wrap="wrap">
+          {one.sum}
+        </Text>
+      </Box>,
+      rowsOf(one.sum, room - one.label.length - BUTTON - 4),
+    )
+  const tabs = (
+    <Box gap={room >= ROOMY ? 2 : 1}>
+      {shown.pages.map(one => (
+        <Button
+          key={`page ${one.id}`}
+          label={one.label}
+          hotkey={one.key}
+          plain
+          dimColor={one.id === shown.page ? undefined : true}
+          onPress={() => turnTo($, one.id, chosen)}
+        />
+      ))}
+      {room >= ROOMY &&
+        aside.map(words => (
+          <Text dimColor={words === KEYS ? undefined : true} wrap="truncate-end">
+            {words}
+          </Text>
+        ))}
     </Box>
   )
+  const parts: Drawn[] = [
+    row(tabs),
+    ...(room < ROOMY && !hasKeys ? lines(KEYS) : []),
+    ...(comment === '' ? [] : lines(comment)),
+    ...(shown.choices === null
+      ? []
+      : [
+          row(
+            <Select
+              key="result"
+              label="Result"
+              options={[{ value: '', label: 'none' }, ...shown.choices.options]}
+              value={shown.choices.value}
+              onSelect={value => void turnTo($, shown.page, value)}
+            />,
+          ),
+        ]),
+    ...(shown.head.length > 0 ? [row(<Text bold>{shown.head.join('\n')}</Text>, shown.head.length)] : []),
+    ...shown.operations.map(operation),
+    ...(rows >= ROOMY_ROWS ? lines('') : []),
+    ...lines(shown.lines.join('\n')),
+  ]
+
+  return <Box flexDirection="column">{isTerminal && offset === 0 ? announced(parts, bodyRows, lines) : parts.map(one => one.element)}</Box>
+}
+
+/** Returns what is drawn, with a word behind what the first so many rows show where there is more. */
+function announced(parts: Drawn[], room: number, lines: (text: string) => Drawn[]): RenderElement[] {
+  const all = parts.reduce((sum, one) => sum + one.rows, 0)
+  let above = 0
+  const first = parts.findIndex(one => {
+    const fits = all <= room || above + one.rows < room
+    above += fits ? one.rows : 0
+
+    return !fits
+  })
+
+  if (first < 0) {
+    return parts.map(one => one.element)
+  }
+
+  return [...parts.slice(0, first), ...lines(`↓ ${all - above} more lines`), ...parts.slice(first)].map(one => one.element)
+}
+
+/** Returns how many rows a line takes. */
+function rowsOf(line: string, columns: number): number {
+  return Math.max(1, Math.ceil(line.length / Math.max(1, columns)))
 }
 
 /** Returns seconds as 4:05. */

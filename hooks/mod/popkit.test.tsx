@@ -48,6 +48,18 @@ const PANE = {
   props: { title: 'PopKit', isFocused: false, bodyColumns: 80, placement: 'dock', scroll: { offset: 0, bodyRows: 40 }, view: {} },
 } as const
 
+/** The pane as a client asks for it, with other properties. */
+function paneOf(props: object) {
+  return { ...PANE, props: { ...PANE.props, ...props } }
+}
+
+/** A row of the person's. */
+function rowOf(text: string, isExpanded = false) {
+  return { component: 'UserMessage', props: { text, origin: { kind: 'unclassified' }, isExpanded }, viewport: { columns: 60, rows: 24 } } as never
+}
+
+const LISTED = `[PopKit left out ${Array.from({ length: 20 }, (_, n) => `Read src/page_${n}.ts`).join('; ')}: popkit restore abcd2345]`
+
 /** What the client says of the window where it is asked for a summary; it is never asked for more. */
 function breakdown(e: object) {
   const detail = (e as { breakdown?: string }).breakdown
@@ -58,6 +70,7 @@ function breakdown(e: object) {
 /** An engine whose helper answers from a table, and whose client says `info` of the session; returns its requests, in order. */
 function engine(on: On, answers: Record<string, unknown>, info: () => object = () => ({})) {
   const requests: Asked[] = []
+  const opened: string[] = []
   const clock = mock.clock(on, { now: 5_000 })
   mock.env(on, { HOME: '/home/dev' })
   on('session.id', () => ({ value: 'a-session' }))
@@ -68,7 +81,11 @@ function engine(on: On, answers: Record<string, unknown>, info: () => object = (
   on('turn.start', (_, e) => ({ turnId: e.turnId }))
   on('turn.complete', (_, e) => ({ text: e.answer }))
   on('command.register', () => ({ value: { command: 'popkit' } }))
-  on('ui.open', () => ({ value: { isPlaced: true } }))
+  on('ui.open', (_, e) => {
+    opened.push(e.id)
+
+    return { value: { isPlaced: true } }
+  })
   on('ui.panes', () => ({ value: [{ id: 'popkit' }] as never }))
   on('ui.log', () => ({ value: undefined }))
   on('tool.call', () => ({ result: {} }) as never)
@@ -92,7 +109,7 @@ function engine(on: On, answers: Record<string, unknown>, info: () => object = (
     return { value: { status: 200, ok: true, headers: {}, text: typeof answer === 'string' ? answer : JSON.stringify(answer) } }
   })
 
-  return { requests, clock }
+  return { requests, clock, opened }
 }
 
 /** The same, in a session whose helper has come. */
@@ -254,7 +271,7 @@ test('a page of the pane, and a result on it, are asked for and shown', PATIENT,
   await ui.select({ key: 'result', value: 'toolu_7' })
   await clock.advance(0)
   const usage = { window: 1_000_000, usd: 0.42, limits: [{ kind: 'five_hour', percentUsed: 7 }] }
-  expect(requests.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, usage })
+  expect(requests.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, status_site: false, usage })
   await ui.unmount()
 })
 
@@ -278,7 +295,7 @@ test('the pane counts down while it is open', PATIENT, async ($, on) => {
   const { clock } = await begun($, on, { '/view': VIEW })
   await $.command.run({ command: 'popkit', args: '' } as never)
   await clock.advance(5_000)
-  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ isFocused: true }) })
 
   expect((await ui.find({ type: 'Text', text: /warm for/ }))?.text).toBe('warm for 2:55')
   await ui.unmount()
@@ -311,6 +328,111 @@ test('with nothing to do there is no band', PATIENT, async ($, on) => {
   expect((await ui.find({ type: 'Text', text: /engine/ }))?.text).toBe('engine')
   await ui.unmount()
 })
+
+test('a list of what left takes one line, a reminder none, and both are whole where all of it is asked for', PATIENT, async ($, on) => {
+  on('ui.render', { component: 'UserMessage' }, ($, e) => {
+    const { Text } = $.ui.resolve(e)
+
+    return <Text>engine: {e.props.text}</Text>
+  })
+  await begun($, on, {})
+  const drawn = async (text: string, isExpanded = false) => {
+    const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...(rowOf(text, isExpanded) as object) } as never)
+    const shown = (await ui.find({ type: 'Text' }))?.text ?? ''
+    await ui.unmount()
+
+    return shown
+  }
+  const line = await drawn(LISTED)
+  expect(line.startsWith('PopKit left out Read src/page_0.ts; ')).toBe(true)
+  expect(line.endsWith('… (ctrl+o)')).toBe(true)
+  expect(line.length <= 58).toBe(true)
+  expect(await drawn('<system-reminder>\nThe rules of src\n</system-reminder>')).toBe('')
+
+  for (const text of [LISTED, '<system-reminder>\nThe rules of src\n</system-reminder>']) {
+    expect(await drawn(text, true)).toBe(`engine: ${text}`)
+    expect(await drawn(`see ${text}`)).toBe(`engine: see ${text}`)
+  }
+})
+
+test('each button shows its letter, and what has the keys is said where the prompt has them', PATIENT, async ($, on) => {
+  await begun($, on, { '/view': VIEW })
+  await $.command.run({ command: 'popkit', args: '' } as never)
+
+  for (const [isFocused, bodyColumns] of [[false, 76], [false, 100], [false, 50], [true, 76]] as const) {
+    const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ isFocused, bodyColumns }) })
+    expect((await ui.find({ type: 'Button', key: 'undo' }))?.props.label).toBe('u: Undo the last clear')
+    expect((await ui.find({ type: 'Text', text: /ctrl\+x tab/ })) !== undefined).toBe(!isFocused)
+    await ui.unmount()
+  }
+})
+
+test('where the pane is too low for its page, its last row says how much more there is', PATIENT, async ($, on) => {
+  const lines = Array.from({ length: 20 }, (_, n) => `line ${n}`)
+  await begun($, on, { '/view': { ...VIEW, pane: { ...VIEW.pane, lines } } })
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const more = async (bodyRows: number, offset = 0) => {
+    const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ scroll: { offset, bodyRows } }) })
+    const said = (await ui.find({ type: 'Text', text: /more lines/ }))?.text
+    await ui.unmount()
+
+    return said
+  }
+  expect(await more(6)).toBe('↓ 18 more lines')
+  expect(await more(30)).toBe(undefined)
+  expect(await more(6, 4)).toBe(undefined)
+})
+
+test('what is typed while Claude works is answered at once, in the pane', PATIENT, async ($, on) => {
+  const { clock, opened } = await begun($, on, { '/view': VIEW, '/command': { text: 'Net +$3' } })
+  const typed = { command: 'popkit', args: 'stats', presentation: { columns: 120 } } as never
+  expect((await $.command.run(typed)).text).toBe('Net +$3')
+  expect(opened).toEqual([])
+  const band = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...BAND, props: { ...BAND.props, isWorking: true } })
+  expect((await $.command.run(typed)).text).toBe('Net +$3')
+  await clock.advance(0)
+  expect(opened).toEqual(['popkit'])
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+  expect((await ui.find({ type: 'Text', text: /Net/ }))?.text).toBe('Net +$3')
+  await ui.unmount()
+  await band.unmount()
+})
+
+test('the pane opens at what to do now, wherever it was left', PATIENT, async ($, on) => {
+  const { requests } = await begun($, on, { '/view': VIEW })
+  const asked = () => requests.findLast(one => one.path === '/view')?.body.page
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+  await ui.press({ key: 'page results' })
+  expect(asked()).toBe('results')
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  expect(asked()).toBe('')
+  await ui.unmount()
+})
+
+const STATUS = { component: 'StatusLine', props: { text: 'mine', isManaged: false, isWorking: false, maxRows: 5, columns: 80 } } as const
+const OURS = 'context 5% · nothing reclaimable'
+
+for (const [said, text, shown] of [
+  [OURS, 'mine', `mine\n${OURS}`],
+  [OURS, null, OURS],
+  [OURS, 'model · context 4% · cache cold', 'model · context 4% · cache cold'],
+  ['', 'mine', 'mine'],
+] as const) {
+  test(`the status line with ${said || 'nothing of ours'} under ${text}`, PATIENT, async ($, on) => {
+    on('ui.render', { component: 'StatusLine' }, ($, e) => {
+      const { Text } = $.ui.resolve(e)
+
+      return <Text>{e.props.text ?? ''}</Text>
+    })
+    const { requests } = await begun($, on, { '/view': { ...VIEW, status: said } })
+    await $.command.run({ command: 'popkit', args: '' } as never)
+    const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...STATUS, props: { ...STATUS.props, text } })
+    expect((await ui.find({ type: 'Text' }))?.text).toBe(shown)
+    expect(requests.findLast(one => one.path === '/view')?.body.status_site).toBe(true)
+    await ui.unmount()
+  })
+}
 
 test('words after the command are answered as by /popkit:context', PATIENT, async ($, on) => {
   const { requests, clock } = await begun($, on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })

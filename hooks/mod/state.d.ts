@@ -11,6 +11,8 @@ export type PopkitPage = {
 }
 export type PopkitView = {
   band: { text: string; operations: PopkitOffer[] } | null
+  // The row under the prompt; '' where the person has not asked for it.
+  statusLine: string
   pane: PopkitPage
   cacheUntil: number | null
 }

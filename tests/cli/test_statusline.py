@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.ruleset import THRESHOLDS
+from hooks.utils.state import status_line
 from popkit_retention.cli import settings_file, statusline_command
 from popkit_retention.cli.claude_settings import value
 from tests.cli.played import ROOT, SESSION, Played
@@ -388,3 +389,22 @@ def test_the_command_uses_the_interpreter_that_the_hooks_found(played: Played) -
     script = "import sys; print(sys.executable)"
     done = subprocess.run([ROOT / "bin" / "popkit", "--version"], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("popkit "), script
+
+
+def test_where_a_client_draws_the_line_itself_no_settings_change(played: Played) -> None:
+    settings = played.home.parent / "settings.json"
+    before = settings.read_text() if settings.exists() else None
+    status_line.note_site(str(played.home))
+    assert "No settings were changed" in played.run("statusline", "install").stdout
+    assert status_line.is_on(str(played.home))
+    assert (settings.read_text() if settings.exists() else None) == before
+    assert "no longer shows" in played.run("statusline", "uninstall").stdout
+    assert not status_line.is_on(str(played.home))
+    assert (settings.read_text() if settings.exists() else None) == before
+
+
+@pytest.mark.parametrize("flag", ["--replace", "--scope=project"])
+def test_settings_are_changed_there_too_where_the_person_names_them(played: Played, flag: str) -> None:
+    status_line.note_site(str(played.home))
+    assert "+++ " in played.run("statusline", "install", *flag.split("="), "--yes").stdout
+    assert not status_line.is_on(str(played.home))

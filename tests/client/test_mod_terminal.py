@@ -120,10 +120,10 @@ def test_the_band_and_the_pane_are_worked_by_keys_and_every_operation_can_be_und
         terminal.wait("Reclaimable")
         undo(terminal)
         terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
-        terminal.press_until("4", lambda shown: "[ Compact when the cache is cold ]" in shown)
+        terminal.press_until("4", lambda shown: "[ w: Compact when the cache is cold ]" in shown)
         terminal.press_until("5", lambda shown: "System tools" in shown)
         terminal.press_until("1", lambda shown: "Reclaimable: ~" in shown)
-        terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)
+        terminal.press_until("c", lambda shown: "[ u: Undo the last clear ]" in shown)
         undo(terminal)
         terminal.press_until(ESCAPE, lambda shown: "Reclaimable" not in shown)
         assert asked(session.api) == before
@@ -138,7 +138,7 @@ def in_the_band(terminal: ClientTerminal, key: str) -> None:
 
 def undo(terminal: ClientTerminal) -> None:
     """Take the last clear back by its key, and wait until that is done."""
-    terminal.wait("[ Undo the last clear ]")
+    terminal.wait("[ u: Undo the last clear ]")
     terminal.press_until("u", lambda shown: re.search("Put(ting 3 contents)? back in place", shown))
     terminal.wait(lambda shown: "Put back in place: 3 results" in shown and "Putting" not in shown)
     terminal.wait(lambda shown: "Undo the last clear" not in shown and "not counted until" not in shown)

@@ -22,6 +22,8 @@ def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None
     done = board.do("clear")
     assert done["done"], done
     assert "when the session is resumed in Claude Code 2.1.326 or later" in " ".join(done["text"].split())
+    assert "popkit context --session " in done["text"], "a session that does not run is named as in a shell"
+    assert "/popkit" not in done["text"]
     assert set(board.shop.noted().only) == EXPIRED
     assert "clear" not in _offered(board)
     assert _offered(board)["undo"]["label"] == "Cancel the clear"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hooks.utils import text
+from hooks.utils.handlers import context_monitor
 from hooks.utils.helper import drawing
 from hooks.utils.helper.commands import Commands
 from hooks.utils.helper.compactions import Compactions
@@ -18,13 +20,13 @@ from hooks.utils.helper.drawing import PaneRequest
 from hooks.utils.helper.pane import Pane
 from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, store
+from hooks.utils.state import journal, status_line, store
 from hooks.utils.views import report
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered
 from tests.views.written import long_session
 
-from .asking import Helper, Transcript, lines, numbered
+from .asking import SESSION, Helper, Transcript, lines, numbered
 from .running import Running
 
 
@@ -312,3 +314,45 @@ def test_a_clear_of_a_tenth_of_the_window_is_suggested_once_it_pays(band_asking:
     band_asking.written.now += COLD_S
     assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~9.7k tokens leave at no cost")
     assert _band(band_asking, 200_000) == ("clear", "")
+
+
+def test_help_lists_all_words_that_work_and_answers_name_the_command_as_it_is_typed(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    listed = helper.ask("/command", {"words": "help", "columns": 100})["text"]
+    for word in ("bill", "limits", "misses", "doctor"):
+        assert re.search(rf"^ *{word}  ", listed, re.MULTILINE), word
+        explained = helper.ask("/command", {"words": f"help {word}", "columns": 100})["text"]
+        assert explained.startswith(f"popkit {word}"), explained
+    assert "checks" in helper.ask("/command", {"words": "doctor --json", "columns": 100})["text"]
+    assert "unknown" in helper.ask("/command", {"words": "nonsense", "columns": 100})["text"].lower()
+    words = ("", "help", "why T1", "pin T1", "clear", "cold", "memory on", "memory status", "nonsense")
+    answers = [helper.ask("/command", {"words": each, "columns": 100})["text"] for each in words]
+    assert [answer for answer in answers if "popkit:context" in answer] == []
+    assert any("/popkit retention --profile" in answer for answer in answers)
+
+
+def test_the_line_under_the_prompt_is_drawn_once_the_person_wants_it_and_a_client_that_can_is_remembered(helper: Helper):
+    helper.has_read("app.py", lines(400)).answered(9_000)
+    helper.ask("/view", {"columns": 100})
+    assert not status_line.has_site(str(helper.home))
+    assert helper.ask("/view", {"columns": 100, "status_site": True})["status"] == ""
+    assert status_line.has_site(str(helper.home))
+    assert "No settings were changed" in helper.run("statusline", "install")
+    shown = helper.ask("/view", {"columns": 100})["status"]
+    assert re.fullmatch(r"context \d+% · .*reclaimable.* · cache \w+.*", shown), shown
+    helper.run("statusline", "uninstall")
+    assert helper.ask("/view", {"columns": 100})["status"] == ""
+
+
+@pytest.mark.parametrize("is_helped", [True, False])
+def test_a_notice_names_the_command_that_is_answered_there(helper_with: Callable[..., Helper], is_helped: bool):
+    helper = helper_with({"window_tokens": 200_000, "profile": "spec"})
+    transcript = helper.has_read("app.py", lines(400))
+    for number in range(1, 4):
+        transcript.called(f"toolu_0{number}", "Bash", {"command": "npm test"}, "\n".join(lines(1_500, f"run_{number}")))
+    transcript.answered(170_000)
+    if not is_helped:
+        helper.stop()
+    stop = {"hook_event_name": "Stop", "session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project)}
+    told = (context_monitor.handle(stop, helper.env) or {}).get("systemMessage", "")
+    assert ("/popkit:context clear" if not is_helped else "/popkit clear") in told

@@ -20,12 +20,14 @@ from hooks.utils.policy.placeholder import (
     LONGEST,
     LONGEST_WHY,
     OUTLINE_CHARS,
+    findings,
     handle_in,
     is_handle,
     most_tokens,
     outline,
     outline_of,
     placeholder,
+    possible_names,
     verdict_line,
     why,
     with_outline,
@@ -60,7 +62,7 @@ def test_a_path_and_a_scope_keep_their_beginning(name: str):
 
 def test_of_a_large_text_the_names_stay_the_short_ones_first():
     text = FILLER + "calls handleCheckout7() in src/checkout/steps/payment.ts:118, needs some-package@1.24.0-beta.3"
-    assert outline(text) == "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/steps/payment.ts:118"
+    assert outline(text) == "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/steps/payment.ts"
 
 
 def test_what_does_not_fit_into_a_tenth_is_left_out_the_long_ones_first():
@@ -70,6 +72,28 @@ def test_what_does_not_fit_into_a_tenth_is_left_out_the_long_ones_first():
     kept = outline(text).split()
     assert kept == short_first[: len(kept)]
     assert len(" ".join(kept)) <= len(text) // 10 < len(" ".join(short_first[: len(kept) + 1])) + 1
+
+
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("src/views/panel.py:12", {"src/views/panel.py"}),
+        ("src/views/panel.py:12:5", {"src/views/panel.py"}),
+        ("src/views/panel.py:12:  pane_head(report)", {"src/views/panel.py"}),
+        ("src/views/panel.py:12:reclaimable_tokens = 1", {"src/views/panel.py", "reclaimable_tokens"}),
+        ("src/views/panel.py-13-reclaimable_tokens = 1", {"src/views/panel.py", "reclaimable_tokens"}),
+        ("names_of_left.py:12:reclaimable_tokens = 1", {"names_of_left.py", "reclaimable_tokens"}),
+        ("names_of_left.py:12: in them", {"names_of_left.py"}),
+        ("a.js:12:6", set()),
+        ("db.internal.example:8080", {"db.internal.example:8080"}),
+        ("http://db.example.com:8080", {"http://db.example.com:8080"}),
+        ("team/some-image.x86:20/latest", {"team/some-image.x86:20/latest"}),
+        ("lodash.debounce-4.0.8", {"lodash.debounce-4.0.8"}),
+    ],
+)
+def test_the_number_of_a_line_is_in_no_name(word: str, names: set[str]):
+    assert possible_names([f"see {word} there"]) == names
+    assert set(findings(f"{word} so\n" * 60, False).names) == names
 
 
 def test_words_of_plain_language_say_nothing():

@@ -14,6 +14,7 @@ POPKIT = "<command-name>/popkit</command-name>\n            <command-message>pop
 COMPACTED = "<local-command-stdout>Compacted </local-command-stdout>"
 DIM = "<local-command-stdout>\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m</local-command-stdout>"
 PRINTED = "<local-command-stdout>94 results left</local-command-stdout>"
+TYPED = "<system-reminder>\n/compact popkit\n</system-reminder>"
 MODEL = "<command-name>/model</command-name>\n            <command-message>model</command-message>"
 SET = "<local-command-stdout>Set model to opus</local-command-stdout>"
 
@@ -26,7 +27,7 @@ def kept(*texts: str) -> list[str]:
     "ours",
     [
         [CAVEAT, COMPACT, COMPACTED], [COMPACT, COMPACTED], [CAVEAT, COMPACT, DIM], [COMPACTED], [DIM], [CAVEAT, POPKIT, PRINTED],
-        [POPKIT, PRINTED], [CAVEAT, POPKIT], [CAVEAT, COMPACT, COMPACTED, CAVEAT, POPKIT, PRINTED],
+        [POPKIT, PRINTED], [CAVEAT, POPKIT], [CAVEAT, COMPACT, COMPACTED, CAVEAT, POPKIT, PRINTED], [TYPED], [TYPED, CAVEAT, COMPACT, DIM],
     ],
 )  # fmt: skip
 def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
@@ -41,6 +42,7 @@ def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
         ["<command-name>/popkit-review:start</command-name>\n<command-args>fix the login</command-args>"],
         [CAVEAT, MODEL, SET], [CAVEAT], [SET], ["Compacted"], ["why does " + COMPACT + " stand here?"], ["run /popkit clear"],
         ["<command-message>popkit:context</command-message>\n<command-name>/popkit:context</command-name>", "Show the context."],
+        [TYPED.replace("popkit", "keep the plan")], ["/compact popkit"],
         ["<local-command-stdout>42 files were read, then Compacted</local-command-stdout>"],
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..state import store
     from ..views.shapes import Report
 
-COMMAND = "/popkit:context"
+COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
 LEVELS = ("notice", "warning", "critical", "emergency")
 
 
@@ -158,7 +158,7 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
     known = session.stored_state(site.paths())
     expired = session.expired_of(site.paths(), known) if known else {"items": 0, "tokens": 0}
-    words = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
+    words = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {_called(site)}"
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": words if expired["items"] else ""}
 
 
@@ -169,6 +169,13 @@ def _advice(current: Report, critical: float) -> str:
     kind, context = current["verdict"]["kind"], current["context"]
     has_room = context is not None and context["ratio"] < critical
     return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.notice(current)
+
+
+def _called(site: live.Site) -> str:
+    """Return how the person calls us: by the shorter name where code of ours inside the client answers to it."""
+    from ..state import sockets
+
+    return IN_CLIENT if sockets.of_session(site.lasting_home, site.session_id) else COMMAND
 
 
 def _short(tokens: int) -> str:
@@ -194,4 +201,4 @@ def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
     window_from = WINDOW_FROM.get(checked["window_source"], "")
     tokens, window = (_short(checked[name]) for name in ("tokens", "window"))
     full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{window_from})."
-    return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({COMMAND} clear)")
+    return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({_called(site)} clear)")

@@ -1,5 +1,5 @@
-"""Run commands of `popkit` for the pane (`bill`, `limits`), in processes of their own: what they read (transcripts, of the newest sessions
-or of all) would fill the helper's memory and takes up to a minute.
+"""Run commands of `popkit` for the pane (`bill`, `limits` …), in processes of their own: what they read (transcripts, of the newest
+sessions or of all) would fill the helper's memory and takes up to a minute.
 """
 
 from __future__ import annotations
@@ -13,14 +13,28 @@ from ..io import processes, storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 _LONGEST_S = 300.0
 _DATA_S = 60.0
 # A person waits this long (seconds) for an answer; after that it is on its way.
 _PATIENCE_S = 4.0
-_READING = "PopKit is reading your transcripts, which takes long only the first time. Ask again in a minute."
+_READING = "PopKit is still working on this, which takes long only the first time. Ask again in a minute."
+
+
+class _Run:
+    """A command that runs, for however long."""
+
+    def __init__(self, run: Callable[[], str]) -> None:
+        self._printed: list[str] = []
+        self._thread = threading.Thread(target=lambda: self._printed.append(run()), daemon=True)
+        self._thread.start()
+
+    def wait(self) -> str | None:
+        """Return what it prints; None where that takes longer than a person waits: it goes on."""
+        self._thread.join(_PATIENCE_S)
+        return self._printed[0] if self._printed else None
 
 
 class Commands:
@@ -29,19 +43,24 @@ class Commands:
     def __init__(self, environ: Mapping[str, str], cwd: str) -> None:
         self.environ = {**environ, "CLAUDE_PROJECT_DIR": cwd} if cwd else dict(environ)
         self.cwd = cwd or None
+        self._late: dict[str, _Run] = {}  # by the words that were asked
         self._data: dict[str, tuple[float, dict[str, Any]]] = {}  # command -> when it was read, and what it printed
 
     def run(self, words: str) -> str:
         """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
         self._data = {}
-        return self._wait(_split(words)) or _READING
+        running = self._late.pop(words, None) or self._begun(_split(words))
+        printed = running.wait()
+        if printed is None:
+            self._late[words] = running
+        return printed or _READING
 
     def data(self, command: str, now: float) -> dict[str, Any]:
         """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `limits`), at most a minute old; {"error": why} where
         there is nothing."""
         at, data = self._data.get(command, (-_DATA_S, {}))
         if not 0 <= now - at < _DATA_S:
-            printed = self._wait([command, "--json"])
+            printed = self._begun([command, "--json"]).wait()
             try:
                 data = json.loads(printed or json.dumps({"error": _READING}))
             except ValueError:
@@ -49,13 +68,8 @@ class Commands:
             self._data[command] = (now if printed else -_DATA_S, data)
         return data
 
-    def _wait(self, words: list[str]) -> str | None:
-        """Return what a command prints; None where that takes longer than a person waits: it goes on."""
-        printed: list[str] = []
-        running = threading.Thread(target=lambda: printed.append(self._run(words)), daemon=True)
-        running.start()
-        running.join(_PATIENCE_S)
-        return printed[0] if printed else None
+    def _begun(self, words: list[str]) -> _Run:
+        return _Run(lambda: self._run(words))
 
     def _run(self, words: list[str]) -> str:
         """Return what the command prints; it never asks on a terminal."""

@@ -15,13 +15,15 @@ from .. import efficiency_tracker as tracker
 from .. import text
 from ..io import processes, storage
 from ..operations import offers, reclaiming, switches
+from ..operations.request import IN_CLIENT
 from ..policy import figures, masking
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import outlook
 from ..state import client_reports, reconciling
+from ..state import status_line as stored
 from ..state.live import Site
-from ..views import amounts, cache, history, panel, phrases, receipt, report, results
+from ..views import amounts, cache, history, panel, phrases, receipt, report, results, status_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +34,12 @@ if TYPE_CHECKING:
     from ..views.shapes import CompactsCold, Report, ResultRow
 
     class Drawn(TypedDict):
-        """What a look gives: `band`, `line`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the `model` that
-        answered last ("" where that is not known), what compacting with a `cold` cache takes, and the number of `calls`."""
+        """What a look gives: `band`, `line`, `status`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the
+        `model` that answered last ("" where that is not known), what compacting with a `cold` cache takes, and the number of `calls`."""
 
         band: dict[str, Any] | None
         line: str
+        status: str
         pane: dict[str, Any]
         cache_until: int | None
         kept_out: float
@@ -49,7 +52,7 @@ NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settin
 # id -> (label, the key that opens it).
 TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4"), BILL: ("Bill", "5")}
 TABS = 1  # rows above all else
-COMMAND = "/popkit"
+COMMAND = IN_CLIENT
 # Bytes of a transcript from which a look is taken in a process of its own: it takes longer than that needs to start.
 LONG_BYTES = 2 * 1024 * 1024
 _LONGEST_S = 300.0
@@ -133,6 +136,7 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     return {
         "band": {"text": phrases.notice(current), "operations": offered} if worth else None,
         "line": phrases.sum_line(current),
+        "status": status_line.of_report(current, view.rules.thresholds, full) if stored.is_on(site.lasting_home) else "",
         "pane": shown,
         "cache_until": round((now + left) * 1000) if left else None,
         "kept_out": current["figures"].get("kept_out_tokens", 0),

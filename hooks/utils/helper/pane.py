@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from .. import archive, text
 from ..hosts import is_kept, kept_by, name_of
-from ..operations import context_words, offers, request
+from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import client_reports
+from ..state import client_reports, status_line
 from ..views import amounts, bill, cache, phrases, receipt, report
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
@@ -58,10 +58,16 @@ class Pane:
             with suppress(OSError):  # the next one is kept
                 client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
 
+    def note_status_site(self, site: Site) -> None:
+        """Note that the client lets code of ours draw under the prompt."""
+        if site.enabled:
+            with suppress(OSError):  # the next request says so again
+                status_line.note_site(site.lasting_home)
+
     def view(self, site: Site, request: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
-        (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none. There is no line for the
-        prompt's foot: the client draws text there as a warning."""
+        (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none · `status`:
+        the line under the prompt, "" where the person has not asked for it."""
         width = text.width_of(request.columns)
         drawing = drawn(site, self.transcript_path, request, self.usd, now)
         shown = drawing["pane"]
@@ -79,7 +85,7 @@ class Pane:
             shown["operations"] = []
         lost = self.misses.notice(site.rules().models)
         return {
-            **{name: drawing[name] for name in ("band", "line", "pane", "cache_until")},
+            **{name: drawing[name] for name in ("band", "line", "status", "pane", "cache_until")},
             "toast": lost or (_toast(site, drawing["kept_out"], now) if request.turn_ended else ""),
             **({"compact": True} if self._leaves_by_itself(site, drawing["cold"], drawing["calls"]) else {}),
         }
@@ -106,11 +112,13 @@ class Pane:
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
-        if words.split()[:1] == ["bill"]:
+        first, _, rest = words.partition(" ")
+        if first == "help" and rest.strip() in OF_SHELL:
+            return self.commands.run(f"{rest.strip()} --help")
+        if first in OF_SHELL:
             return self.commands.run(words)
         held = site.rules_in_words() + "\n\n" if site.stands_still else ""
-        called = COMMAND if is_kept(site.session_id) else context_words.COMMAND
-        return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
+        return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), COMMAND)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """Run the offer with this id and return its result as text; "" for an unknown one."""

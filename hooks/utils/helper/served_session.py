@@ -256,6 +256,8 @@ class Session:
 
     def view(self, request: dict[str, Any]) -> dict[str, Any]:
         self.pane.note_usage(self._site(), request.get("usage"), now(self.environ), request.get("turn_ended") is True)
+        if request.get("status_site") is True:
+            self.pane.note_status_site(self._site())
         shown = PaneRequest(
             _text(request, "page"), _text(request, "chosen"), _columns(request), _rows(request), request.get("turn_ended") is True
         )

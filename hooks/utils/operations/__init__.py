@@ -98,6 +98,15 @@ CONTEXT = Table(
 )
 
 
+# Commands of `popkit` that a session answers, too, each with what it shows.
+OF_SHELL = {
+    "bill": "what each prompt contains before your first word, and what could be removed",
+    "limits": "how full the windows of your plan are, and what used them",
+    "misses": "what the prompt cache lost, why, and what that cost",
+    "doctor": "whether everything is in place and works",
+}
+
+
 # --- help -----------------------------------------------------------------------------------------------------------------------------
 
 
@@ -116,6 +125,11 @@ def help_lines(name: str, command: str, table: Table, shell: bool = True) -> lis
     common = _flags(table.common, shell, "  ")
     lines += ["", "With every word but help:", *common] if common else []
     return lines + _notes("", table, shell)
+
+
+def of_shell_lines() -> list[text.Line]:
+    """Return the lines of help on the commands of `popkit` that a session answers, too."""
+    return ["", "As in a shell, with the same words behind it:", *[line for word in OF_SHELL for line in _entry(word, OF_SHELL[word])]]
 
 
 def _of_one(operation: Operation, command: str, table: Table, shell: bool) -> list[text.Line]:

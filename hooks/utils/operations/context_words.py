@@ -11,8 +11,8 @@ from ..reclaim import access, restoring
 from ..state import journal, reconciling
 from ..views import memory_in_session, receipt, results
 from ..views import panel as views
-from . import CONTEXT, help_lines, reclaiming, switches
-from .request import COMMAND, WITHOUT, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
+from . import CONTEXT, help_lines, of_shell_lines, reclaiming, switches
+from .request import COMMAND, IN_CLIENT, WITHOUT, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,7 +220,8 @@ def _memory(request: Request) -> Answer:
 
 def _help(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
-    return Answer(help_lines(name, request.command, CONTEXT, not request.command.startswith("/")))
+    lines = help_lines(name, request.command, CONTEXT, not request.command.startswith("/"))
+    return Answer(lines if name or request.command != IN_CLIENT else [*lines, *of_shell_lines()])
 
 
 _ANSWERS = {

@@ -11,7 +11,7 @@ from ..state import archived, receipts, reconciling, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
-from .request import COMMAND, Answer, NotFound, find_result, number_of
+from .request import Answer, NotFound, find_result, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def restore(request: Request) -> Answer:
         answer.lines += text.wrap(receipt_views.gone(gone)) if gone else []
         return answer
     words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-    lines = receipt_views.printed_lines(printed, safe=request.command == COMMAND)  # the client writes them to its terminal
+    lines = receipt_views.printed_lines(printed, safe=request.command.startswith("/"))  # the client writes them to its terminal
     return Answer(["", *lines, *words], receipt_views.printed_data(printed))
 
 

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
             """Withdraw a clear that was asked for and is not done yet; return whether there was one."""
 
 
-COMMAND = "/popkit:context"
+# How a person calls us in every version of Claude Code, and where code of ours inside it answers.
+COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
 _WITHOUT = (
     "nothing was changed. In Claude Code 2.1.326 and later, code of PopKit's inside the client takes results out of the running"
     " conversation and puts them back; this session runs without it"

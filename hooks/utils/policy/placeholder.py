@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]"
 # What a path, a hidden file or a scope begins with belongs to it.
 _BEGINNING = r"(?:~?\.{0,2}/)?[.@]?"
+# What searches and traces write before a line: its file, its number (with a dash: a neighbour of what was found), and then what it says. A
+# host's name with a port looks the same where nothing follows.
+_FILE = r"[^:/]*\.[A-Za-z][A-Za-z0-9]{0,9}"
+_LINE = rf"(?:([^:]*/{_FILE})[:-][0-9]+(?:[:-](.*))?|({_FILE}):[0-9]+:(.*))\Z"
 # A word or two of plain language say nothing.
 PLAIN = r"[A-Za-z][a-z]+(?:[-/.][A-Za-z]?[a-z]+)?\Z"
 OUTLINE_SHARE = 0.1
@@ -94,7 +98,18 @@ def findings(text: str, is_run: bool) -> Findings:
 def possible_names(texts: Iterable[str]) -> set[str]:
     """Return the words in texts that can be names, those of SHORTEST characters and more."""
     words = "\n".join(texts).encode("ascii", "replace").translate(_BLANKED).decode("ascii").split()
-    return {word.rstrip(_NOT_AT_END) for word in words if len(word) >= SHORTEST_NAME}
+    names: set[str] = set()
+    for word in {word for word in words if len(word) >= SHORTEST_NAME}:
+        names.update(_without_number(word) if ":" in word or ("-" in word and "/" in word) else (word,))
+    return {name.rstrip(_NOT_AT_END) for name in names if len(name) >= SHORTEST_NAME}
+
+
+def _without_number(word: str) -> list[str]:
+    """Return the names in a word: where it is a file with the number of a line, the file and the beginning of what the line says."""
+    import re
+
+    found = re.match(_LINE, word)
+    return [word] if found is None else [part for part in found.groups() if part]
 
 
 def is_plain(word: str) -> bool:
@@ -153,7 +168,9 @@ def _names(text: str) -> list[str]:
     if not text:
         return []
     plain = re.compile(PLAIN).match
-    return sorted({name for name in re.findall(_BEGINNING + NAME, text) if not plain(name)}, key=lambda name: (len(name), name))
+    found = {match[0] + (":" if text[match.end() : match.end() + 1] == ":" else "") for match in re.finditer(_BEGINNING + NAME, text)}
+    names = {part.rstrip(_NOT_AT_END) for word in found for part in _without_number(word)}
+    return sorted([name for name in names if len(name) >= SHORTEST_NAME and not plain(name)], key=lambda name: (len(name), name))
 
 
 def _fitting(names: Sequence[str], room: int, elsewhere: Container[str] = ()) -> list[str]:

@@ -49,6 +49,7 @@ _WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "it was the least likely to be needed
 # Commands that were typed at the host are messages, too: those of ours, and of compactions, say nothing to the model.
 _OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit</command-name>", "<command-name>/popkit:context</command-name>")
 _ARGUMENTS, _OWN_ARGUMENTS = "<command-args>", ("", "popkit")
+_REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"
 _CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>", "Compacted"
 _CODES = 8  # characters of a terminal's codes that may come before what a command printed
 _NO_TARGET = 1.0
@@ -273,7 +274,7 @@ def without_commands(messages: Sequence[Message]) -> list[Message]:
         is_ours = is_word and message.text.startswith(_OURS) and not _has_words(message.text)
         if is_ours and kept and kept[-1].role == USER and kept[-1].text.startswith(_CAVEAT):
             kept.pop()
-        if not is_ours and not (is_word and _is_printed(message.text, was_ours)):
+        if not is_ours and not (is_word and (_is_printed(message.text, was_ours) or _is_typed(message.text))):
             kept.append(message)
         was_ours = is_ours
     return kept
@@ -282,6 +283,13 @@ def without_commands(messages: Sequence[Message]) -> list[Message]:
 def _has_words(text: str) -> bool:
     """Return whether a command that compacts says how: these are words of the person's."""
     return text.startswith(_OURS[0]) and text.partition(_ARGUMENTS)[2].partition("<")[0].strip() not in _OWN_ARGUMENTS
+
+
+def _is_typed(text: str) -> bool:
+    """Return whether a text is the command as it was typed that has this conversation compacted, or an earlier one."""
+    command, _, words = text[len(_REMINDER) : -len(_REMINDER_ENDS)].strip().partition(" ")
+    is_reminder = text.startswith(_REMINDER) and text.endswith(_REMINDER_ENDS)
+    return is_reminder and command == "/compact" and words.strip() in _OWN_ARGUMENTS
 
 
 def _is_printed(text: str, by_ours: bool) -> bool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import text
 from hooks.utils.hosts.claude_code import usage
 from hooks.utils.io import home, storage
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import client_reports, live, session
+from hooks.utils.state import client_reports, live, session, status_line
 from hooks.utils.views.amounts import limits_line
+from hooks.utils.views.status_line import line
+
+from . import answering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
-SEPARATOR = " · "
-_YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -36,13 +36,31 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
         from . import claude_settings  # the line itself, which is drawn twice a minute, does not need them
 
         if args.word == "install":
+            if args.scope == "user" and not args.replace and status_line.has_site(home.popkit_home(environ)):
+                return _draw_in_client(environ)
             return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
+        if args.scope == "user" and status_line.is_on(home.popkit_home(environ)):
+            status_line.turn(home.popkit_home(environ), False)
+            answering.say("Claude Code no longer shows PopKit's line under your own status line.", environ)
+            if claude_settings.Settings(args.scope, environ).ours() is None:
+                return 0
         return claude_settings.uninstall_status_line(args.scope, args.yes, environ)
     if sys.stdin is None or sys.stdin.isatty():
         print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
         return 0
     data = sys.stdin.buffer.read(INPUT_BYTES).decode("utf-8", "replace")
     sys.stdout.buffer.write(line_for(data, environ).encode("utf-8") + b"\n")
+    return 0
+
+
+def _draw_in_client(environ: Mapping[str, str]) -> int:
+    """Have code of ours in the client draw the line beside the person's own status line. No settings are changed."""
+    status_line.turn(home.popkit_home(environ), True)
+    answering.say(
+        "Claude Code shows it under your own status line, from the next answer on. No settings were changed: it does this for PopKit from"
+        " 2.1.331 on. (For earlier versions, --replace puts it into settings.json.)",
+        environ,
+    )
     return 0
 
 
@@ -130,39 +148,3 @@ def _text(values: dict, name: str) -> str:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
-
-
-def line(facts: dict, thresholds: dict, coloured: bool) -> str:
-    """Return one line of the known facts: `ratio` of the window that is full, and whether that `is_estimated`; what a clear removes by its
-    last plan, `now` and once the cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0
-    when cold); `limits` of the plan, in words."""
-    parts = [_context(facts.get("ratio"), thresholds, coloured, "~" if facts.get("is_estimated") else ""), *_amounts(facts)]
-    left = facts.get("cache_seconds_left")
-    if left is not None:
-        parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
-    if facts.get("limits"):
-        parts.append(facts["limits"])
-    return SEPARATOR.join(parts)
-
-
-def _amounts(facts: dict) -> list:
-    now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
-    if now is not None:
-        later = f"{text.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
-        return [f"{text.tokens(now)} reclaimable" if now else later]
-    if expired is None:
-        return []
-    return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
-
-
-def _context(ratio: float | None, thresholds: dict, coloured: bool, mark: str) -> str:
-    if ratio is None:
-        return "context –"
-    shown = f"context {mark}{ratio:.0%}"
-    colour = _RED if ratio >= thresholds["critical"] else _YELLOW if ratio >= thresholds["warning"] else ""
-    return colour + shown + _PLAIN if colour and coloured else shown
-
-
-def _minutes(seconds: float) -> str:
-    """Return the time left, to the minute: the line is drawn again twice a minute at most."""
-    return f"{round(seconds / 60)} min" if seconds >= 90 else "1 min" if seconds >= 45 else "<1 min"

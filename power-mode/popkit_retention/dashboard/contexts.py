@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils import flag_parser, text
 from hooks.utils.io import files
 from hooks.utils.operations import CONTEXT, context_words, offers
-from hooks.utils.operations.request import COMMAND, in_place_of
+from hooks.utils.operations.request import IN_CLIENT, in_place_of
 from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live, reconciling
@@ -316,6 +316,9 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationRe
             raise NotOffered("that is not offered now: the session has changed, or has no such operation. Load it again")
         site = app_state.contexts.site(known)
         parsed = flag_parser.parse(context_words.split(id), CONTEXT, shell=False)
-        response = context_words.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place_of(site))
+        in_place = in_place_of(site)
+        # An answer names what its reader can type: in the session that runs, else in a shell.
+        command = f"popkit context --session {known.id}" if in_place.is_later else IN_CLIENT
+        response = context_words.respond(parsed, site, known.transcript, app_state.now(), command, in_place)
         app_state.changes += 1
     return OperationResult(done=not response.error, text=response.error or "\n".join(text.laid_out(response.lines, COLUMNS)).strip("\n"))

@@ -120,6 +120,7 @@ STORES = (
     "hooks.utils.io.storage",
     "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.client_reports",
+    "hooks.utils.state.status_line",
     "hooks.utils.state.sockets",
     "hooks.utils.state.closed",
     "hooks.utils.state.sweeping",

@@ -214,7 +214,8 @@ STATUSLINE = Table(
     Operation("", "print the status line, from the JSON that Claude Code writes to standard input"),
     Operation(
         "install",
-        "show the change to settings.json, and make it if you agree",
+        "have Claude Code 2.1.331 and later draw the line under your own; for earlier versions, show the change to settings.json, and make"
+        " it if you agree",
         Flag("--replace", "replace another status line; uninstall brings it back"),
         YES,
         _SCOPE,

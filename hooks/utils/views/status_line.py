@@ -1,0 +1,65 @@
+"""The line under the prompt: how full the context is, what a clear would remove, how long the cache stays warm, the plan's limits. Pure."""
+
+from __future__ import annotations
+
+from .. import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .shapes import Report
+
+SEPARATOR = " · "
+_YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
+
+
+def of_report(report: Report, thresholds: Mapping[str, float], limits: str) -> str:
+    """Return the line for a report, without colours. `limits`: of the plan, in words."""
+    context = report["context"]
+    facts = {
+        "ratio": context["ratio"] if context else None,
+        "is_estimated": context is not None and not context["measured"],
+        "now": report["reclaimable"]["now"]["tokens"],
+        "cold": report["reclaimable"]["cold"]["tokens"],
+        "cache_seconds_left": context["cache_seconds_left"] if context else None,
+        "limits": limits,
+    }
+    return line(facts, thresholds, coloured=False)
+
+
+def line(facts: Mapping[str, Any], thresholds: Mapping[str, float], coloured: bool) -> str:
+    """Return one line of the known facts: `ratio` of the window that is full, and whether that `is_estimated`; what a clear removes by its
+    last plan, `now` and once the cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0
+    when cold); `limits` of the plan, in words."""
+    parts = [_context(facts.get("ratio"), thresholds, coloured, "~" if facts.get("is_estimated") else ""), *_amounts(facts)]
+    left = facts.get("cache_seconds_left")
+    if left is not None:
+        parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
+    if facts.get("limits"):
+        parts.append(facts["limits"])
+    return SEPARATOR.join(parts)
+
+
+def _amounts(facts: Mapping[str, Any]) -> list[str]:
+    now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
+    if now is not None:
+        later = f"{text.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
+        return [f"{text.tokens(now)} reclaimable" if now else later]
+    if expired is None:
+        return []
+    return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
+
+
+def _context(ratio: float | None, thresholds: Mapping[str, float], coloured: bool, mark: str) -> str:
+    if ratio is None:
+        return "context –"
+    shown = f"context {mark}{ratio:.0%}"
+    colour = _RED if ratio >= thresholds["critical"] else _YELLOW if ratio >= thresholds["warning"] else ""
+    return colour + shown + _PLAIN if colour and coloured else shown
+
+
+def _minutes(seconds: float) -> str:
+    """Return the time left, to the minute: the line is drawn again twice a minute at most."""
+    return f"{round(seconds / 60)} min" if seconds >= 90 else "1 min" if seconds >= 45 else "<1 min"
