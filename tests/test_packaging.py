@@ -30,7 +30,7 @@ MOST_BYTES, MOST_FILES = 4_000_000, 450
 
 
 def test_the_version_stands_in_one_place_and_the_changelog_has_it() -> None:
-    """Claude Code updates a plugin whose manifest names no version from commit to commit; one that nobody raises holds every upgrade back."""
+    """A plugin whose manifest names no version goes from commit to commit; a version that nobody raises holds every upgrade back."""
     assert all("version" not in manifest for manifest in (PLUGIN, TOOLS, *MARKETPLACE["plugins"]))
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     headings = re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)
@@ -49,11 +49,11 @@ def test_what_is_installed_is_links_to_what_runs_and_stays_small() -> None:
     if listed.returncode:
         pytest.skip("this is no git repository")
     links = [path for path in INSTALLED.rglob("*") if path.is_symlink()]
-    assert {path.relative_to(INSTALLED).as_posix() for path in links} == {
-        ".claude-plugin/plugin.json", ".claude-plugin/icon.png", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json",
-    }  # fmt: skip
+    runs = {"LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json"}
+    assert {path.relative_to(INSTALLED).as_posix() for path in links} == {".claude-plugin/plugin.json", ".claude-plugin/icon.png", *runs}
     roots = tuple(path.resolve().relative_to(ROOT).as_posix() for path in links)
-    names = [name for name in listed.stdout.splitlines() if name in roots or name.startswith(tuple(f"{root}/" for root in roots))]
+    below = tuple(f"{root}/" for root in roots)
+    names = [name for name in listed.stdout.splitlines() if name in roots or name.startswith(below)]
     files = [ROOT / name for name in names if (ROOT / name).is_file()]
     assert len(files) <= MOST_FILES
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES

@@ -15,6 +15,7 @@ from hooks.utils.io.storage import LOGS, Storage
 
 from . import answering, settings_file
 from .answering import Refused
+from .shell_setup import copy_in_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,13 +121,10 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
 
 
 def _write_script(settings: Settings) -> None:
-    """Write the script that the settings name. It finds PopKit at its present place, or where an update has put it."""
-    here = shlex.quote(os.path.join(home.plugin_root(), "bin", "popkit"))
-    cache = shlex.quote(os.path.join(home.claude_folder(settings.environ), "plugins", "cache"))
+    """Write the script that the settings name. It finds the copy that Claude Code uses, also after an update."""
     script = (
         "# Written by `popkit statusline install`; the status line in settings.json runs it.\n"
-        f"for popkit in {cache}/*/popkit/*/bin/popkit; do :; done\n"
-        f"[ -x {here} ] && popkit={here}\n"
+        f"{copy_in_use(settings.environ)}"
         '[ -x "$popkit" ] && exec "$popkit" statusline\n'
         "exit 0\n"
     )

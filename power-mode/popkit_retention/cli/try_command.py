@@ -184,8 +184,17 @@ def _has_run_in(path: str, environ: Mapping[str, str]) -> bool:
     return os.path.exists(store.ContextFiles(_home(environ) or "", recordings.session_id_of(path)).state)
 
 
+_FROM_A_CLONE = ("  claude plugin marketplace add ./popkit", "  claude plugin install popkit@popkit")
+
+
 def _install(root: str) -> list[text.Line]:
-    """Return how to get this in every session."""
+    """Return how to get this in every session. The package alone is no plugin: that is in a clone."""
+    if not os.path.isdir(os.path.join(root, ".claude-plugin")):
+        return [
+            "",
+            *text.wrap("To get this in every session, install the plugin from a clone of PopKit, in the folder that holds it:"),
+            *_FROM_A_CLONE,
+        ]
     add = f"  claude plugin marketplace add {shlex.quote(root)}"
     parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
     return [
@@ -193,6 +202,7 @@ def _install(root: str) -> list[text.Line]:
         "Install PopKit to get this in every session as /popkit:context:",
         lambda columns: [add] if text.width(add) <= columns else parts,
         f"  claude plugin install popkit@{_marketplace(root)}",
+        *text.wrap("Keep this folder: Claude Code loads PopKit from it."),
     ]
 
 
