@@ -150,18 +150,64 @@ def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
     assert {name for name in names if name.startswith("hooks/")} == set(tracked)
 
 
-def test_what_is_installed_from_the_wheel_works_by_itself(wheel: Path, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    zipfile.ZipFile(wheel).extractall(site)
-    entry = re.search(r"^popkit = (.+):(.+)$", next(site.glob("*.dist-info/entry_points.txt")).read_text(), re.MULTILINE)
+class Package:
+    """What pip makes of the wheel, and a home with nothing in it."""
 
-    def popkit(*words: str) -> str:
-        code = f"import sys; from {entry[1]} import {entry[2]}; sys.exit({entry[2]}({list(words)!r}))"
-        env = {"PATH": os.defpath, "HOME": str(tmp_path), "PYTHONPATH": str(site)}
-        done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    def __init__(self, wheel: Path, folder: Path) -> None:
+        self.site, self.home = folder / "site", folder / "home"
+        self.home.mkdir()
+        zipfile.ZipFile(wheel).extractall(self.site)
+        self.entry = re.search(r"^popkit = (.+):(.+)$", next(self.site.glob("*.dist-info/entry_points.txt")).read_text(), re.MULTILINE)
+
+    def ran(self, *words: str) -> subprocess.CompletedProcess[str]:
+        code = f"import sys; from {self.entry[1]} import {self.entry[2]}; sys.exit({self.entry[2]}({list(words)!r}))"
+        env = {"PATH": os.defpath, "HOME": str(self.home), "PYTHONPATH": str(self.site)}
+        command = [sys.executable, "-S", "-c", code]
+        return subprocess.run(command, cwd=self.home, env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+
+    def popkit(self, *words: str) -> str:
+        done = self.ran(*words)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
+
+@pytest.fixture
+def package(wheel: Path, tmp_path: Path) -> Package:
+    return Package(wheel, tmp_path)
+
+
+def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Package) -> None:
+    assert "sample session" in package.popkit("try")
+    assert "Cache misses" in package.popkit("misses")
+    assert "What the bill was made of" in package.popkit("bill")
+    nothing = package.ran("lab")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "there are no sessions of Claude Code" in nothing.stderr
+
+
+def test_it_reads_the_sessions_of_the_person(package: Package) -> None:
+    projects = package.home / ".claude/projects/-shop"
+    projects.mkdir(parents=True)
+    sample = (package.site / "popkit_retention/cli/sample-session.jsonl").read_text()
+    (projects / "5e551017-0000-4000-8000-000000000001.jsonl").write_text(sample)
+    assert "sample session" not in package.popkit("try")
+    # Its exit says whether a policy missed something, and stderr how far it is.
+    assert "1 session" in package.ran("lab").stdout
+    assert "Cache misses" in package.popkit("misses", "--since", "9999d")
+    assert "The bill" in package.popkit("bill")
+
+
+def test_what_it_cannot_do_it_says(package: Package) -> None:
+    assert "in a clone of PopKit" in " ".join(package.ran("setup", "opencode").stderr.split())
+    assert "came with pip" in package.ran("setup", "shell", "--yes").stderr
+    line = package.ran("statusline", "install", "--yes")
+    assert (line.returncode, line.stdout) == (1, "")
+    assert "claude plugin install popkit@popkit" in line.stderr
+    assert "claude plugin marketplace add ./popkit" in package.popkit("try")
+
+
+def test_what_is_installed_from_the_wheel_works_by_itself(package: Package) -> None:
+    popkit, site = package.popkit, package.site
     assert popkit("--version") == f"popkit {VERSION}\n"
     assert "Retention status" in popkit("try")
     assert popkit("config", "check") == f"No problems in 1 file:\n  {site / 'retention-config.json'}\n"

@@ -179,7 +179,7 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
 
 def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
     """Name the command so that what a line tells to type works where it is read: as it was called, where the PATH does not lead to it."""
-    called = environ.get(CALLED) or ""
+    called = environ.get(CALLED) or (sys.argv[0] if os.path.basename(sys.argv[0]) == "popkit" else "")
     if not called or not any("popkit " in line for line in lines):
         return lines
     if any(os.access(os.path.join(folder, "popkit"), os.X_OK) for folder in (environ.get("PATH") or "").split(os.pathsep)):

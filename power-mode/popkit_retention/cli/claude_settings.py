@@ -15,7 +15,7 @@ from hooks.utils.io.storage import LOGS, Storage
 
 from . import answering, settings_file
 from .answering import Refused
-from .shell_setup import copy_in_use
+from .shell_setup import copy_in_use, is_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Settings:
 
 def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
     """Install the status line, after showing the change and asking. Return 0 when it is installed afterwards."""
+    if is_package():
+        raise Refused("the line is for sessions with the plugin. Install that, and run this from it", "claude plugin install popkit@popkit")
     settings = Settings(scope, environ)
     ours = settings.ours()
     if settings.current and ours is None and not replace:

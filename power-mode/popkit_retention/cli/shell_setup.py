@@ -28,6 +28,8 @@ def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
     script = os.path.join(home.popkit_home(environ), SCRIPT)
     if undo:
         return _undo(script, environ)
+    if is_package():
+        raise Refused("this popkit came with pip, pipx or uv, which has put it among your programs. This is for the plugin's")
     folder = _folder(environ)
     link = os.path.join(folder, NAME)
     if os.path.lexists(link) and not _is_ours(link, script):
@@ -77,6 +79,11 @@ def copy_in_use(environ: Mapping[str, str]) -> str:
         command = shlex.quote(os.path.join(here, "bin", "popkit"))
         lines += f"[ -x {command} ] && popkit={command}\n"
     return lines
+
+
+def is_package() -> bool:
+    """Return whether this is the library alone, as pip installs it, without the plugin around it."""
+    return not os.path.exists(os.path.join(home.plugin_root(), "bin", "popkit"))
 
 
 def is_copy(root: str, environ: Mapping[str, str]) -> bool:

@@ -24,6 +24,7 @@ from ..lab import outcomes
 from ..operations import session_lookup
 from . import answering, lab_command
 from .answering import Answer, Refused
+from .shell_setup import is_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ _FROM_A_CLONE = ("  claude plugin marketplace add ./popkit", "  claude plugin in
 
 def _install(root: str) -> list[text.Line]:
     """Return how to get this in every session. The package alone is no plugin: that is in a clone."""
-    if not os.path.isdir(os.path.join(root, ".claude-plugin")):
+    if is_package():
         return [
             "",
             *text.wrap("To get this in every session, install the plugin from a clone of PopKit, in the folder that holds it:"),
