@@ -44,19 +44,28 @@ def test_the_marketplace_offers_what_runs_and_its_tools_from_a_folder_of_their_o
     assert MARKETPLACE["name"] == PLUGIN["name"] == "popkit"
 
 
-def test_what_is_installed_is_links_to_what_runs_and_stays_small() -> None:
+def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("this is no git repository")
-    links = [path for path in INSTALLED.rglob("*") if path.is_symlink()]
-    runs = {"LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json"}
-    assert {path.relative_to(INSTALLED).as_posix() for path in links} == {".claude-plugin/plugin.json", ".claude-plugin/icon.png", *runs}
-    roots = tuple(path.resolve().relative_to(ROOT).as_posix() for path in links)
-    below = tuple(f"{root}/" for root in roots)
-    names = [name for name in listed.stdout.splitlines() if name in roots or name.startswith(below)]
-    files = [ROOT / name for name in names if (ROOT / name).is_file()]
+    assert {path.name for path in INSTALLED.iterdir()} == {
+        ".claude-plugin", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json",
+    }  # fmt: skip
+    assert {path.name for path in (INSTALLED / "hooks").iterdir()} == {path.name for path in (ROOT / "hooks").iterdir()} - {"__pycache__"}
+    own = INSTALLED.relative_to(ROOT).as_posix()
+    leads_to = {path.resolve().relative_to(ROOT).as_posix() for path in INSTALLED.rglob("*") if path.is_symlink()}
+    below = tuple(f"{root}/" for root in (own, *leads_to))
+    names = [name for name in listed.stdout.splitlines() if name in leads_to or name.startswith(below)]
+    files = [ROOT / name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
     assert len(files) <= MOST_FILES
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+
+
+def test_what_the_client_loads_as_code_lies_in_the_plugins_own_folder() -> None:
+    """From a folder that it reads in place, it refuses a module behind a link that leads out of it."""
+    for name in ("hooks/register.ts", "hooks/mod"):
+        assert not (INSTALLED / name).is_symlink()
+        assert (ROOT / name).resolve() == INSTALLED / name
 
 
 def test_the_plugin_alone_brings_no_tools_and_its_tools_bring_no_hooks() -> None:
@@ -145,7 +154,9 @@ def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention", "retention-config.json"}
     tracked = [
-        path.relative_to(ROOT).as_posix() for path in (ROOT / "hooks").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "hooks").rglob("*")
+        if path.is_file() and not path.is_symlink() and not {"__pycache__", "mod"} & set(path.parts)
     ]
     assert {name for name in names if name.startswith("hooks/")} == set(tracked)
 
