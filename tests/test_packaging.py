@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.version import VERSION
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,19 +24,48 @@ TOOLS = json.loads((TOOLS_PLUGIN / ".claude-plugin" / "plugin.json").read_text(e
 MARKETPLACE = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))
 
 
-def test_every_manifest_has_the_same_version_and_the_changelog_has_it() -> None:
-    version = PLUGIN["version"]
-    assert TOOLS["version"] == version
-    assert re.search(r'^version = "(.+)"$', PYPROJECT, re.MULTILINE)[1] == version
+INSTALLED = ROOT / ".claude-plugin" / "popkit"
+# What a user gets may be this large (bytes) and have so many files.
+MOST_BYTES, MOST_FILES = 4_000_000, 450
+
+
+def test_the_version_stands_in_one_place_and_the_changelog_has_it() -> None:
+    """A plugin whose manifest names no version goes from commit to commit; a version that nobody raises holds every upgrade back."""
+    assert all("version" not in manifest for manifest in (PLUGIN, TOOLS, *MARKETPLACE["plugins"]))
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert f"## [{version}]" in changes or f"Version {version}" in changes.split("\n## ")[1]
+    headings = re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)
+    assert [name for name in headings if name != "Unreleased"][:1] == [VERSION]
+    assert len(set(headings)) == len(headings)
 
 
-def test_the_marketplace_offers_this_plugin_from_its_own_folder_and_its_tools_from_theirs() -> None:
-    places = {PLUGIN["name"]: "./", TOOLS["name"]: "./power-mode/popkit-mcp"}
+def test_the_marketplace_offers_what_runs_and_its_tools_from_a_folder_of_their_own() -> None:
+    places = {PLUGIN["name"]: "./.claude-plugin/popkit", TOOLS["name"]: "./power-mode/popkit-mcp"}
     assert {plugin["name"]: plugin["source"] for plugin in MARKETPLACE["plugins"]} == places
-    assert all("version" not in plugin for plugin in MARKETPLACE["plugins"]), "one place for the version: plugin.json"
     assert MARKETPLACE["name"] == PLUGIN["name"] == "popkit"
+
+
+def test_what_is_installed_is_what_runs_and_stays_small() -> None:
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is no git repository")
+    assert {path.name for path in INSTALLED.iterdir()} == {
+        ".claude-plugin", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json",
+    }  # fmt: skip
+    assert {path.name for path in (INSTALLED / "hooks").iterdir()} == {path.name for path in (ROOT / "hooks").iterdir()} - {"__pycache__"}
+    own = INSTALLED.relative_to(ROOT).as_posix()
+    leads_to = {path.resolve().relative_to(ROOT).as_posix() for path in INSTALLED.rglob("*") if path.is_symlink()}
+    below = tuple(f"{root}/" for root in (own, *leads_to))
+    names = [name for name in listed.stdout.splitlines() if name in leads_to or name.startswith(below)]
+    files = [ROOT / name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
+    assert len(files) <= MOST_FILES
+    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+
+
+def test_what_the_client_loads_as_code_lies_in_the_plugins_own_folder() -> None:
+    """From a folder that it reads in place, it refuses a module behind a link that leads out of it."""
+    for name in ("hooks/register.ts", "hooks/mod"):
+        assert not (INSTALLED / name).is_symlink()
+        assert (ROOT / name).resolve() == INSTALLED / name
 
 
 def test_the_plugin_alone_brings_no_tools_and_its_tools_bring_no_hooks() -> None:
@@ -81,6 +111,37 @@ def test_nothing_that_is_shipped_names_a_folder_of_somebodys_machine() -> None:
     assert found == []
 
 
+def test_a_release_raises_the_version_cuts_the_changelog_and_tags(tmp_path: Path) -> None:
+    def git(*words: str) -> str:
+        identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid"]
+        return subprocess.run(["git", *identity, *words], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    def release(version: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "dev",
+               "GIT_CONFIG_KEY_1": "user.email", "GIT_CONFIG_VALUE_1": "dev@example.invalid"}  # fmt: skip
+        return subprocess.run(
+            [sys.executable, "scripts/release", version], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+        )
+
+    for name in ("scripts/release", "hooks/utils/version.py", "power-mode/opencode/package.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    changes = tmp_path / "CHANGELOG.md"
+    changes.write_text(f"# Changelog\n\n## [Unreleased]\n\n- A change.\n\n## [{VERSION}] - 2026-01-01\n\n- Another.\n")
+    git("init", "-q", "-b", "main")
+    git("add", "-A")
+    git("commit", "-qm", "start")
+
+    assert "is not above" in release(VERSION).stderr
+    done = release("9.1.0")
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^## \[(.+?)\] - \d{4}-\d\d-\d\d$", changes.read_text(), re.MULTILINE) == ["9.1.0", VERSION]
+    assert 'VERSION = "9.1.0"' in (tmp_path / "hooks/utils/version.py").read_text()
+    assert json.loads((tmp_path / "power-mode/opencode/package.json").read_text())["version"] == "9.1.0"
+    assert (git("tag"), git("status", "--porcelain")) == ("v9.1.0\n", "")
+    assert "nothing under" in release("9.2.0").stderr
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as it would be installed, built by its own build system from this folder; no index is asked."""
@@ -95,24 +156,72 @@ def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention", "retention-config.json"}
     tracked = [
-        path.relative_to(ROOT).as_posix() for path in (ROOT / "hooks").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "hooks").rglob("*")
+        if path.is_file() and not path.is_symlink() and not {"__pycache__", "mod"} & set(path.parts)
     ]
     assert {name for name in names if name.startswith("hooks/")} == set(tracked)
 
 
-def test_what_is_installed_from_the_wheel_works_by_itself(wheel: Path, tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    zipfile.ZipFile(wheel).extractall(site)
-    entry = re.search(r"^popkit = (.+):(.+)$", next(site.glob("*.dist-info/entry_points.txt")).read_text(), re.MULTILINE)
+class Package:
+    """What pip makes of the wheel, and a home with nothing in it."""
 
-    def popkit(*words: str) -> str:
-        code = f"import sys; from {entry[1]} import {entry[2]}; sys.exit({entry[2]}({list(words)!r}))"
-        env = {"PATH": os.defpath, "HOME": str(tmp_path), "PYTHONPATH": str(site)}
-        done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    def __init__(self, wheel: Path, folder: Path) -> None:
+        self.site, self.home = folder / "site", folder / "home"
+        self.home.mkdir()
+        zipfile.ZipFile(wheel).extractall(self.site)
+        self.entry = re.search(r"^popkit = (.+):(.+)$", next(self.site.glob("*.dist-info/entry_points.txt")).read_text(), re.MULTILINE)
+
+    def ran(self, *words: str) -> subprocess.CompletedProcess[str]:
+        code = f"import sys; from {self.entry[1]} import {self.entry[2]}; sys.exit({self.entry[2]}({list(words)!r}))"
+        env = {"PATH": os.defpath, "HOME": str(self.home), "PYTHONPATH": str(self.site)}
+        command = [sys.executable, "-S", "-c", code]
+        return subprocess.run(command, cwd=self.home, env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+
+    def popkit(self, *words: str) -> str:
+        done = self.ran(*words)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    assert popkit("--version") == f"popkit {PLUGIN['version']}\n"
+
+@pytest.fixture
+def package(wheel: Path, tmp_path: Path) -> Package:
+    return Package(wheel, tmp_path)
+
+
+def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Package) -> None:
+    assert "sample session" in package.popkit("try")
+    assert "Cache misses" in package.popkit("misses")
+    assert "What the bill was made of" in package.popkit("bill")
+    nothing = package.ran("lab")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert "there are no sessions of Claude Code" in nothing.stderr
+
+
+def test_it_reads_the_sessions_of_the_person(package: Package) -> None:
+    projects = package.home / ".claude/projects/-shop"
+    projects.mkdir(parents=True)
+    sample = (package.site / "popkit_retention/cli/sample-session.jsonl").read_text()
+    (projects / "5e551017-0000-4000-8000-000000000001.jsonl").write_text(sample)
+    assert "sample session" not in package.popkit("try")
+    # Its exit says whether a policy missed something, and stderr how far it is.
+    assert "1 session" in package.ran("lab").stdout
+    assert "Cache misses" in package.popkit("misses", "--since", "9999d")
+    assert "The bill" in package.popkit("bill")
+
+
+def test_what_it_cannot_do_it_says(package: Package) -> None:
+    assert "in a clone of PopKit" in " ".join(package.ran("setup", "opencode").stderr.split())
+    assert "came with pip" in package.ran("setup", "shell", "--yes").stderr
+    line = package.ran("statusline", "install", "--yes")
+    assert (line.returncode, line.stdout) == (1, "")
+    assert "claude plugin install popkit@popkit" in line.stderr
+    assert "claude plugin marketplace add ./popkit" in package.popkit("try")
+
+
+def test_what_is_installed_from_the_wheel_works_by_itself(package: Package) -> None:
+    popkit, site = package.popkit, package.site
+    assert popkit("--version") == f"popkit {VERSION}\n"
     assert "Retention status" in popkit("try")
     assert popkit("config", "check") == f"No problems in 1 file:\n  {site / 'retention-config.json'}\n"
     shown = json.loads(popkit("config", "show", "--json"))["values"]

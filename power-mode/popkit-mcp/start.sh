@@ -4,8 +4,9 @@ here=$(CDPATH= cd -P "${0%/*}" && pwd) || exit 1
 version=${here##*/}
 plugins=${here%/*/*} # where Claude Code keeps the plugins of our marketplace, each version in a folder
 
+# Claude Code marks copies that it no longer uses.
 start() {
-  if [ -x "$1/bin/popkit" ] && [ -r "$1/power-mode/popkit_retention/mcp/server.py" ]; then exec "$1/bin/popkit" mcp; fi
+  if [ ! -e "$1/.orphaned_at" ] && [ -x "$1/bin/popkit" ] && [ -r "$1/power-mode/popkit_retention/mcp/server.py" ]; then exec "$1/bin/popkit" mcp; fi
 }
 
 start "${here%/*/*}" # in PopKit's own repository

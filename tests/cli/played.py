@@ -49,6 +49,7 @@ class Played:
         for folder_of_ours in (self.project, self.transcript.parent, self.bin):
             folder_of_ours.mkdir(parents=True)
         (self.bin / "python3").symlink_to(os.path.realpath(sys.executable))
+        (self.bin / "popkit").symlink_to(ROOT / "bin" / "popkit")  # as once `popkit setup shell` has run
         self.now = BEGAN
         self.calls = 0
         self.last = None

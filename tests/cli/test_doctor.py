@@ -258,3 +258,16 @@ def test_it_says_how_large_each_part_of_our_folder_is(played: Played) -> None:
     assert check["parts"]["states of sessions"]["files"] >= 2
     assert "(kept originals 3.0 MB, archive 2.0 MB, " in check["text"]
     assert sum(part["bytes"] for part in check["parts"].values()) == pytest.approx(check["bytes"], abs=50_000)
+
+
+def test_a_folder_that_the_plugin_came_from_is_to_be_kept_and_missed_where_it_is_gone(played: Played, tmp_path: Path) -> None:
+    installed(played, {"popkit@popkit": True})
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    known = played.claude / "plugins" / "known_marketplaces.json"
+    known.write_text(json.dumps({"popkit": {"source": {"source": "directory", "path": str(clone)}}}))
+    check = found(played, "hooks")
+    assert (check["level"], "keep this folder" in check["text"]) == ("ok", True)
+    clone.rmdir()
+    check = found(played, "hooks")
+    assert (check["level"], "is gone" in check["text"]) == ("problem", True)

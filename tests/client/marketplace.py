@@ -20,20 +20,34 @@ def checkout(folder: Path) -> Path:
     """The files of the plugins, as they are now, in a folder of their own."""
     listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith("tests/"):
+        path = ROOT / name
+        if (path.is_file() or path.is_symlink()) and not name.startswith("tests/"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(path, folder / name, follow_symlinks=False)
     return folder
 
 
 @contextmanager
 def served(work: Path, bare: Path) -> Iterator[str]:
     """That folder as a git repository over HTTP; its URL."""
-    identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid"]
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "popkit"], ["clone", "-q", "--bare", ".", str(bare)]):
-        subprocess.run(["git", *identity, *arguments], cwd=work, check=True)
+    git(work, "init", "-q", "-b", "main")
+    commit(work)
+    git(work, "clone", "-q", "--bare", ".", str(bare))
     with GitServer(bare.parent) as server:
         yield server.of(bare.name)
+
+
+def commit(work: Path) -> str:
+    """Commit what the folder holds; the commit."""
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "popkit")
+    return git(work, "rev-parse", "HEAD").strip()
+
+
+def git(work: Path, *arguments: str) -> str:
+    """Run git in that folder as somebody; what it printed."""
+    identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid"]
+    return subprocess.run(["git", *identity, *arguments], cwd=work, capture_output=True, text=True, check=True).stdout
 
 
 def claude(home: ClientHome, *arguments: str) -> str:

@@ -439,5 +439,9 @@ def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: 
 
 
 def test_the_directory_takes_the_plugin(newest: Session, tmp_path: Path):
-    output = plugin_says(newest.home, "validate", "--strict", "--profile", "directory", str(copied(tmp_path / "popkit")))
-    assert "Validation passed" in output
+    output = plugin_says(newest.home, "validate", "--profile", "directory", str(copied(tmp_path / "popkit")))
+    assert "Validation passed with warnings" in output
+    # A version would hold back what was not released under a new one, see docs/decisions/install/versions.md.
+    assert [line.strip() for line in output.splitlines() if "version: No version specified" in line or "Found" in line] == [
+        "⚠ Found 1 warning:", '❯ version: No version specified. Consider adding a version following semver (e.g., "1.0.0")',
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.version import VERSION
 from tests.client.installs import npm
 from tests.opencode import installs
 from tests.opencode.client import ENTER, ESCAPE, PLUGIN, ROOT, Project, Server, Terminal
@@ -24,7 +25,7 @@ IMPORTED = re.compile(r"from '\./(\w+)'")
 
 def test_it_has_the_version_and_the_license_of_the_rest() -> None:
     rest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
-    assert (PACKAGE["version"], PACKAGE["license"]) == (rest["version"], rest["license"])
+    assert (PACKAGE["version"], PACKAGE["license"]) == (VERSION, rest["license"])
     assert (PLUGIN / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 

@@ -23,6 +23,7 @@ from .compactions import Compactions, Outlines
 from .door import Door
 from .drawing import PaneRequest
 from .guest import Guest
+from .own_code import OwnCode
 from .pane import Pane
 from .prompt_cache import Misses
 
@@ -44,6 +45,7 @@ class Session:
     def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
         self.environ = environ
         self.version = version
+        self.code = OwnCode()
         site = Site(environ, session_id, cwd)
         if not session_id.startswith(OPENCODE):
             data_rules.forget(site.lasting_home, session_id)
@@ -188,14 +190,15 @@ class Session:
         return self.guest.prompt(request, _text(request, "agent_id"))
 
     def begin_turn(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Begin a turn; with the `ids` of the remaining results, where some were taken back, and the client's `usage`."""
+        """Begin a turn; with the `ids` of the remaining results, where some were taken back, and the client's `usage`. `outdated` in the
+        answer: another helper should take our place."""
         site = self._site()
         self.pane.note_usage(site, request.get("usage"), now(self.environ), fresh=False)
         with self.lock:
             self.door.turn()
             if "ids" in request:
                 self.door.keep(_text(request, "agent_id"), texts(request.get("ids")))
-        return {}
+        return {"outdated": True} if self.code.has_changed() else {}
 
     def compact(self, request: dict[str, Any]) -> dict[str, Any]:
         with self._settled():

@@ -116,6 +116,8 @@ _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">
 _DRAWN = "█░·─►←…"
 _BAR = 30
 _TIME_LEFT_AFTER_S, _REFRESHED_S = 5.0, 1.0
+# In the environment: how bin/popkit was called.
+CALLED = "POPKIT_CALLED"
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
@@ -163,7 +165,7 @@ class Bar:
 
 def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
     """Write the lines of a view, without the empty ones at their head (Claude Code writes a text of its own above those)."""
-    lines = laid_out(view, width(stream))
+    lines = _named(laid_out(view, width(stream)), environ)
     while lines and not lines[0]:
         lines = lines[1:]
     encoding = getattr(stream, "encoding", None) or "ascii"
@@ -173,6 +175,22 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
     if _is_coloured(stream, environ):
         lines = _coloured(lines)
     stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
+
+
+def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
+    """Name the command so that what a line tells to type works where it is read: as it was called, where the PATH does not lead to it."""
+    called = environ.get(CALLED) or (sys.argv[0] if os.path.basename(sys.argv[0]) == "popkit" else "")
+    if not called or not any("popkit " in line for line in lines):
+        return lines
+    if any(os.access(os.path.join(folder, "popkit"), os.X_OK) for folder in (environ.get("PATH") or "").split(os.pathsep)):
+        return lines
+    import re
+    import shlex
+
+    from .main import COMMANDS
+
+    command = re.compile(rf"(?<![\w./:@-])popkit(?= (?:{'|'.join(COMMANDS)}|COMMAND|help|--)(?![\w:]))")
+    return [command.sub(lambda _: shlex.quote(called), line) for line in lines]
 
 
 def say(words: str, environ: Mapping[str, str]) -> None:

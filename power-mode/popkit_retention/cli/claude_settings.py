@@ -15,6 +15,7 @@ from hooks.utils.io.storage import LOGS, Storage
 
 from . import answering, settings_file
 from .answering import Refused
+from .shell_setup import copy_in_use, is_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Settings:
 
 def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
     """Install the status line, after showing the change and asking. Return 0 when it is installed afterwards."""
+    if is_package():
+        raise Refused("the line is for sessions with the plugin. Install that, and run this from it", "claude plugin install popkit@popkit")
     settings = Settings(scope, environ)
     ours = settings.ours()
     if settings.current and ours is None and not replace:
@@ -120,13 +123,10 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
 
 
 def _write_script(settings: Settings) -> None:
-    """Write the script that the settings name. It finds PopKit at its present place, or where an update has put it."""
-    here = shlex.quote(os.path.join(home.plugin_root(), "bin", "popkit"))
-    cache = shlex.quote(os.path.join(home.claude_folder(settings.environ), "plugins", "cache"))
+    """Write the script that the settings name. It finds the copy that Claude Code uses, also after an update."""
     script = (
         "# Written by `popkit statusline install`; the status line in settings.json runs it.\n"
-        f"for popkit in {cache}/*/popkit/*/bin/popkit; do :; done\n"
-        f"[ -x {here} ] && popkit={here}\n"
+        f"{copy_in_use(settings.environ)}"
         '[ -x "$popkit" ] && exec "$popkit" statusline\n'
         "exit 0\n"
     )

@@ -330,6 +330,14 @@ def _last_hook(popkit_home: str) -> float | None:
     return None
 
 
+def _source(folder: str, marketplace: str) -> str:
+    """Return the folder that a marketplace is; "" where it came by git."""
+    known = _json(os.path.join(folder, "plugins", "known_marketplaces.json")).get(marketplace)
+    source = known.get("source") if isinstance(known, dict) else None
+    path = source.get("path") if isinstance(source, dict) and source.get("source") == "directory" else None
+    return path if isinstance(path, str) else ""
+
+
 def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict) -> Check:
     """Return the finding about our plugin in the settings, from any marketplace. `last`: when a hook last ran, in words."""
     state = f"{events} events; {last}"
@@ -344,6 +352,11 @@ def _registered(folder: str, settings: list, events: int, last: str, recent: boo
     if len(active) > 1:
         return Check("hooks", WARNING, f"registered twice ({listed(active)}); {state}", "Uninstall all but one.", **facts)
     if active:
+        source = _source(folder, active[0].partition("@")[2])
+        if source and not os.path.isdir(source):
+            advice = f"Put the folder back, or install PopKit from elsewhere: {HOW_TO_INSTALL}"
+            return Check("hooks", PROBLEM, f"Claude Code does not load {active[0]}: {source}, which it came from, is gone", advice, **facts)
+        state += f"; it comes from {source}: keep this folder" if source else ""
         return Check("hooks", OK, f"{active[0]} is installed and enabled: {state}", plugin=active[0], **facts)
     if installed:
         advice = f"claude plugin enable {installed[0]}"

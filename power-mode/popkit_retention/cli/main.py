@@ -9,6 +9,7 @@ import sys
 from hooks.utils import text
 from hooks.utils.flag_parser import nearest
 from hooks.utils.io import home
+from hooks.utils.version import VERSION
 
 from . import answering
 from .answering import Answer
@@ -43,6 +44,7 @@ COMMANDS = {
 }
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
 _COLUMN = 14  # of the left column of the overview
+_COMMIT, _COMMIT_CHARS = frozenset("0123456789abcdef"), 12  # how Claude Code names a copy
 
 
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
@@ -134,15 +136,6 @@ def overview() -> list[text.Line]:
 
 
 def version() -> str:
-    """Return the plugin's version, as its manifest says; as the package says where it is installed as one."""
-    import json
-
-    try:
-        with open(os.path.join(home.plugin_root(), ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
-            return text.clean(json.load(file)["version"])
-    except (OSError, ValueError, KeyError, TypeError):
-        from importlib import metadata
-    try:
-        return metadata.version("popkit-retention")
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    """Return the version, with the commit where Claude Code has installed one: it names the folder of a copy by that."""
+    copy = os.path.basename(home.plugin_root())
+    return VERSION + (f" ({copy})" if _COMMIT.issuperset(copy) and len(copy) == _COMMIT_CHARS else "")

@@ -1,5 +1,5 @@
 """`popkit setup NAME` installs the packages that some commands need into a virtual environment in our folder, with pip. Hooks never use
-it. `popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead.
+it. `popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead, `popkit setup shell` a link on the PATH.
 
 Exit 0 when it is installed afterwards. Running it again updates the installation.
 """
@@ -14,7 +14,7 @@ from hooks.utils.io import files
 
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python
-from . import opencode_setup
+from . import opencode_setup, shell_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -36,8 +36,15 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
         if args.json:
             raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes skips the question")
         return opencode_setup.set_up_opencode(args.undo, args.scope, args.yes, environ)
+    if name == shell_setup.SHELL and args.scope == "user":
+        if args.json:
+            raise Refused(f"popkit setup {name} asks, so it has no --json. --yes skips the question")
+        return shell_setup.set_up_shell(args.undo, args.yes, environ)
     if args.undo or args.yes or args.scope != "user":
-        raise Refused(f"--undo, --yes and --scope are for popkit setup {opencode_setup.OPENCODE}")
+        raise Refused(
+            f"--undo and --yes are for popkit setup {opencode_setup.OPENCODE} and {shell_setup.SHELL},"
+            f" --scope is for {opencode_setup.OPENCODE}"
+        )
     if not name:
         return _list(environ)
     result = _set_up(name, environ, quiet=args.json)

@@ -29,6 +29,7 @@ from ..parallel import find
 from ..views import past_sessions as past_view
 from . import answering, lab_command
 from .answering import Answer, Bar, Refused
+from .shell_setup import is_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -246,8 +247,17 @@ def _has_run_in(path: str, environ: Mapping[str, str]) -> bool:
     return os.path.exists(store.ContextFiles(_home(environ) or "", recordings.session_id_of(path)).state)
 
 
+_FROM_A_CLONE = ("  claude plugin marketplace add ./popkit", "  claude plugin install popkit@popkit")
+
+
 def _install(root: str) -> list[text.Line]:
-    """Return how to get this in every session."""
+    """Return how to get this in every session. The package alone is no plugin: that is in a clone."""
+    if is_package():
+        return [
+            "",
+            *text.wrap("To get this in every session, install the plugin from a clone of PopKit, in the folder that holds it:"),
+            *_FROM_A_CLONE,
+        ]
     add = f"  claude plugin marketplace add {shlex.quote(root)}"
     parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
     return [
@@ -255,6 +265,7 @@ def _install(root: str) -> list[text.Line]:
         "Install PopKit to get this in every session as /popkit:context:",
         lambda columns: [add] if text.width(add) <= columns else parts,
         f"  claude plugin install popkit@{_marketplace(root)}",
+        *text.wrap("Keep this folder: Claude Code loads PopKit from it."),
     ]
 
 

@@ -17,7 +17,7 @@ from hooks.utils.state import archived, sockets
 from ..governance import data_folder as governance
 from ..operations import stores
 from ..views.archive import placeholders
-from . import answering, claude_settings, opencode_setup
+from . import answering, claude_settings, opencode_setup, shell_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -63,6 +63,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         _remove_status_line(scope, environ)
         if opencode_setup.is_in_opencode(environ, scope):
             _remove_opencode(scope, environ)
+    shell_setup.remove(environ)
     result["deleted"], result["left"] = _delete(folder)
     if result["left"]:
         _show(text.wrap(f"Left in {folder}: {text.listed(result['left'])}"), environ)

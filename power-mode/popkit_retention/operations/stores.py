@@ -133,6 +133,7 @@ STORES = (
     "popkit_retention.dashboard.server",
     "popkit_retention.cli.doctor_command",
     "popkit_retention.cli.opencode_setup",
+    "popkit_retention.cli.shell_setup",
     "popkit_retention.cli.claude_settings",
 )
 

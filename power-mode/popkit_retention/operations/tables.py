@@ -192,18 +192,20 @@ DASHBOARD = Table(
 )
 SETUP = Table(
     "popkit setup",
-    "install what some commands need beyond Python, or PopKit in OpenCode",
+    "install what some commands need beyond Python, make your shell find popkit, or PopKit in OpenCode",
     Operation(
         "[NAME]",
         "",
-        Flag("--undo", "for opencode: remove PopKit from its configuration"),
-        Flag("--yes", "for opencode: make the change without asking"),
+        Flag("--undo", "for opencode and shell: take back what it changed"),
+        Flag("--yes", "for opencode and shell: make the change without asking"),
         Flag("--scope user|project", "for opencode: whose opencode.json to change", default="user"),
         effect=CHANGES,
-        type=choice("neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        type=choice("neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode", "shell"),
         more="""Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.
 
-`popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
+`popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.
+
+`popkit setup shell` links popkit into a folder on your PATH, and asks first. It goes on working after an upgrade.""",
     ),
     common=(JSON,),
 )

@@ -1,7 +1,7 @@
 // The door: what a result row says when it enters. A row that the helper does not answer in time goes on as it came.
 import type { EngineEventOf, EngineInterface } from 'claude-code'
 
-import { ask, ready, sleeps, usage } from './helper'
+import { ask, end, ready, sleeps, usage } from './helper'
 import { redactedWords } from './redact'
 
 type Row = EngineEventOf['session.append']
@@ -70,17 +70,28 @@ export function landed(row: Row): void {
   anchor = row.agentId === undefined ? row.uuid : anchor
 }
 
-/** Tells the helper which results are still in the main thread, where some were taken back since the last turn. */
+/** Tells the helper which results are still in the main thread, where some were taken back since the last turn. A helper whose code has
+ * been replaced makes room for a new one. */
 export async function reportResults($: EngineInterface): Promise<void> {
   const since = anchor === undefined ? [] : await $.session.messages({ after: anchor })
 
   if (!('deny' in since)) {
-    await ask($, '/rows', { agent_id: '', usage: await usage($) })
+    await begin($, {})
 
     return
   }
   const rows = await $.session.messages()
   const ids = rows.flatMap(row => (row.toolResults ?? []).map(result => result.tool_use_id))
   anchor = undefined
-  await ask($, '/rows', { agent_id: '', ids, usage: await usage($) })
+  await begin($, { ids })
+}
+
+async function begin($: EngineInterface, results: { ids?: string[] }): Promise<void> {
+  const turn = { agent_id: '', ...results, usage: await usage($) }
+
+  if ((await ask($, '/rows', turn))?.outdated === true) {
+    await end($)
+    await ready($)
+    await ask($, '/rows', turn)
+  }
 }

@@ -235,6 +235,15 @@ test('a row goes on as it came when the helper answers garbage', PATIENT, async 
   expect(stored.message?.content).toEqual(ROW.content)
 })
 
+test('a helper whose code has been replaced makes room for another, which is told of the turn', PATIENT, async ($, on) => {
+  let isOld = true
+  const { requests } = await begun($, on, { '/rows': () => (isOld ? { outdated: true } : {}), '/end': () => ((isOld = false), {}) })
+  requests.length = 0
+  await $.turn.start({ text: 'go', turnId: 't1' })
+
+  expect(requests.map(one => one.path).filter(path => path === '/rows' || path === '/end')).toEqual(['/rows', '/end', '/rows'])
+})
+
 for (const surface of SURFACES) {
   test(`the band says what to do and does it: ${surface}`, PATIENT, async ($, on) => {
     const { requests } = await begun($, on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })

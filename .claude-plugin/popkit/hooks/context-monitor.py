@@ -1,0 +1,1 @@
+../../../hooks/context-monitor.py

@@ -1,0 +1,1 @@
+../../../hooks/post-tool-use.py

@@ -1,0 +1,34 @@
+"""Tell whether the code that this process runs is still the code on disk: a folder that the plugin is loaded from may be brought up to date
+while the process lives, and hooks start anew each time."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..io import home
+
+
+class OwnCode:
+    """The files of our modules as they were when each was first seen."""
+
+    def __init__(self) -> None:
+        self._root = home.plugin_root() + os.sep
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self.has_changed()
+
+    def has_changed(self) -> bool:
+        """Return whether a file of what runs here is another. One that is gone is not: PopKit was removed, and nothing could take our
+        place."""
+        changed = False
+        for module in tuple(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if not isinstance(path, str) or not path.startswith(self._root):
+                continue
+            try:
+                found = os.stat(path)
+            except OSError:
+                continue
+            stamp = (found.st_mtime_ns, found.st_size)
+            changed |= self._stamps.setdefault(path, stamp) != stamp
+        return changed
