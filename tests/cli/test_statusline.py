@@ -110,6 +110,27 @@ def test_it_remembers_the_window_that_only_the_client_knows(worked: Played) -> N
     assert facts.stat().st_mtime_ns == written, "what has not changed is not written"
 
 
+def context(window: int, tokens: int) -> dict:
+    """As the client gives it, with the percentage that it makes of the two."""
+    used = {"input_tokens": tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    return {"context_window_size": window, "current_usage": used, "used_percentage": round(100 * tokens / window)}
+
+
+def test_a_window_that_is_smaller_than_what_is_in_it_is_not_shown(worked: Played) -> None:
+    wrong = worked.status(context_window=context(200_000, 220_000), model={"id": "claude-opus-5"})
+    assert worked.run("statusline", stdin=wrong).stdout.startswith("context 22% · ")
+    assert "window_tokens" not in json.loads((worked.home / "sessions" / SESSION / "session.json").read_text())
+    assert worked.run("statusline", stdin=wrong, POPKIT_OFF="1").stdout == "context –\n"
+
+
+def test_the_share_is_of_the_window_that_the_client_compacts_for(worked: Played) -> None:
+    for window in (context(1_000_000, 60_000), {"context_window_size": 1_000_000, "used_percentage": 6}):
+        shown = worked.run("statusline", stdin=worked.status(context_window=window), CLAUDE_CODE_AUTO_COMPACT_WINDOW="100k").stdout
+        assert shown.startswith("context 60% · ")
+    past = worked.status(context_window=context(1_000_000, 110_000))
+    assert worked.run("statusline", stdin=past, CLAUDE_CODE_AUTO_COMPACT_WINDOW="100k").stdout.startswith("context 11% · ")
+
+
 def test_it_leaves_no_trace_of_a_session_that_no_hook_has_seen(played: Played) -> None:
     assert played.run("statusline", stdin=played.status()).stdout == "context 50%\n"
     assert not played.home.exists()

@@ -97,6 +97,19 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
     assert world.errors() == ""
 
 
+def test_the_share_is_of_the_window_that_is_compacted_for_and_a_notice_comes_before_the_compaction(world: Compacted):
+    world.home.extra_env |= WINDOW
+    world.api.scripts["nearly"] = [say("nearly full", cache_read_input_tokens=62_000)]
+    done = world.play(["go [[SCRIPT:nearly]]", "on [[SCRIPT:nearly]]"])
+    assert boundaries(done) == []
+    facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
+    assert facts["told"] == "notice"
+    shown = world.popkit("context", "retention", "--json", "--session", done.session_id).stdout
+    context = json.loads(shown)["context"]
+    assert (context["window"], context["window_source"]) == (100_000, "client")
+    assert 0.6 < context["ratio"] < 0.67
+
+
 @pytest.mark.slow
 def test_where_there_is_too_little_to_sum_up_ours_is_used_though_the_target_is_missed(world: Compacted):
     world.home.extra_env |= WINDOW

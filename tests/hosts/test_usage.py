@@ -108,6 +108,31 @@ def test_the_window_is_believed_in_this_order(model, at, configured, facts, comp
     assert usage.window_of(rules, facts, Usage(newest, at, model), compacted=compacted) == expected
 
 
+@pytest.mark.parametrize(
+    ("facts", "largest", "newest", "expected"),
+    [
+        ({"window_tokens": 1_000_000, "compact_window": 100_000}, 0, 50_000, (100_000, "client")),
+        ({"compact_window": 100_000}, 0, 50_000, (100_000, "client")),
+        ({"window_tokens": 200_000, "compact_window": 400_000}, 0, 50_000, (200_000, "client")),
+        ({"window_tokens": 1_000_000, "compact_window": 100_000}, 0, 120_000, (1_000_000, "client")),
+        ({"window_tokens": 200_000}, 220_000, 60_000, (1_000_000, "model")),
+    ],
+)  # fmt: skip
+def test_the_window_is_what_is_compacted_for_and_never_smaller_than_what_was_in_it(facts, largest, newest, expected):
+    rules = Ruleset.from_config(SHIPPED, TOOLS)
+    assert usage.window_of(rules, facts, Usage(newest, IN_MAY, OPUS), largest) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("100000", 100_000), ("200k", 200_000), ("1M", 1_000_000), ("1_000_000", 1_000_000), (" 400K ", 400_000), ("5000", 100_000),
+     ("", None), ("auto", None), ("-1", None), ("k", None), ("9" * 5_000, None), ("²", None)],
+)  # fmt: skip
+def test_the_window_that_is_compacted_for_is_read_as_the_client_reads_it(said, expected):
+    assert usage.compact_window({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": said}) == expected
+    assert usage.compact_window({}) is None
+
+
 def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
     rules = Ruleset.from_config(SHIPPED, TOOLS)
     assert usage.window_of(rules, {"model": HAIKU}, Usage(50_000, IN_MAY, OPUS)) == (200_000, "model")

@@ -13,9 +13,10 @@ from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, RESULT_TOKENS
 from hooks.utils.policy.events import Call
+from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.ruleset import Ruleset
-from tests.policy.conversing import HISTORIES, played
+from tests.policy.conversing import HISTORIES, LONG, Conversing, played
 from tests.policy.scenario import SHIPPED
 
 
@@ -272,3 +273,16 @@ def test_whatever_happens_places_are_in_order_and_within_the_prompt(history, uns
     assert thinking == sorted(thinking, reverse=True)
     assert conversation.unseen <= set(conversation.places)
     assert conversation.prompt >= conversation.last.tokens
+
+
+def test_the_host_would_put_back_the_five_files_that_were_touched_last_each_up_to_a_bound():
+    session = Conversing()
+    for number in range(7):
+        session.read(f"/p/f{number}.py", text=LONG * (number + 1))
+    last = session.conversation.last.files
+    sizes = [result.tokens for result in session.conversation.results()]
+    assert last == sum(sizes[2:]) < sum(sizes)
+    session.edit("/p/f0.py")
+    assert session.conversation.last.files == sum(sizes[3:]) + sizes[0]
+    session.read("/p/large.py", text=LONG * 100)
+    assert session.conversation.last.files == sum(sizes[4:]) + sizes[0] + FILE_TOKENS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.policy.figures import settle
+from hooks.utils.policy.host_compaction import Host
 from hooks.utils.policy.ledger import (
     Advice,
     Cleared,
@@ -109,8 +110,52 @@ def test_a_session_with_a_memory_worked_out_by_hand():
     figures = settle(requests, [Remembered(-1, 500), Spared(10, 800, 0.5), Remembered(45, 500)]).to_json()
     assert (figures["memory_tokens"], figures["spared"]) == (1_000, 1)
     assert figures["charged_memory"] == figures["charged"] == 625 + 50 + 50 + 50 + 625
-    assert figures["saved_memory"] == figures["saved"] == 1_250 + 1_000 + 80
+    assert figures["saved_memory"] == 1_250 + 1_000 + 80
+    # Without memory, the summariser would have read 800 tokens more and 500 less.
+    assert figures["saved_compactions"] == figures["saved"] - figures["saved_memory"] == 30
     assert figures["usd_memory"] == pytest.approx(2_330 * 5 / 1e6)
+
+
+def test_a_compaction_of_ours_in_place_of_the_hosts_worked_out_by_hand():
+    host = Host(base=10_000, summary=4_000)
+    requests = [
+        Request(0, 60_000, 0, 60_000, 0, FIVE, 5.0, files=8_000),
+        Request(10, 62_000, 60_000, 2_000, 2_000, FIVE, 5.0, files=8_000),
+        # 1,000 tokens of a result came before it. The summariser would have read 62,000 tokens, x 0.1 = 6,200, and written 4,000, x 5 =
+        # 20,000. What the host leaves, 12,000 tokens beside system and tools, it would have written: 12,000 x 1.15 = 13,800. Ours leaves
+        # 20,000 and writes them, 20,000 x 1.15 = 23,000.
+        Compaction(15, 1_000, is_ours=True),
+        # 31,000 tokens beside 23,000, with the result in both: 8,000 x 0.1 = 800 are carried, from now on.
+        Request(20, 31_000, 10_000, 21_000, 15_000, FIVE, 5.0, files=8_000),
+        Request(30, 32_000, 31_000, 1_000, 1_000, FIVE, 5.0, files=8_000),
+        # What was compacted is fetched again at 35, which the host's own compaction would have taken, too. It is still carried.
+        Request(40, 34_000, 32_000, 2_000, 2_000, FIVE, 5.0, files=8_000),
+    ]
+    ledger = settle(requests, [Refetched(35, 2_000, since=5)], host=host)
+    assert (ledger.gained["compactions"], ledger.charged["compactions"]) == (6_200 + 20_000 + 13_800, 23_000 + 3 * 800)
+    assert (ledger.charged["refetches"], ledger.refetched, ledger.spared_compactions) == (0, 1, 1)
+    parts = {"request": 6_200, "summary": 20_000, "writes": 13_800 - 23_000, "carries": -2_400}
+    assert ledger.compaction_usd == pytest.approx({part: units * 5 / 1e6 for part, units in parts.items()})
+    late = settle(requests, [Refetched(35, 2_000, since=32)], host=host)
+    assert late.charged["refetches"] == 2_500, "what came behind the compaction would still be there"
+
+
+def test_what_did_not_enter_puts_off_a_compaction_that_the_host_would_have_made():
+    host = Host(threshold=67_000, base=10_000, summary=4_000)
+    sent = [(60_000, 2_000), (62_000, 2_000), (64_000, 2_000), (66_000, 2_000)]
+    requests = [Request(10 * n, prompt, prompt - added, added, added, FIVE, 5.0, files=8_000) for n, (prompt, added) in enumerate(sent)]
+    ledger = settle(requests, [KeptOut(5, 4_000, "T1")], host=host)
+    # With 4,000 tokens more, the last but one would have been 68,000: 66,000 are read, and 24,000 go on. Of what it has less, 40,000, the
+    # last two carry the more with us.
+    assert ledger.gained["kept_out"] == 4_000 * 1.25
+    assert ledger.gained["compactions"] == 6_600 + 20_000 + 12_000 * 1.15
+    assert ledger.charged["compactions"] == 2 * (64_000 - 24_000) * 0.1
+    assert settle(requests, []).to_json() == settle(requests, [], host=host).to_json() == Ledger().to_json()
+
+
+def test_a_compaction_of_the_hosts_own_costs_nothing_more_than_without_us():
+    requests = [*_warm(66_000), Compaction(15, 2_000, is_asked=False), *_warm(26_000, 27_000, at=20)]
+    assert settle(requests, [], host=Host(67_000, 10_000)).to_json() == Ledger().to_json()
 
 
 def test_before_its_first_request_a_session_has_nothing_to_be_spared():
@@ -226,10 +271,12 @@ def test_a_compaction_voids_what_is_pending_and_ends_what_is_saved_and_carried()
     after = [Compaction(30), *_warm(20_000, 21_000, at=40)]
     assert settle([*_warm(50_000), *after], [Cleared(5, 20_000)]).to_json() == {**Ledger().to_json(), "clears": 1}
     bookings = [Cleared(5, 20_000), Refetched(15, 500), Advice(25, 400)]
-    before, whole = settle(confirmed, bookings), settle([*confirmed, *after], bookings)
-    assert before.to_json() == whole.to_json()
-    assert whole.advice_tokens == 400
-    assert whole.charged["advice"] == 400 * 1.25, "what was said to the compaction was written once"
+    before, whole = settle(confirmed, bookings).to_json(), settle([*confirmed, *after], bookings).to_json()
+    # The summariser would have read 20,000 tokens more, without 900 of ours.
+    summarised = {"saved_compactions": 1_910, "saved": before["saved"] + 1_910, "net": before["net"] + 1_910}
+    assert whole == {**before, **summarised, "unpriced": before["unpriced"] + 1_910}
+    assert whole["advice_tokens"] == 400
+    assert whole["charged_advice"] == 400 * 1.25, "what was said to the compaction was written once"
 
 
 def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_after_five_minutes():

@@ -10,6 +10,7 @@ from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import ledger as ledgers
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.figures import settle
+from hooks.utils.policy.host_compaction import Host
 from hooks.utils.policy.ledger import (
     GAINS,
     Advice,
@@ -55,8 +56,14 @@ class World:
         self.cost += read * self.priced.read + created * self.priced.write
         return read, created
 
+    def summarise(self) -> None:
+        """The summariser reads the newest prompt, which is warm, and writes."""
+        if self.sent:
+            self.cost += sum(tokens for _, tokens in self.sent) * self.priced.read + HOST.summary * self.priced.output
+
 
 PLACEHOLDER = 40
+HOST, FILES = Host(base=5_000), 7_000
 
 
 class TwoWorlds:
@@ -80,7 +87,7 @@ class TwoWorlds:
         warm = self.now - self.asked_at < self.priced.ttl_s
         self.without.send(warm)
         read, created = self.with_us.send(warm)
-        self.requests.append(Request(self.now, read + created, read, created, new + ours, self.priced))
+        self.requests.append(Request(self.now, read + created, read, created, new + ours, self.priced, files=FILES))
         self.asked_at = self.now
 
     def resume(self) -> None:
@@ -117,11 +124,24 @@ class TwoWorlds:
         return sum(full - PLACEHOLDER for _, full in cleared)
 
     def compact(self) -> None:
-        self.now += 1
-        self.requests.append(Compaction(self.now))
-        self.clears.clear()
+        """The host compacts both, and leaves the same in both."""
+        self._compact(Compaction(self.now + 1))
         for world in (self.with_us, self.without):
+            world.summarise()
             world.items = [world.items[0], [3_000, 3_000]]
+
+    def replace(self, left: int, typed: int) -> None:
+        """A person asks for a compaction and types on: ours leaves so many tokens, the host's a summary and files."""
+        self._compact(Compaction(self.now + 1, typed, is_ours=True))
+        self.with_us.items = [self.with_us.items[0], [left, left]]
+        self.without.summarise()
+        whole = min(HOST.summary + FILES, sum(tokens for _, tokens in self.without.sent) - HOST.base)
+        self.without.items = [self.without.items[0], [whole, whole]]
+
+    def _compact(self, compaction: Compaction) -> None:
+        self.now = compaction.at
+        self.requests.append(compaction)
+        self.clears.clear()
 
 
 SIZES = st.integers(1, 30_000)
@@ -130,7 +150,7 @@ OURS = {"print": Restored, "refetch": Refetched, "advise": Advice}
 
 
 @st.composite
-def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restore", "restore", "compact", *OURS)) -> TwoWorlds:
+def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restore", "restore", "compact", "replace", *OURS)) -> TwoWorlds:
     """Each change of the transcript is loaded before the next; some clears are loaded only requests later."""
     worlds = TwoWorlds(draw(ANY_PRICES))
     for kind in draw(st.lists(st.sampled_from(("ask", *kinds)), min_size=1, max_size=25)):
@@ -145,6 +165,10 @@ def two_worlds(draw, kinds: tuple[str, ...] = ("clear", "clear", "undo", "restor
             worlds.restore()
         elif kind == "compact":
             worlds.compact()
+        elif kind == "replace" and worlds.requests:
+            typed = draw(SIZES)
+            worlds.replace(draw(SIZES), typed)
+            worlds.ask(draw(GAPS), typed)
         elif kind == "door":
             left_out = draw(SIZES)
         elif kind in OURS:
@@ -161,21 +185,21 @@ def _difference(worlds: TwoWorlds) -> float:
 
 @given(two_worlds())
 def test_the_net_is_what_the_session_would_have_cost_without_us_beyond_what_it_cost(worlds):
-    ledger = settle(worlds.requests, worlds.bookings)
+    ledger = settle(worlds.requests, worlds.bookings, host=HOST)
     assert ledger.net == pytest.approx(_difference(worlds), abs=1e-3)
     assert ledger.reclaimed_tokens == sum(booking.tokens for booking in worlds.bookings if isinstance(booking, Cleared))
     assert ledger.confirmed == ledger.clears
     assert ledger.pending_tokens == 0
 
 
-@given(two_worlds(("door", "door", "compact", *OURS)))
+@given(two_worlds(("door", "door", "compact", "replace", *OURS)))
 def test_the_net_of_the_door_is_what_it_changed(worlds):
-    assert settle(worlds.requests, worlds.bookings).net == pytest.approx(_difference(worlds), abs=1e-3)
+    assert settle(worlds.requests, worlds.bookings, host=HOST).net == pytest.approx(_difference(worlds), abs=1e-3)
 
 
-@given(two_worlds(("door", "clear", "undo", "restore", "compact", *OURS)))
+@given(two_worlds(("door", "clear", "undo", "restore", "compact", "replace", *OURS)))
 def test_where_everything_is_at_work_the_ledger_counts_no_more_than_there_was(worlds):
-    assert settle(worlds.requests, worlds.bookings).net <= _difference(worlds) + 1e-3
+    assert settle(worlds.requests, worlds.bookings, host=HOST).net <= _difference(worlds) + 1e-3
 
 
 @given(two_worlds(()))
@@ -260,8 +284,8 @@ def test_putting_back_what_is_out_never_raises_the_net(worlds, tokens, undo):
     booking = Undone(worlds.now, tokens) if undo else Restored(worlds.now, tokens, True)
     for gap_s in (10, 4_000, 20):
         worlds.ask(gap_s, 500)
-    before = settle(worlds.requests, worlds.bookings)
-    assert settle(worlds.requests, [*worlds.bookings, booking]).net <= before.net + 1e-6
+    before = settle(worlds.requests, worlds.bookings, host=HOST)
+    assert settle(worlds.requests, [*worlds.bookings, booking], host=HOST).net <= before.net + 1e-6
 
 
 @given(MOMENTS, BOOKINGS, st.integers(0, 20))

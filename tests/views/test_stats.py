@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hooks.utils import efficiency_tracker as tracker
-from hooks.utils import flag_parser
+from hooks.utils import flag_parser, text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics
 from hooks.utils.operations import CONTEXT
 from hooks.utils.operations.context_words import respond
@@ -187,3 +187,15 @@ def test_another_kind_of_file_is_refused(session: Written, tmp_path: Path):
     with pytest.raises(flag_parser.UsageError, match=r"--card writes \.svg or \.md"):
         stats_answer(session, tmp_path, tmp_path / "card.png")
     assert not (tmp_path / "card.png").exists()
+
+
+def test_details_show_what_compactions_were_worth_by_part_and_how_it_is_known() -> None:
+    parts = {"request": 0.066, "summary": 0.2, "writes": 0.131, "carries": -0.009}
+    ledger = {f"usd_compaction_{part}": usd for part, usd in parts.items()}
+    ledger |= {"spared_compactions": 2, "usd_compactions": 0.645, "usd_charged_compactions": 0.257, "usd_charged": 0.257}
+    compacted, none = (EfficiencyMetrics(ledger=each) for each in (ledger, {"usd_kept_out": 0.1}))
+    shown = "\n".join(text.laid_out(history.stats_lines((compacted,) * 3, tracker.worth(compacted, 0.0), "", 0, {}), text.WIDTH))
+    for row in ("Summaries spared", "requests (measured)", "summaries (assumed)", "writing (ours measured)", "-$0.009"):
+        assert row in shown, shown
+    lines = text.laid_out(history.stats_lines((none,) * 3, tracker.worth(none, 0.0), "", 0, {}), text.WIDTH)
+    assert [line for line in lines if "ompactions" in line] == [line for line in lines if "Removed by" in line]

@@ -115,6 +115,9 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
     """Return how full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None
     below the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
     what to do ("" for nothing)."""
+    limit = usage.compact_window(site.environ)
+    if limit != site.session.get("compact_window"):
+        site.remember(compact_window=limit)
     newest = usage.newest_usage(transcript_path)
     tokens = newest.tokens if newest else 0
     largest = max(tokens, site.session.get("largest_tokens") or 0)

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from .. import archive, text
 from ..hosts import is_kept, kept_by, name_of
+from ..hosts.claude_code.usage import compact_window
 from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
@@ -52,6 +53,9 @@ class Pane:
         window, usd = usage.get("window"), usage.get("usd")
         if type(window) is int and 0 < window < _MOST_TOKENS and site.session.get("window_tokens") != window:
             site.remember(window_tokens=window)
+        limit = compact_window(site.environ)
+        if limit != site.session.get("compact_window"):
+            site.remember(compact_window=limit)
         if isinstance(usd, (int, float)) and not isinstance(usd, bool) and 0 <= usd < _MOST_TOKENS:
             self.usd = usd
         if site.enabled:

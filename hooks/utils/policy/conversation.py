@@ -14,8 +14,10 @@ from bisect import bisect_right
 
 from . import engine
 from .context import OUTSIDE, ContextState
-from .estimate import RESULT_TOKENS
+from .estimate import RESULT_TOKENS, estimate_tokens
+from .host_compaction import files_put_back
 from .placeholder import gain
+from .tools import EDIT, READ, WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from .events import Entered
     from .lifecycle import Decision
     from .ruleset import Ruleset
+    from .tools import Call
 
+_OF_FILES = (READ, EDIT, WRITE)
 # What is known of a model counts as much as so many estimated tokens of its own requests; how far these can lead away from it.
 _KNOWN_TOKENS = 5_000
 _CALIBRATION_RANGE = (0.6, 1.7)
@@ -39,10 +43,13 @@ class Usage:
     """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
     began (`at`), and when the cache was last known to be in use (`until`), in seconds; the lifetime of what it wrote to the cache; the
     model's id; `left_out`, where the answer says so: (how many of its tool uses the prompt lacked, their tokens); `window`: tokens of the
-    context window, where the recording says so, 0 where not; `compacted_at`: of the newest request, when a compaction came behind it, 0.0
-    for none. No tokens: a compaction came between the requests."""
+    context window, where the recording says so, 0 where not; `files`: estimated tokens of the files that the host would put back behind a
+    compaction of its own; `compacted_at`: of the newest request, when a compaction came behind it, 0.0 for none. No tokens: a compaction
+    came between the requests, `by_itself`, not for a person's word."""
 
-    __slots__ = ("at", "cache_ttl_s", "compacted_at", "created", "left_out", "model", "read", "tokens", "until", "window")
+    __slots__ = (
+        "at", "by_itself", "cache_ttl_s", "compacted_at", "created", "files", "left_out", "model", "read", "tokens", "until", "window",
+    )  # fmt: skip
 
     def __init__(self, tokens: int = 0, at: float = 0.0, model: str = "", cache_ttl_s: int = 300, read: int = 0, created: int = 0) -> None:
         self.tokens = tokens
@@ -52,8 +59,9 @@ class Usage:
         self.read = read
         self.created = created
         self.left_out: tuple[int, int] = (0, 0)
-        self.window = 0
+        self.window = self.files = 0
         self.compacted_at = 0.0
+        self.by_itself = False
 
     def is_warm(self, now: float) -> bool:
         return bool(self.tokens) and now - self.until < self.cache_ttl_s
@@ -76,14 +84,15 @@ class Place:
 
 class Conversation:
     """`state` and the `rules` that hold (those of the profile that was chosen last) · `requests`: [(Usage, estimated tokens that the
-    conversation grew by since the one before)] · `places`: id of a result -> Place · `unsent`: estimated tokens since the last request,
-    `unseen`: ids of the results among them · `base`: tokens of system and tools ·
+    conversation grew by since the one before or, of a compaction, that it had grown by until then)] · `places`: id of a result -> Place ·
+    `unsent`: estimated tokens since the last request, `unseen`: ids of the results among them · `base`: tokens of system and tools ·
     `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
-    which it left a placeholder · `entered`: id -> Entered, of the results that
-    entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, 0 for never."""
+    which it left a placeholder · `entered`: id -> Entered, of the results that entered shorter than they were · `compacted_tokens`: at
+    which the host last compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
 
     __slots__ = (
         "_again",
+        "_files",
         "_growth",
         "_is_noted",
         "_thought",
@@ -100,6 +109,7 @@ class Conversation:
         "rules",
         "rules_for",
         "state",
+        "threshold",
         "unseen",
         "unsent",
     )
@@ -119,10 +129,11 @@ class Conversation:
         self._is_noted = False  # whether that is known to be all of it
         self._again = 0  # estimated tokens of what was written down again behind the newest compaction
         self.replaced: set[str] = set()
-        self.compacted_tokens = 0
+        self.compacted_tokens = self.threshold = 0
         self.unsent = 0
         self.unseen: set[str] = set()
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
+        self._files: dict[str, int] = {}  # path -> most tokens of it that a result showed or a call wrote, the last touched at the end
         self._tokens = 0.0  # that the model takes for one that is estimated, as far as its family tells; 0 before the first request
         self._growth = (0, 0)  # tokens of that model's requests: measured, estimated
         engine.reindex(state, self.rules)
@@ -138,9 +149,11 @@ class Conversation:
         decisions = engine.observe(self.state, event, self.rules)
         if event.name == "call":
             self._add(event.id)
+            self._touch(event)
         elif event.name == "compacted":
-            self.compact(event.at)
+            self.compact(event.at, bool(event.tokens))
             self.compacted_tokens = event.tokens or self.compacted_tokens
+            self.threshold = min(event.tokens or self.threshold, self.threshold or event.tokens)
         return decisions
 
     def _add(self, id: str) -> None:
@@ -150,15 +163,27 @@ class Conversation:
             self.unseen.add(id)
             self.places.setdefault(id, Place(self.last.tokens, self.count))
 
+    def _touch(self, call: Call) -> None:
+        """Note the file that a call has read or written."""
+        result = self.state.live.get(call.id)
+        if result is None or result.error or call.operation not in _OF_FILES:
+            return
+        written = call.tool_input.get("content")
+        tokens = result.tokens if call.operation == READ else estimate_tokens(written) if isinstance(written, str) else 0
+        self._files[call.path] = max(self._files.pop(call.path, 0), tokens)
+
     def _enter(self, event: Entered) -> None:
         result = self.state.live.get(event.id)
         if result is not None and event.id in self.unseen:
             self.unsent += event.tokens - result.tokens
         self.entered[event.id] = event
 
-    def compact(self, at: float) -> None:
-        """Take in a compaction that the state has followed: no request has shown yet what stands behind it."""
-        self.requests.append((Usage(at=at), 0))
+    def compact(self, at: float, by_itself: bool = False) -> None:
+        """Take in a compaction that the state has followed: no request has shown yet what stands behind it. `by_itself`: the host made it
+        for want of room, not for a person's word."""
+        compaction = Usage(at=at)
+        compaction.by_itself = by_itself
+        self.requests.append((compaction, self.unsent))
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unseen.intersection_update(self.places)
         self.unsent, self._thought = 0, []
@@ -185,6 +210,7 @@ class Conversation:
             self.base = max(0, usage.tokens - self.unsent)
         # A request that has written nothing does not tell the lifetime.
         usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.rules.models.model(usage.model).kept_s)
+        usage.files = files_put_back(self._files.values())
         self._calibrate(usage)
         self.requests.append((usage, self.unsent))
         self.count += 1

@@ -8,8 +8,10 @@ at the API's prices; where the price of a model is not known there is none, and 
 
 from __future__ import annotations
 
+from .host_compaction import Host, request_units, summary_units
 from .ledger import (
     CAUSES,
+    COMPACTION_PARTS,
     GAINS,
     Advice,
     Booking,
@@ -36,17 +38,20 @@ if TYPE_CHECKING:
 _SHORTEST_S = 300
 
 
-def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking], day_of: Callable[[float], str] | None = None) -> Ledger:
+def settle(
+    requests: Iterable[Request | Compaction], bookings: Iterable[Booking], day_of: Callable[[float], str] | None = None,
+    host: Host | None = None,
+) -> Ledger:  # fmt: skip
     """Return the ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any
-    order."""
+    order; `host`: what it would have done by itself."""
     first = next((request for request in requests if isinstance(request, Request)), None)
-    context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0))
+    context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0), host or Host())
     waiting = sorted(bookings, key=lambda booking: (booking.at, booking.rank, booking.order()), reverse=True)
     for moment in requests:
         while waiting and waiting[-1].at < moment.at:
             context.book(waiting.pop())
         if isinstance(moment, Compaction):
-            context.compact()
+            context.compact(moment)
         else:
             context.send(moment)
     while waiting:
@@ -68,20 +73,34 @@ class _Change:
 class _Context:
     """The conversation between two requests: what is changed and not yet shown, what is out, what of our making it carries."""
 
-    def __init__(self, ledger: Ledger, first: Request):
+    def __init__(self, ledger: Ledger, first: Request, host: Host):
         self.ledger = ledger
+        self.host = host
         self.written = first  # the newest request that wrote to the cache
-        self.compact()
+        self.newest: Request | None = None  # also from before a compaction
+        self.without = 0.0  # tokens that it would have had without us
+        self.compacted_at = float("-inf")  # when the host would have compacted last
+        self.compaction: Compaction | None = None  # the one before the next request
+        self._begin()
 
     @property
     def prices(self) -> Prices:
         """Return the prices of the newest write to the cache."""
         return self.written.prices
 
-    def compact(self) -> None:
-        """End all that we did to the context."""
+    def compact(self, compaction: Compaction) -> None:
+        """End all that we did to the context; the next request tells what is left of it."""
+        # What no request has shown was not in the newest prompt, but would have been in the compacted one.
+        self.without += sum(self.fresh_out.values()) + self.fresh_spared
+        self.without -= sum(self.fresh.values())
+        self._begin()
+        self.compaction = compaction
+
+    def _begin(self) -> None:
         self.previous: Request | None = None
         self.pending: list[_Change] = []
+        self.beside = 0.0  # tokens that requests would carry beyond those below, for another compaction; below 0 where they carry more
+        self.lapsed = self.booked_lapsed = 0.0  # what was out when the host would have compacted, as measured and as estimated
         self.out = 0.0  # tokens that requests would carry but for us, as measured
         self.booked_out: float = 0  # the same as it was estimated
         self.carried = dict.fromkeys(CAUSES, 0)  # tokens that requests carry because of us
@@ -112,7 +131,8 @@ class _Context:
                 self._charge_words("restores", booking)
         elif isinstance(booking, Refetched):
             ledger.refetched += 1
-            self._charge_words("refetches", booking)
+            if booking.since > self.compacted_at:
+                self._charge_words("refetches", booking)
         elif isinstance(booking, Advice):
             ledger.advice_tokens += booking.tokens
             self._charge_words("advice", booking)
@@ -160,6 +180,13 @@ class _Context:
             self.out -= back
             self.booked_out -= tokens
             self.pending.append(_Change(-back))
+        elif tokens and self.booked_lapsed:
+            tokens = min(tokens, self.booked_lapsed)
+            back = self.lapsed * (tokens / self.booked_lapsed)
+            self.lapsed -= back
+            self.booked_lapsed -= tokens
+            self.beside -= back
+            self.pending.append(_Change(-back))
 
     def send(self, request: Request) -> None:
         """Take a request into account: what it shows, what it saves, what it carries."""
@@ -174,8 +201,11 @@ class _Context:
                 if not cold:
                     beyond = max(0, request.created - request.added)
                     ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
+        else:
+            cold = self.newest is not None and self._has_run_out(self.newest, request)
         first = "write" if request.created else "plain"  # where caching is switched off
-        rate = first if cold else "read"
+        rate = first if cold and (previous is not None or self.compaction is not None) else "read"
+        self._compare(request, rate)
         self._spare_tokens("cleared", request, (rate, self.out))
         self._spare_tokens("kept_out", request, (rate, sum(self.kept_out.values())), (first, sum(self.fresh_out.values())))
         self._spare_tokens("memory", request, (rate, self.spared), (first, self.fresh_spared))
@@ -195,9 +225,87 @@ class _Context:
         self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0
         self.kept_out.update(self.fresh_out)
         self.fresh_out = {}
-        self.previous = request
+        self.previous = self.newest = request
         if request.created:
             self.written = request
+
+    def _compare(self, request: Request, rate: str) -> None:
+        """Take into account how the prompt differs from that of the session without us, where either has been compacted."""
+        compaction, self.compaction = self.compaction, None
+        if compaction is None or self.newest is None:
+            self.without = request.prompt + self._ours() + self.beside
+        else:
+            self.without += compaction.added
+            self._set_beside(request)
+        if self.newest is not None:
+            self._compact_both(self.newest, request, rate, compaction)
+        self.ledger.compare("carries", self.beside * request.prices.of(rate), request.at, request.usd)
+
+    def _compact_both(self, before: Request, request: Request, rate: str, compaction: Compaction | None) -> None:
+        """Charge the compaction that there was, and credit the one that the host would have made; its own in both sessions costs as much
+        more as it read more in one."""
+        is_due, grown = self._is_due(compaction, request.files), compaction.added if compaction else request.added
+        warm = rate == "read" if compaction is None else compaction.at - before.at < request.prices.ttl_s
+        if compaction is not None and is_due and not compaction.is_ours:
+            more = self.without - grown - before.prompt
+            self.ledger.compare("request", more * request.prices.of("read" if warm else "write"), request.at, request.usd)
+            self._lapse(request.at)
+            self.without = request.prompt + self._ours()
+            self._set_beside(request)
+            return
+        if compaction is not None:
+            self._pay(before, request, rate, compaction, warm)
+        if is_due:
+            self._spare_compaction(request, rate, grown, warm)
+
+    def _pay(self, before: Request, request: Request, rate: str, compaction: Compaction, warm: bool) -> None:
+        """Charge a compaction that the session without us has not had, or not in this way."""
+        at, usd, prices = request.at, request.usd, request.prices
+        if compaction.is_ours:
+            self.lapsed = self.booked_lapsed = max(0.0, before.prompt + compaction.added - request.prompt)
+        else:
+            self.ledger.compare("request", -request_units(prices, before.prompt, before.prompt * warm), at, usd)
+            self.ledger.compare("summary", -summary_units(prices, self.host.summary), at, usd)
+        if rate == "read":
+            again = max(0, request.created - compaction.added)
+            self.ledger.compare("writes", -again * (prices.write - prices.read), at, usd)
+
+    def _spare_compaction(self, request: Request, rate: str, grown: float, warm: bool) -> None:
+        """Credit the compaction that the host would have made before a request, and go on with what it would have left."""
+        ledger, host, at, usd, prices = self.ledger, self.host, request.at, request.usd, request.prices
+        prompt = self.without - grown
+        left = min(host.leaves(request.files), prompt)
+        ledger.spared_compactions += 1
+        ledger.compare("request", request_units(prices, prompt, prompt * warm), at, usd)
+        ledger.compare("summary", summary_units(prices, host.summary), at, usd)
+        self._lapse(at)
+        self.without = left + grown
+        self._set_beside(request)
+        if rate == "read":
+            ledger.compare("writes", (left - host.base) * (prices.write - prices.read), at, usd)
+
+    def _lapse(self, at: float) -> None:
+        """End what we did to the context: nothing of it is in the session without us, either."""
+        self.compacted_at = at
+        self.lapsed, self.booked_lapsed = self.lapsed + self.out, self.booked_lapsed + self.booked_out
+        self.out = self.booked_out = self.spared = 0
+        self.kept_out, self.cleared_out = {}, {}
+        self.carried = dict.fromkeys(CAUSES, 0)
+
+    def _ours(self) -> float:
+        """Return how many tokens the prompt has less for what we did since a compaction."""
+        less = sum(self.kept_out.values()) + sum(self.fresh_out.values()) + self.out + self.spared + self.fresh_spared
+        return less - sum(self.carried.values()) - sum(self.fresh.values())
+
+    def _set_beside(self, request: Request) -> None:
+        self.beside = self.without - request.prompt - self._ours()
+
+    def _is_due(self, compaction: Compaction | None, files: float) -> bool:
+        """Return whether the host would compact before this request."""
+        if compaction is not None and (compaction.is_asked or not self.host.threshold):
+            return True
+        # Where it would make no room, it is of no use to it.
+        return 0 < self.host.threshold <= self.without and self.host.leaves(files) < self.host.threshold
 
     def _has_run_out(self, previous: Request, request: Request) -> bool:
         gap_s = request.at - previous.at
@@ -245,7 +353,7 @@ def _missing(previous: Request, request: Request) -> int:
 _COUNTS = {
     "kept_out_results": "kept_out", "cleared_results": "results", "pending_tokens": "pending_tokens", "clears": "clears",
     "confirmed": "confirmed", "undone": "undone", "restored": "restored", "refetched": "refetched", "advice_tokens": "advice_tokens",
-    "memory_tokens": "memory_tokens", "spared": "spared",
+    "memory_tokens": "memory_tokens", "spared": "spared", "spared_compactions": "spared_compactions",
 }  # fmt: skip
 
 
@@ -273,7 +381,8 @@ def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
     known = figures["cost_usd"] is not None
     costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
     counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
-    return {**figures, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
+    parts = {part: round(ledger.get("usd_compaction_" + part, 0.0), 6) if known else None for part in COMPACTION_PARTS}
+    return {**figures, "cost_by_usd": costs, "compactions_usd": parts, **counts}  # type: ignore[typeddict-item]  # the names are its keys
 
 
 def is_anything(figures: Figures) -> bool:

@@ -5,6 +5,12 @@ Compared is with the session that would have been without us. Its requests would
 cache or write it, whichever the request itself shows; it would lack what was fetched again, restored or said by us, and the writes to
 the cache that a changed transcript takes. Prices and units as in `economics`.
 
+Without us the host would have compacted, too: whenever the person asked for it, and whenever that other session's prompt would have come to
+the size at which it does so. From then on the other session has what the host's compaction leaves (host_compaction.py), and nothing of
+what we did before counts any more; what is fetched again behind it would have had to be fetched anyway. A compaction of ours in its place
+saves the summariser's request and its summary, and costs what is written again; from then on the two conversations differ by what each has
+left. The host's own compaction costs in both.
+
 A change of the transcript shows in a request only once the client has loaded the file again. So a clear is *pending* until a request
 confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter was never in a prompt, so no
 request can confirm it: it is an estimate, counted at once, and saves from the first request that goes without it, to a compaction or until
@@ -28,12 +34,14 @@ class Request:
     """A request of the main thread: when it was answered (seconds); its prompt, of which `read` from the cache and `created` in it;
     `added`, the estimated tokens that the conversation grew by since the request before (results, what user and assistant said); the
     Prices of its model and of what it wrote to the cache; `usd`, dollars for a million plain input tokens, None where the price is not
-    known. All but `added` as the host's usage tells."""
+    known; `files`: estimated tokens that the host would put back if it compacted right before. All but `added` and `files` as the host's
+    usage tells."""
 
-    __slots__ = ("added", "at", "created", "prices", "prompt", "read", "usd")
+    __slots__ = ("added", "at", "created", "files", "prices", "prompt", "read", "usd")
 
     def __init__(
         self, at: float, prompt: int, read: int, created: int, added: int = 0, prices: Prices = USUAL, usd: float | None = None,
+        files: int = 0,
     ) -> None:  # fmt: skip
         self.at = at
         self.prompt = prompt
@@ -42,15 +50,21 @@ class Request:
         self.added = added
         self.prices = prices
         self.usd = usd
+        self.files = files
 
 
 class Compaction:
-    """Stands between the requests: nothing of the context before it is in a later one."""
+    """A compaction that was due stands between the requests: nothing is in later ones but what it left. `added`: the estimated tokens that
+    the conversation had grown by since the request before; `is_ours`: no summariser was asked, since we answered; `is_asked`: by a
+    person, not for the size of the prompt."""
 
-    __slots__ = ("at",)
+    __slots__ = ("added", "at", "is_asked", "is_ours")
 
-    def __init__(self, at: float) -> None:
+    def __init__(self, at: float, added: int = 0, is_ours: bool = False, is_asked: bool = True) -> None:
         self.at = at
+        self.added = added
+        self.is_ours = is_ours
+        self.is_asked = is_asked
 
 
 class Booking:
@@ -135,10 +149,17 @@ class Restored(_OfResults):
 
 
 class Refetched(Booking):
-    """The content of a result that was cleared, or did not enter whole, was fetched again."""
+    """The content of a result that was cleared, or did not enter whole, was fetched again; `since`: when the result came (seconds)."""
 
-    __slots__ = ()
+    __slots__ = ("since",)
     rank = 4
+
+    def __init__(self, at: float, tokens: int, since: float = float("inf")):
+        super().__init__(at, tokens)
+        self.since = since
+
+    def order(self) -> tuple[object, ...]:
+        return self.tokens, self.since
 
 
 class Advice(Booking):
@@ -172,8 +193,11 @@ class Spared(Booking):
 
 # --- what came of them -------------------------------------------------------------------------------------------------------------------
 
-GAINS = ("cleared", "kept_out", "memory")
-CAUSES = ("rewrite", "restores", "refetches", "advice", "memory")
+GAINS = ("cleared", "kept_out", "memory", "compactions")
+CAUSES = ("rewrite", "restores", "refetches", "advice", "memory", "compactions")
+# What the compactions are worth, by part: the summariser's requests and summaries that were not needed, what is written again behind a
+# compaction (the host's less ours), what later requests carry (the host's less ours).
+COMPACTION_PARTS = ("request", "summary", "writes", "carries")
 # Units; dollars of those whose price is known; units without a price, saved or charged.
 AMOUNTS = (
     *("saved_" + gain for gain in GAINS), "charged", *("usd_" + gain for gain in GAINS), "usd_charged", "unpriced",
@@ -183,7 +207,7 @@ DAILY = (*AMOUNTS, "kept_out_tokens", "reclaimed_tokens")
 _MILLION = 1_000_000
 _COUNTS = (
     "reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens",
-    "kept_out", "kept_out_tokens", "memory_tokens", "spared",
+    "kept_out", "kept_out_tokens", "memory_tokens", "spared", "spared_compactions",
 )  # fmt: skip
 
 
@@ -194,17 +218,19 @@ class Ledger:
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
     `memory_tokens`: what memory
-    gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` and `charged` (by cause): units ·
-    `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day.
+    gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `spared_compactions`: how often the host would have
+    compacted and had not to · `gained` and `charged` (by cause): units · `charged_usd` (by cause): dollars, of those whose price is known ·
+    `compaction_usd`: dollars of COMPACTION_PARTS, below 0 where a part has cost · `amounts`: AMOUNTS, `days`: DAILY of each day.
     """
 
-    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "charged_usd", "days", "gained")
+    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "charged_usd", "compaction_usd", "days", "gained")
 
     def __init__(self, day_of: Callable[[float], str] | None = None) -> None:
         """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
         self.reclaimed_tokens = self.pending_tokens = self.clears = self.confirmed = self.results = 0
         self.undone = self.restored = self.refetched = self.advice_tokens = 0
-        self.kept_out = self.kept_out_tokens = self.memory_tokens = self.spared = 0
+        self.kept_out = self.kept_out_tokens = self.memory_tokens = self.spared = self.spared_compactions = 0
+        self.compaction_usd = dict.fromkeys(COMPACTION_PARTS, 0.0)
         self.gained = dict.fromkeys(GAINS, 0.0)
         self.charged = dict.fromkeys(CAUSES, 0.0)
         self.charged_usd = dict.fromkeys(CAUSES, 0.0)
@@ -232,6 +258,14 @@ class Ledger:
         self.charged[cause] += units
         self.charged_usd[cause] += units * (usd or 0.0) / _MILLION
         self._note("charged", "usd_charged", units, at, usd)
+
+    def compare(self, part: str, units: float, at: float, usd: float | None) -> None:
+        """Add a part of what compactions have saved, or cost where it is below 0."""
+        self.compaction_usd[part] += units * (usd or 0.0) / _MILLION
+        if units < 0:
+            self.charge("compactions", -units, at, usd)
+        else:
+            self.gain("compactions", units, at, usd)
 
     def keep_out(self, booking: KeptOut) -> None:
         """Add a result that entered shorter."""
@@ -262,6 +296,8 @@ class Ledger:
         for cause in CAUSES:
             plain["charged_" + cause] = round(self.charged[cause], 1)
             plain["usd_charged_" + cause] = round(self.charged_usd[cause], 6)
+        for part, amount in self.compaction_usd.items():
+            plain["usd_compaction_" + part] = round(amount, 6)
         for name, amount in self.amounts.items():
             plain[name] = round(amount, 6 if name.startswith("usd_") else 1)
         return {**plain, "saved": round(self.saved, 1), "net": round(self.net, 1)}

@@ -75,9 +75,11 @@ class Figures(TypedDict, total=False):
 
 
 class LedgerFigures(Figures, total=False):
-    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one."""
+    """The figures of a whole ledger, with costs by cause, what compactions were worth by part (ledger.COMPACTION_PARTS), and how often and
+    how much of everything there was; {} of an empty one."""
 
     cost_by_usd: dict[str, float | None]
+    compactions_usd: dict[str, float | None]
     kept_out_results: int
     cleared_results: int
     pending_tokens: int
@@ -89,6 +91,7 @@ class LedgerFigures(Figures, total=False):
     advice_tokens: int
     memory_tokens: int
     spared: int
+    spared_compactions: int
 
 
 class Sum(TypedDict):

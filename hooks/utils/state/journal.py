@@ -272,13 +272,18 @@ def clear_times(journal: list[Any]) -> dict[str, float]:
     return times
 
 
-def is_in_place(journal: list[Any], at: float) -> bool:
-    """Return whether the compaction of that time (seconds) was a clear: one of ours that only we had called for. Any other was due, and
-    would have come without us."""
+def compaction_at(journal: list[Any], at: float) -> Entry | None:
+    """Return what was noted of the compaction of that time (seconds); None for one of the host's own."""
     for entry in journal:
         if isinstance(entry, dict) and entry.get("event") == "compact" and abs(time_of(entry) - at) < _SAME_S:
-            return entry.get("why") in ("asked", "cold")
-    return False
+            return entry
+    return None
+
+
+def is_in_place(compaction: Entry | None) -> bool:
+    """Return whether a compaction was a clear: one of ours that only we had called for. Any other was due, and would have come without
+    us."""
+    return compaction is not None and compaction.get("why") in ("asked", "cold")
 
 
 def stood_after(journal: list[Any], at: float) -> int | None:

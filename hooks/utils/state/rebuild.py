@@ -13,6 +13,7 @@ from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
+from ..policy.host_compaction import Host
 from ..policy.ledger import Refetched
 from ..policy.messages import result_tokens, thinking_tokens
 from ..policy.placeholder import handle_in
@@ -202,16 +203,27 @@ class _Replay:
         counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
         booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
-        if booked:
+        if booked or journals.last_compacted(journal):
             removed = {*cleared, *journals.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)
             booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []
             models = self.conversation.rules.models
-            requests = self.conversation.requests
-            moments = [moment(sent, added, models) for sent, added in requests if sent.tokens or not journals.is_in_place(journal, sent.at)]
-            settled = figures.settle(moments, booked, day_of)
+            moments = []
+            for sent, added in self.conversation.requests:
+                compaction = None if sent.tokens else journals.compaction_at(journal, sent.at)
+                if not journals.is_in_place(compaction):
+                    is_ours = compaction is not None and compaction.get("summarised") is not True
+                    moments.append(moment(sent, added, models, is_ours, calibration))
+            settled = figures.settle(moments, booked, day_of, self._host())
             counts.ledger, counts.days = settled.to_json(), newest_days(settled.days)
+
+    def _host(self) -> Host:
+        """Return what the host does by itself: no prompt that it has sent was too large for it."""
+        threshold = self.conversation.threshold
+        if threshold:
+            threshold = max(threshold, *(sent.tokens + 1 for sent, _ in self.conversation.requests))
+        return Host(threshold, self.conversation.base)
 
 
 class _Refetches:
@@ -227,7 +239,7 @@ class _Refetches:
     def __init__(self) -> None:
         self._shown: dict[str, list[tuple[str, float, int]]] = {}  # name of a content -> [(id, seconds, tokens)] of what shows it
         self._missing: dict[str, tuple[int, Result, list[Part]]] = {}  # id of what entered in part -> (tokens left out, it, what it shows)
-        self.again: list[tuple[float, int]] = []  # (seconds, tokens) of what entered, and had been left out before
+        self.again: list[tuple[float, int, float]] = []  # (seconds, tokens) of what entered, and had been left out before (seconds)
 
     def take(self, result: Result, left_out: int) -> None:
         """Take a result, of which `left_out` tokens did not enter."""
@@ -240,7 +252,9 @@ class _Refetches:
             return
         same = [id for id, (_, other, shown) in self._missing.items() if _shows_again(result, other, shown)]
         if same:
-            self.again.append((result.at, min(result.tokens, max(self._missing.pop(id)[0] for id in same))))
+            missing = [self._missing.pop(id) for id in same]
+            tokens, since = max(tokens for tokens, _, _ in missing), max(other.at for _, other, _ in missing)
+            self.again.append((result.at, min(result.tokens, tokens), since))
 
     def compacted(self) -> None:
         """Forget what did not enter: after a compaction it would have had to be fetched anyway."""
@@ -249,14 +263,14 @@ class _Refetches:
     def bookings(self, cleared: Collection[str], clear_times: Mapping[str, float], calibration: float) -> list[Refetched]:
         """Return a booking for each result that shows again what a cleared one had shown, once and only after that clear, or what had not
         entered."""
-        fetched: dict[str, tuple[float, int]] = {}
+        fetched: dict[str, tuple[float, int, float]] = {}
         for shown in self._shown.values():
-            removed = [(clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in clear_times]
+            removed = [(clear_times[id], tokens, came) for id, came, tokens in shown if id in cleared and id in clear_times]
             for id, at, tokens in shown:
-                sizes = [size for since, size in removed if at > since]
-                if sizes and id not in cleared:
-                    fetched[id] = (at, min(tokens, max(sizes)))
-        return [Refetched(at, round(tokens * calibration)) for at, tokens in sorted([*fetched.values(), *self.again])]
+                known = [(size, came) for since, size, came in removed if at > since]
+                if known and id not in cleared:
+                    fetched[id] = (at, min(tokens, max(size for size, _ in known)), max(came for _, came in known))
+        return [Refetched(at, round(tokens * calibration), since) for at, tokens, since in sorted([*fetched.values(), *self.again])]
 
 
 def _names(result: Result) -> list[str]:
@@ -275,13 +289,13 @@ def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
     return any(mine[0] == part[0] and parts.overlap(mine[1], part[1]) for mine in result.parts for part in reads)
 
 
-def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.Compaction:
-    """Return a request, or the compaction between two, as the ledger takes it."""
+def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calibration: float = 1.0) -> ledger.Request | ledger.Compaction:
+    """Return a request, or the compaction between two (`is_ours`: we have answered it), as the ledger takes it."""
     if not sent.tokens:
-        return ledger.Compaction(sent.at)
+        return ledger.Compaction(sent.at, round(added * calibration), is_ours, not sent.by_itself)
     model = models.model(sent.model)
-    prices = prices_of(model, sent.cache_ttl_s)
-    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0])
+    prices, files = prices_of(model, sent.cache_ttl_s), round(sent.files * calibration)
+    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], files)
 
 
 def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _NAME = "session.json"
 _FACTS = {
     "advised": float,
+    "compact_window": int,
     "compacted": bool,
     "compacted_tokens": int,
     "echo_tokens": int,

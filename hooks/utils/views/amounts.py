@@ -35,8 +35,17 @@ CAUSES = (
     ("refetches", "fetched again"),
     ("advice", "our own text"),
     ("memory", "memory"),
+    ("compactions", "compactions"),
 )
-GAINS = (("kept_out", "smaller results"), ("cleared", "clears"), ("memory", "memory"))
+GAINS = (("kept_out", "smaller results"), ("cleared", "clears"), ("memory", "memory"), ("compactions", "compactions"))
+RARE = ("memory", "compactions")  # of both: shown where there is anything
+# What compactions are worth beside those of Claude Code, by part (policy/ledger.py) -> what people call it, and how it is known.
+COMPACTION_PARTS = (
+    ("request", "requests", "measured"),
+    ("summary", "summaries", "assumed"),
+    ("writes", "writing", "ours measured"),
+    ("carries", "carrying", "ours measured"),
+)
 _PERIODS = (("yesterday", "Since yesterday", "1 day"), ("week", "Last 7 days", "7 days"), ("installed", "Since installed", "All"))
 _NAME = 16  # columns before the periods
 _LEAST = 16  # columns of a period with its whole title
@@ -147,7 +156,7 @@ def headline(worth: Mapping[str, Figures]) -> str:
 
 def ledger_table(worth: Mapping[str, Figures]) -> list[text.Line]:
     """Return a row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the
-    net. Memory, which is off by default, has a row where it spared anything."""
+    net. Memory, which is off by default, and compactions have a row where they spared anything."""
     return [lambda width: _ledger_rows(worth, max(8, (width - _NAME) // len(_PERIODS)))]
 
 
@@ -160,7 +169,7 @@ def _ledger_rows(worth: Mapping[str, Figures], columns: int) -> list[str]:
         ("Saved by", [""] * len(periods)),
     ]
     for gain, name in GAINS:
-        if gain != "memory" or any(each["saved_by_usd"][gain] for each in periods):
+        if gain not in RARE or any(each["saved_by_usd"].get(gain) for each in periods):
             rows.append((" " + name, [usd(each["saved_by_usd"][gain]) for each in periods]))
     rows.append(("Cost", [usd(each["cost_usd"]) for each in periods]))
     rows.append(("Net", [usd(each["net_usd"], True) for each in periods]))

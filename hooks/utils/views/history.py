@@ -193,19 +193,32 @@ def _figure_rows(scopes: list[LedgerFigures], details: bool) -> list[text.Line]:
         rows.append(_row("  clears", [amounts.tokens(each.get("clears", 0)) for each in scopes]))
         rows.append(_row("  clears confirmed", [amounts.tokens(each.get("confirmed", 0)) for each in scopes]))
     remembers = any(each.get("memory_tokens") for each in scopes)
+    compacts = any(each.get("spared_compactions") or any(each.get("compactions_usd", {}).values()) for each in scopes)
+    hidden = {name for name, is_there in zip(amounts.RARE, (remembers, compacts)) if not is_there}
     if details:
         rows.append("Saved by")
         for gain, name in amounts.GAINS:
-            if remembers or gain != "memory":
+            if gain not in hidden:
                 rows.append(_row("  " + name, [amounts.usd(each.get("saved_by_usd", {}).get(gain, 0.0)) for each in scopes]))
     rows.append(_row("Cost", [amounts.usd(each.get("cost_usd", 0.0)) for each in scopes]))
     if details:
         for cause, name in amounts.CAUSES:
-            if remembers or cause != "memory":
+            if cause not in hidden:
                 rows.append(_row("  " + name, [amounts.usd(each.get("cost_by_usd", {}).get(cause, 0.0)) for each in scopes]))
+        if compacts:
+            rows += _compaction_rows(scopes)
     if remembers:
         rows.append(_row("Net of memory", [_net_of_memory(each) for each in scopes]))
     return [*rows, _row("Net", [amounts.usd(each.get("net_usd", 0.0), True) for each in scopes])]
+
+
+def _compaction_rows(scopes: list[LedgerFigures]) -> list[text.Line]:
+    """Return what compactions were worth beside those that Claude Code would have made, by part."""
+    rows: list[text.Line] = [_row("Summaries spared", [f"~{each.get('spared_compactions', 0):,}" for each in scopes])]
+    for part, name, known in amounts.COMPACTION_PARTS:
+        cells = [amounts.usd(each.get("compactions_usd", {}).get(part, 0.0), True) for each in scopes]
+        rows.append(_row(f"  {name} ({known})", cells))
+    return rows
 
 
 def _net_of_memory(figures: LedgerFigures) -> str:

@@ -72,8 +72,8 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
         payload = None
     if not isinstance(payload, dict):
         return "popkit"
-    window, ratio = _context_of(payload)
-    facts = {"ratio": ratio}
+    window, tokens, ratio = _context_of(payload, usage.compact_window(environ))
+    facts: dict = {"ratio": ratio}
     thresholds = THRESHOLDS
     try:
         if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
@@ -81,23 +81,39 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
             thresholds = site.rules().thresholds
             if site.enabled and not environ.get("POPKIT_OFF"):
                 facts.update(_stored(site, payload, window, time_of_day(environ)))
+                if ratio is None and tokens:
+                    facts["ratio"] = tokens / usage.window_of(site.rules(), site.session, usage.Usage(tokens, 0.0, _model(payload)))[0]
     except Exception as error:  # noqa: BLE001  the line is drawn even where a file of ours cannot be read
         storage.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
-def _context_of(payload: dict) -> tuple:
-    """Return (window, ratio) as the client gives them, None for a missing one."""
+def _context_of(payload: dict, limit: int | None) -> tuple:
+    """Return (window, tokens in use, ratio) as the client gives them, 0 and None for what is missing. What contradicts itself is: a window
+    smaller than what is in it. `limit`: for which window the client compacts."""
     window_data = payload.get("context_window")
     window_data = window_data if isinstance(window_data, dict) else {}
     window = _number(window_data.get("context_window_size"))
     tokens = usage.prompt_tokens(window_data.get("current_usage"))
     percentage = window_data.get("used_percentage")
+    if window and tokens > window:
+        return 0, tokens, None
     if tokens and window:
-        return window, tokens / window
+        return window, tokens, tokens / (limit if limit and tokens <= limit < window else window)
     if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
-        return window, percentage / 100
-    return window, None
+        return window, tokens, _bounded(percentage / 100, window, limit)
+    return window, tokens, None
+
+
+def _bounded(ratio: float, window: int, limit: int | None) -> float:
+    """Return a share of the window as one of what the client compacts for."""
+    used = ratio * window
+    return used / limit if limit and used <= limit < window else ratio
+
+
+def _model(payload: dict) -> str:
+    model = payload.get("model")
+    return _text(model, "id") if isinstance(model, dict) else ""
 
 
 def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:

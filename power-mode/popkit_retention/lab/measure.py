@@ -6,7 +6,8 @@ written. After an idle gap longer than the lifetime, or a compaction, all of it 
 after the first change is thought again.
 
 A recorded compaction empties the context, and its summary enters next. That is free unless the policy asks for it to be charged
-(SUMMARISED); under a policy that compacts by itself (STANDS) it does not take place.
+(SUMMARISED), at the cost that the ledger counts, too (policy/host_compaction.py); under a policy that compacts by itself (STANDS) it does
+not take place.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 from hooks.utils.policy.events import Compacted
+from hooks.utils.policy.host_compaction import request_units, summary_units
 from hooks.utils.policy.worth import MISS_OUTPUT
 
 from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared, tokens_of
@@ -88,7 +90,7 @@ class _Replay:
         else:
             self.policy.add(block)
         if block.is_summary and self.compaction == SUMMARISED:
-            self.total.cost += self.prices.output * block.tokens
+            self.total.cost += summary_units(self.prices, block.tokens)
         if block.id:
             self.total.results += 1
             self.total.results_tokens += block.tokens
@@ -133,8 +135,7 @@ class _Replay:
         """Charge the summariser's request, which reads the whole conversation."""
         view, total, prices = self.view, self.total, self.prices
         view.now = at
-        prompt, read = view.base + sum(view.sizes), self._read()
-        total.cost += prices.read * read + prices.write * (prompt - read)
+        total.cost += request_units(prices, view.base + sum(view.sizes), self._read())
         lost = total.rethought
         if prices.bound:
             self._lose(0)
@@ -160,7 +161,7 @@ class _Replay:
             self.on_request(request, decisions, self.entries)
         self.entries = []
         prompt, read = view.base + sum(view.sizes), self._read()
-        total.cost += prices.read * read + prices.write * (prompt - read) + prices.output * request.output
+        total.cost += request_units(prices, prompt, read) + prices.output * request.output
         total.carried += prompt
         total.requests += 1
         total.curve.append(prompt)

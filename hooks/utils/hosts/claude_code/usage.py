@@ -37,6 +37,19 @@ _STILL_THE_SAME = 1.2
 CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool results out
 
 
+# The client compacts as if the window were no larger than this says, but never as if it were smaller than the least.
+_COMPACT_WINDOW, _LEAST_COMPACT_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 100_000
+_UNITS = {"k": 1_000, "m": 1_000_000}
+
+
+def compact_window(environ: Mapping[str, str]) -> int | None:
+    """Return the tokens of the window that a person has told the host to compact for; None where nothing usable is said."""
+    said = environ.get(_COMPACT_WINDOW, "").strip().lower().replace(",", "").replace("_", "")
+    unit = _UNITS.get(said[-1:], 1)
+    number = said[: -1 if unit > 1 else None]
+    return max(_LEAST_COMPACT_WINDOW, int(number) * unit) if number.isdecimal() and number.isascii() and len(number) < 10 else None
+
+
 def prompt_tokens(usage: object) -> int:
     """Return the tokens of the prompt of a request, from a usage object; 0 when it tells nothing."""
     if not isinstance(usage, dict):
@@ -181,14 +194,24 @@ def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: i
     """Return (tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word;
     `client`, what the host has reported (facts of the `session`) or written beside its `newest` request; `transcript`, the size at which it
     compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing says so or a request
-    shows that it was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
-    largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
+    shows that it was larger. What the person has told the host to compact for bounds whatever the host says; a figure that is smaller than
+    a request that was answered is wrong. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
+    window, source = _window_of(rules, session, newest, largest, compacted)
+    limit = session.get("compact_window")
+    if source != "configuration" and type(limit) is int and newest.tokens <= limit < window:
+        return limit, "client"
+    return window, source
+
+
+def _window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int, compacted: int) -> tuple[int, WindowSource]:
     reported = session.get("window_tokens")
     least = max(newest.tokens, 1)
+    seen = max(least, largest)  # of the same model
+    largest = max(seen, session.get("largest_tokens") or 0)
     if isinstance(rules.window_tokens, int) and rules.window_tokens >= least:
         return rules.window_tokens, "configuration"
     for tokens in (reported, newest.window):
-        if type(tokens) is int and tokens >= least:
+        if type(tokens) is int and tokens >= seen:
             return tokens, "client"
     shown = compacted or session.get("compacted_tokens") or 0
     if shown and largest <= shown * _STILL_THE_SAME:
