@@ -47,17 +47,18 @@ class Flag:
 class Operation:
     """One operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
     command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
-    be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
+    be none. `admin`: it is called by its name after ADMIN, where few look. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
     `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
     another command's to parse. `offered`: the pane and the page have it on their buttons."""
 
     __slots__ = (
-        "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
+        "admin", "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
     )  # fmt: skip
 
     def __init__(
         self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
-        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, more: str = "",
+        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, admin: bool = False,
+        more: str = "",
     ) -> None:  # fmt: skip
         words = usage.split(" ")
         self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
@@ -73,11 +74,17 @@ class Operation:
         self.implied = implied
         self.raw = raw
         self.offered = offered
+        self.admin = admin
         self.more = more
+
+    @property
+    def called(self) -> str:
+        """Return the words that call it."""
+        return f"{ADMIN} {self.name}" if self.admin else self.name
 
     def usage(self) -> str:
         """Return its usage, with the flags that are required."""
-        return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
+        return " ".join(filter(None, (self.called, self.label, *(flag.usage for flag in self.flags if flag.needed))))
 
 
 def _type_of(label: str) -> Type:
@@ -87,16 +94,18 @@ def _type_of(label: str) -> Type:
 
 class Table:
     """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
-    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags."""
+    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags; `renamed`: the name
+    that an operation had in the version before -> its name."""
 
-    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "title")
+    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "renamed", "title")
 
     def __init__(
         self, name: str, title: str, *operations: Operation, common: tuple[Flag, ...] = (), examples: dict[str, str] | None = None,
-        notes: dict[str, str] | None = None,
+        notes: dict[str, str] | None = None, renamed: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
+        self.renamed = renamed or {}
         named = any(operation.name[:1] not in ("", "-") for operation in operations)
         self.operations = (*operations, HELP) if named else operations
         self.common = common
@@ -114,25 +123,27 @@ class Table:
 
     def group(self, word: str) -> list[Operation]:
         """Return the operations whose names begin with a word and go on."""
-        return [operation for operation in self.operations if operation.name.startswith(word + " ")]
+        return [operation for operation in self.operations if operation.called.startswith(word + " ")]
 
     def called(self, operation: Operation) -> str:
         """Return what messages call an operation."""
         own = self.name.rpartition(" ")[2]
-        return f"{own} {operation.name}" if operation.name[:1] == "-" else operation.name or own
+        return f"{own} {operation.name}" if operation.name[:1] == "-" else operation.called or own
 
 
 class Parsed:
     """A line as understood: the operation, its `word` (name), typed `arguments`, and `flags`: key -> value, True for one that takes none.
-    A flag is an attribute, too: None, or False for one that takes no value, where it was not given."""
+    A flag is an attribute, too: None, or False for one that takes no value, where it was not given. `former`: the words that it was called
+    by, where these are those of the version before."""
 
-    __slots__ = ("_known", "arguments", "flags", "operation", "word")
+    __slots__ = ("_known", "arguments", "flags", "former", "operation", "word")
 
     def __init__(self, operation: Operation, arguments: list[Any], flags: dict[str, Any], known: Iterable[Flag] = ()) -> None:
         self.operation = operation
         self.word = operation.name
         self.arguments = arguments
         self.flags = flags
+        self.former = ""
         self._known = {flag.key.replace("-", "_"): flag for flag in known}
 
     def __getattr__(self, name: str) -> Any:
@@ -151,6 +162,7 @@ class UsageError(Exception):
     """Something that the user wrote is not known; the message says what is."""
 
 
+ADMIN = "admin"
 HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
 _HELP_FLAG = Flag("--help", "this text")
 
@@ -158,6 +170,32 @@ _HELP_FLAG = Flag("--help", "this text")
 def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
     """Return a line's words as understood; UsageError for what is not known. `shell`: flags that work in a shell alone are known."""
     words = ["--help" if word == "-h" else word for word in words]
+    words, former = _current(words, table)
+    parsed = _parsed(words, table, shell)
+    operation, is_admin = parsed.operation, ADMIN in words[:1]
+    if is_admin and not operation.admin and operation is not HELP:
+        raise _unknown_word([ADMIN, operation.name], table)
+    parsed.former = former or (operation.name if operation.admin and not is_admin else "")
+    return parsed
+
+
+def renaming(parsed: Parsed, table: Table) -> str:
+    """Return the sentence on words of the version before, "" where the current ones were used."""
+    if not parsed.former:
+        return ""
+    return f"{table.name} {parsed.former} is {table.name} {parsed.operation.called} now. The old words work until the next version"
+
+
+def _current(words: list[str], table: Table) -> tuple[list[str], str]:
+    """Return (the words, those of the version before replaced; the one that was, "" for none)."""
+    for old, new in table.renamed.items():
+        places = [words.index(old)] if old[:1] == "-" and old in words else list(_places(words, table))[:1]
+        if places and words[places[0]] == old:
+            return [new, *words[: places[0]], *words[places[0] + 1 :]], old
+    return words, ""
+
+
+def _parsed(words: list[str], table: Table, shell: bool) -> Parsed:
     operation, name, rest = chosen(words, table)
     if operation.raw:
         return Parsed(operation, rest, {})
@@ -200,6 +238,10 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
 
 def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
     """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
+    if words[:1] == [ADMIN] and any(operation.admin for operation in table.operations):
+        words = words[1:]
+        if all(map(_is_flag, words)):
+            return HELP, ADMIN, [ADMIN]
     own = words[: words.index("--")] if "--" in words else words
     for operation in table.operations:
         if operation.name[:1] == "-" and operation.name in own:
@@ -258,7 +300,9 @@ def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], ta
 
 def _unknown_word(words: list[str], table: Table) -> UsageError:
     group = table.group(words[0]) if words else []
-    names = [operation.name for operation in group or table.operations if operation.name]
+    names = [operation.called for operation in group or table.operations if operation.called and (group or not operation.admin)]
+    if not group and any(operation.admin for operation in table.operations):
+        names.append(ADMIN)
     if not words:
         return UsageError(f"{table.name.rpartition(' ')[2]} needs a word: {', '.join(names[:-1])} or {names[-1]}")
     word = " ".join(words) if group else words[0]
@@ -269,7 +313,7 @@ def _unknown_word(words: list[str], table: Table) -> UsageError:
 
 def operations_of(name: str, table: Table) -> list[Operation]:
     """Return the operation of a name, or those that its word begins; UsageError listing the known ones for another name."""
-    operations = table.group(name) or [operation for operation in table.operations if operation.name == name]
+    operations = table.group(name) or [operation for operation in table.operations if name in (operation.name, operation.called)]
     if not operations:
         raise _unknown_word(name.split() or [""], table)
     return operations

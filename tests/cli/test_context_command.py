@@ -237,7 +237,7 @@ def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> Non
         (["doctor", "x"], 'popkit doctor takes no arguments, so "x" is too much popkit doctor --help lists'),
         (["restore", "--in"], 'popkit restore: unknown flag "--in"'),
         (["restore", "--in"], "popkit restore --help lists all flags."),
-        (["archive", "show"], "popkit archive: show needs ID"),
+        (["restore", "show"], "popkit archive: show needs ID"),
     ],
 )
 def test_a_mistake_is_explained_in_a_sentence_about_the_command_that_was_typed(shell: Shell, words: list, message: str) -> None:

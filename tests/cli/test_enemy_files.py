@@ -64,12 +64,12 @@ def hostile_transcript(shop: Remembered, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab", "survey"], ["memory", "learn"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab", "replay"], ["lab", "survey"], ["memory", "admin", "learn"]], ids=" ".join)
 def test_a_hostile_transcript_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     read_and_left(shop, words, hostile_transcript(shop, tmp_path / "got.jsonl"))
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab"], ["bill"], ["misses"], ["memory", "learn"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab", "replay"], ["lab"], ["bill"], ["misses"], ["memory", "admin", "learn"]], ids=" ".join)
 def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     rollout = worked(project=str(shop.project))
     rollout.run("$(touch pwned); \x1b]0;owned\x07", "\x1b]0;owned\x07")
@@ -81,7 +81,7 @@ def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Rememb
     read_and_left(shop, words, path)
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "learn", "--past"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "admin", "learn", "--past"]], ids=" ".join)
 def test_a_hostile_database_of_opencode_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     exports = [
         opencode(id, str(shop.project)) for id in ("ses_good", "ses_\x1b]0;owned\x07", "../../../../escape", "ses_/../../escape", "")
@@ -135,9 +135,9 @@ def test_names_that_are_paths_or_sql_are_names(shop: Remembered, tmp_path: Path)
     items = [{"id": f"m{at}", "text": name, "project": project, "kind": name, "episode": name, **young} for at, name in enumerate(names)]
     items += [{"id": "other", "text": "of another", "project": "../../../../escape"}]
     before = everything(tmp_path, shop.home)
-    shop.memory("import", "-", stdin=export_of(items))
+    shop.memory("admin", "import", "-", stdin=export_of(items))
     shop.memory("on")
-    shop.memory("run", "--force")
+    shop.memory("admin", "run", "--force")
     assert {item["text"] for item in shop.items().values()} == set(names)
     assert shop.json("verify")["ok"]
     assert everything(tmp_path, shop.home) == before
@@ -198,4 +198,4 @@ def test_a_full_text_that_inflates_without_end_is_not_inflated(shop: Remembered)
         db.execute("UPDATE items SET original = 1, level = 'summary'")
         db.commit()
     assert "expands to more than 4,000,000 bytes" in shop.mistake("restore", id)
-    assert "expands to more than" in " ".join(shop.memory("verify", code=1).split())
+    assert "expands to more than" in " ".join(shop.memory("admin", "verify", code=1).split())

@@ -217,7 +217,7 @@ def _long(folder: Path) -> Written:
 
 
 def _replay(*words: str, capsys) -> tuple[int, str, str]:
-    code = main(["lab", "--decisions", *words], {})
+    code = main(["lab", "replay", *words], {})
     return code, *capsys.readouterr()
 
 
@@ -378,6 +378,6 @@ def test_replay_is_another_name_of_it_and_says_so(tmp_path, capsys, given: tuple
     code = main(["replay", "--policy", "nothing", path, *(word.format(out=out) for word in given)], {})
     shown, errors = capsys.readouterr()
     assert (code, shown) == (0, "")
-    assert errors.startswith("popkit replay is another name of popkit lab --decisions, where its --decisions is --out\n")
+    assert errors.startswith("popkit lab replay is another name of popkit lab replay, where its --decisions is --out\n")
     assert "nothing, 5m cache, " in errors
     assert len(out.read_text().splitlines()) == 120

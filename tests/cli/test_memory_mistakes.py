@@ -35,7 +35,7 @@ from tests.kit.forks import Forks
         (["status", "--project", "/no/such/folder"], "there is no folder"),
         (["on", "--project", "/no/such/folder"], "--project takes a folder"),
         (["status", "--project", "/etc/hosts"], "--project takes a folder"),
-        (["learn", "none"], "popkit memory learn --past takes all sessions"),
+        (["learn", "none"], "popkit memory admin learn --past takes all sessions"),
         (["learn"], "no past sessions of shop"),
         (["learn", "no/such.jsonl"], "there is no file"),
         (["learn", "/"], "is a folder"),
@@ -137,7 +137,7 @@ def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) ->
 def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
     id = shop.json("add", "-", stdin=HOSTILE)["items"][0]["id"]
     kept = shop.json("show", id)["text"]
-    shop.memory("pin", id)
+    shop.memory("admin", "pin", id)
     for words in (["list"], ["file"], ["show", id]):
         child = shop.at_terminal("memory", *words)
         child.expect(pexpect.EOF)

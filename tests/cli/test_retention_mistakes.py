@@ -115,7 +115,7 @@ def test_a_log_that_is_damaged_is_named_and_left_alone(set_up: Governed, words: 
     path = set_up.home / "data" / "state" / "retention-log.sqlite"
     path.write_bytes(b"not a database" * 1_000)
     assert path.name in set_up.refused(*words).replace(" ", "")
-    shown = set_up.retention("verify", code=1)
+    shown = set_up.retention("admin", "verify", code=1)
     assert "Broken: log:" in shown
 
 

@@ -102,7 +102,7 @@ class Pane:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         if is_kept(site.session_id):
             return text.wrap(kept_by(name_of(site.session_id)) + "."), []
-        return cache.cold_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
+        return cache.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""

@@ -51,6 +51,8 @@ def run(
     expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
         parsed = flag_parser.parse(words, table)
+        if renaming := flag_parser.renaming(parsed, table):
+            print(f"popkit: {renaming}.", file=sys.stderr)
         if parsed.operation is flag_parser.HELP:
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0

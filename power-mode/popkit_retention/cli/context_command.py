@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 COMMAND, RESTORE = "popkit context", "popkit restore"
+_OF_THE_ARCHIVE = ("help", "list", "prune", "search", "show", "stats", "verify")
 # Operations, and flags of others, that change a session.
 _CHANGING = ("undo", "pin", "unpin")
 _CHANGING_FLAGS = frozenset(("in-place", "profile", "aggressive", "conservative"))
@@ -38,7 +39,13 @@ def run(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def restore(words: list[str], environ: Mapping[str, str]) -> int:
-    """Print the contents that the words name; words about a session are answered as `popkit context restore`."""
+    """Print the contents that the words name; words about a session are answered as `popkit context restore`, those about the archive from
+    it."""
+    if next((word for word in words if word[:1] != "-"), "help" if {"-h", "--help"} & set(words) else "") in _OF_THE_ARCHIVE:
+        from ..operations.tables import RESTORE as TABLE
+        from . import archive_command
+
+        return answering.run(TABLE, archive_command.run, words, environ, archive_command.MISTAKES)
     return answering.run(CONTEXT, _restored, ["restore", *words], environ, name=RESTORE)
 
 

@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 COMMANDS = {
     "context": "context_command.run",
     "restore": "context_command.restore",
-    "archive": "archive_command.run",
     "memory": "memory_command.run",
     "retention": "retention_command.run",
     "try": "try_command.run",
     "lab": "lab_command.run",
     "bill": "spending_command.bill",
-    "misses": "spending_command.misses",
-    "limits": "spending_command.plan_limits",
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
@@ -41,6 +38,10 @@ COMMANDS = {
     "completion": "program_commands.completion",
     "uninstall": "uninstall_command.run",
 }
+# What a person needs most: the commands that help begins with. Words of `popkit context` are commands, too.
+FIRST = ("context", "clear", "undo", "restore", "why", "auto", "bill", "try")
+# What a command was called in the version before -> its words.
+_RENAMED = {"archive": "restore", "limits": "bill limits", "misses": "bill misses", "replay": "lab replay"}
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
 _COLUMN = 14  # of the left column of the overview
 
@@ -78,16 +79,22 @@ def _write_no_more() -> None:
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
-        if not rest or rest == ["--json"]:
-            return answering.show(Answer(overview(), commands()), bool(rest), environ)
-        name, rest = rest[0], ["--help"]
+        if not rest or rest in (["--json"], ["--all"]):
+            return answering.show(Answer(overview(rest == ["--all"]), commands()), rest == ["--json"], environ)
+        name, rest = rest[0], [*rest[1:], "--help"]
         if name.startswith("-"):
-            return _not_known(f'"{text.cut(text.clean(name), 40)}" is not a command. popkit help takes the name of one, or --json', environ)
-    if name == "replay":
-        name, rest = "lab", _as_decisions(rest)
+            return _not_known(
+                f'"{text.cut(text.clean(name), 40)}" is not a command. popkit help takes the name of one, --all or --json', environ
+            )
     if name in ("--version", "-V", "version"):
         print("popkit " + version())
         return 0
+    if name in _RENAMED:
+        print(f"popkit: popkit {name} is popkit {_RENAMED[name]} now. The old word works until the next version.", file=sys.stderr)
+        name, *words = _RENAMED[name].split()
+        rest = [*words, *rest]
+    if name not in COMMANDS and name in _words_of_context():
+        name, rest = "context", [name, *rest]
     if name not in COMMANDS:
         from hooks.utils.config import gone
 
@@ -111,11 +118,12 @@ def _not_known(message: str, environ: Mapping[str, str]) -> int:
     return 1
 
 
-def _as_decisions(words: list[str]) -> list[str]:
-    """Turn the words of `popkit replay` into those of `popkit lab --decisions`, and say so."""
-    print("popkit replay is another name of popkit lab --decisions, where its --decisions is --out", file=sys.stderr)
-    old, new = "--decisions", "--out"
-    return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
+def _words_of_context() -> dict[str, str]:
+    """Return word -> what it does, of those of `popkit context` that are commands, too."""
+    from hooks.utils.operations import CONTEXT
+
+    renamed = {old: CONTEXT.by_name[new].help for old, new in CONTEXT.renamed.items()}
+    return renamed | {name: operation.help for name, operation in CONTEXT.by_name.items() if name}
 
 
 def commands() -> dict[str, str]:
@@ -125,12 +133,15 @@ def commands() -> dict[str, str]:
     return {name: TABLES[name].title for name in COMMANDS}
 
 
-def overview() -> list[text.Line]:
-    """Return the overview of all commands."""
+def overview(everything: bool = False) -> list[text.Line]:
+    """Return the commands that a person needs most, or those and the others."""
+    titles = _words_of_context() | commands()
+    names = [*FIRST, *(name for name in commands() if name not in FIRST)] if everything else FIRST
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
-    for name, title in commands().items():
-        lines += text.pair("  " + name, title, _COLUMN)
-    return [*lines, "", "popkit help COMMAND says more; popkit --version shows the version."]
+    for name in names:
+        lines += text.pair("  " + name, titles[name], _COLUMN)
+    rest = "" if everything else f"popkit help --all shows the other {len(set(commands()) - set(FIRST))} commands. "
+    return [*lines, "", *text.wrap(rest + "popkit help COMMAND says more; popkit --version shows the version.")]
 
 
 def version() -> str:

@@ -158,7 +158,7 @@ def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
     several = len(ids) > 1
     words = f"{len(ids):,} of these items {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
     lines = text.wrap(f"{words} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
-    return ["", *lines, f"  {command} accept {'ID…' if several else ids[0]}"]
+    return ["", *lines, f"  {command} admin accept {'ID…' if several else ids[0]}"]
 
 
 # --- one item ---------------------------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def _state(item: Item, now: float, command: str) -> list[text.Line]:
         words = [name for name, holds in _states(item) if holds]
         lines = pair("State", ", ".join(words)) if words else []
         if item.waits:
-            lines += pair("Waits", f"for your approval. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
+            lines += pair("Waits", f"for your approval. Until then it is not in MEMORY.md: {command} admin accept {text.clean(item.id)}")
         return lines
     did = _MARKED.get(item.marked_by, "forgotten")
     lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")
