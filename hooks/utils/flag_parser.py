@@ -47,12 +47,14 @@ class Flag:
 class Operation:
     """One operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
     command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
-    be none. `admin`: it is called by its name after ADMIN, where few look. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
+    be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
     `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
-    another command's to parse. `offered`: the pane and the page have it on their buttons."""
+    another command's to parse. `offered`: the pane and the page have it on their buttons. `admin`: it is called by its name after ADMIN,
+    as few people need it."""
 
     __slots__ = (
-        "admin", "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
+        "admin", "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw",
+        "type",
     )  # fmt: skip
 
     def __init__(
@@ -82,9 +84,10 @@ class Operation:
         """Return the words that call it."""
         return f"{ADMIN} {self.name}" if self.admin else self.name
 
-    def usage(self) -> str:
-        """Return its usage, with the flags that are required."""
-        return " ".join(filter(None, (self.called, self.label, *(flag.usage for flag in self.flags if flag.needed))))
+    def usage(self, called: str | None = None) -> str:
+        """Return its usage, with the flags that are required. `called`: its name there (default: the words that call it)."""
+        name = self.called if called is None else called
+        return " ".join(filter(None, (name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
 
 
 def _type_of(label: str) -> Type:
@@ -94,8 +97,8 @@ def _type_of(label: str) -> Type:
 
 class Table:
     """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
-    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags; `renamed`: the name
-    that an operation had in the version before -> its name."""
+    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags; `renamed`: a word
+    that called an operation in the version before -> those that do; what is below ADMIN was called by its name alone."""
 
     __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "renamed", "title")
 
@@ -105,16 +108,16 @@ class Table:
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
-        self.renamed = renamed or {}
+        self.renamed = {**{operation.name: operation.called for operation in operations if operation.admin}, **(renamed or {})}
         named = any(operation.name[:1] not in ("", "-") for operation in operations)
         self.operations = (*operations, HELP) if named else operations
         self.common = common
         self.examples = examples or {}
         self.notes = notes or {}
-        self.by_name = {operation.name: operation for operation in self.operations}
+        self.by_name = {operation.called: operation for operation in self.operations}
         for operation in operations:
             if operation.implied:
-                self.by_name[operation.name.rpartition(" ")[0]] = operation
+                self.by_name[operation.called.rpartition(" ")[0]] = operation
 
     def flags_of(self, operation: Operation, shell: bool = True) -> dict[str, Flag]:
         """Return name -> Flag of everything that may follow an operation."""
@@ -172,26 +175,22 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
     words = ["--help" if word == "-h" else word for word in words]
     words, former = _current(words, table)
     parsed = _parsed(words, table, shell)
-    operation, is_admin = parsed.operation, ADMIN in words[:1]
-    if is_admin and not operation.admin and operation is not HELP:
-        raise _unknown_word([ADMIN, operation.name], table)
-    parsed.former = former or (operation.name if operation.admin and not is_admin else "")
+    parsed.former = former
     return parsed
 
 
-def renaming(parsed: Parsed, table: Table) -> str:
-    """Return the sentence on words of the version before, "" where the current ones were used."""
-    if not parsed.former:
-        return ""
-    return f"{table.name} {parsed.former} is {table.name} {parsed.operation.called} now. The old words work until the next version"
+def renaming(former: str, current: str) -> str:
+    """Return the sentence on what a command was called in the version before."""
+    return f"`{former}` is now `{current}`. The old name works until the next version."
 
 
 def _current(words: list[str], table: Table) -> tuple[list[str], str]:
-    """Return (the words, those of the version before replaced; the one that was, "" for none)."""
+    """Return (the words, one of the version before replaced; that one, "" for none)."""
+    own = _own(words)
     for old, new in table.renamed.items():
-        places = [words.index(old)] if old[:1] == "-" and old in words else list(_places(words, table))[:1]
-        if places and words[places[0]] == old:
-            return [new, *words[: places[0]], *words[places[0] + 1 :]], old
+        at = own.index(old) if old in own else -1
+        if at >= 0 and (old[:1] == "-" or at == next(_places(own, table), -1)):
+            return [*new.split(), *words[:at], *words[at + 1 :]], old
     return words, ""
 
 
@@ -226,7 +225,7 @@ def _parsed(words: list[str], table: Table, shell: bool) -> Parsed:
             values.append(rest.pop(0))
         read = [_read(flag_name, flag.type, each) for each in values]
         flags[flag.key] = [*flags.get(flag.key, ()), *read] if flag.many else read[-1]
-    if "help" in flags:
+    if "help" in flags or name == ADMIN:
         return Parsed(HELP, [name] if name else [], {})
     _check(operation, arguments, flags, table)
     if operation.joined and arguments:
@@ -238,11 +237,7 @@ def _parsed(words: list[str], table: Table, shell: bool) -> Parsed:
 
 def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
     """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
-    if words[:1] == [ADMIN] and any(operation.admin for operation in table.operations):
-        words = words[1:]
-        if all(map(_is_flag, words)):
-            return HELP, ADMIN, [ADMIN]
-    own = words[: words.index("--")] if "--" in words else words
+    own = _own(words)
     for operation in table.operations:
         if operation.name[:1] == "-" and operation.name in own:
             at = words.index(operation.name)
@@ -251,13 +246,20 @@ def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
     for count in range(len(places), -1, -1):
         name = " ".join(words[at] for at in places[:count])
         operation_named = table.by_name.get(name)
-        if operation_named is None or (count == 1 and len(places) > 1 and operation_named.name != name):
+        if operation_named is None or (count == 1 and len(places) > 1 and operation_named.called != name):
             continue  # where a word follows that it implies, that one has to be known
         if count or not places or (operation_named.name == "" and (operation_named.label or len(table.operations) == 1)):
             return operation_named, name, [word for at, word in enumerate(words) if at not in places[:count]]
     if not places and "--help" in words:
         return HELP, "", []
+    if [words[at] for at in places] == [ADMIN] and table.group(ADMIN):
+        return HELP, ADMIN, [word for word in words if word != ADMIN]
     raise _unknown_word([words[at] for at in places], table)
+
+
+def _own(words: list[str]) -> list[str]:
+    """Return the words before `--`, after which all are arguments."""
+    return words[: words.index("--")] if "--" in words else words
 
 
 def _places(words: list[str], table: Table) -> Iterator[int]:
@@ -300,20 +302,24 @@ def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], ta
 
 def _unknown_word(words: list[str], table: Table) -> UsageError:
     group = table.group(words[0]) if words else []
-    names = [operation.called for operation in group or table.operations if operation.called and (group or not operation.admin)]
-    if not group and any(operation.admin for operation in table.operations):
-        names.append(ADMIN)
+    names = [operation.name for operation in group or table.operations if operation.name and (group or not operation.admin)]
+    names += [ADMIN] if table.group(ADMIN) and not group else []
     if not words:
         return UsageError(f"{table.name.rpartition(' ')[2]} needs a word: {', '.join(names[:-1])} or {names[-1]}")
+    below = bool(group) and words[0] == ADMIN
     word = " ".join(words) if group else words[0]
     if answer := _gone(table.name, word):
         return UsageError(answer)
-    return UsageError(f"unknown word {_quoted(word)}{nearest(word, names)}. Known: {', '.join(names)}")
+    known = dict.fromkeys(names, "") if group else {**dict.fromkeys(names, ""), **table.renamed}
+    meant = _closest(words[-1] if below else word, known)
+    question = f" (did you mean {known[meant] or meant}?)" if meant else ""
+    return UsageError(f"unknown word {_quoted(word)}{question}. Known{' after admin' if below else ''}: {', '.join(names)}")
 
 
 def operations_of(name: str, table: Table) -> list[Operation]:
     """Return the operation of a name, or those that its word begins; UsageError listing the known ones for another name."""
-    operations = table.group(name) or [operation for operation in table.operations if name in (operation.name, operation.called)]
+    name = table.renamed.get(name, name)
+    operations = table.group(name) or [operation for operation in table.operations if name == operation.called]
     if not operations:
         raise _unknown_word(name.split() or [""], table)
     return operations
@@ -340,10 +346,14 @@ def _gone(what: str, word: str) -> str:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return the question whether a name that is much like a word was meant; "" where none is."""
+    meant = _closest(word, names)
+    return f" (did you mean {meant}?)" if meant else ""
+
+
+def _closest(word: str, names: Iterable[str]) -> str:
     import difflib  # only for an error
 
-    matches = difflib.get_close_matches(word[:60].lower(), [name.lower() for name in names], 1)
-    return f" (did you mean {matches[0]}?)" if matches else ""
+    return next(iter(difflib.get_close_matches(word[:60].lower(), [name.lower() for name in names], 1)), "")
 
 
 def _quoted(text: str) -> str:

@@ -31,7 +31,7 @@ EXTRAS = {
     ),
     "postgres": ("a PostgreSQL that a team shares (context.database)", ("pg8000>=1.31",), "pg8000"),
     "cluster": (
-        "popkit lab, bill and memory learn on a Dask cluster, at s3:// addresses, as Parquet",
+        "popkit lab, bill and memory admin learn on a Dask cluster, at s3:// addresses, as Parquet",
         ("distributed>=2024.8", "fsspec>=2024.6", "pyarrow>=17.0", "s3fs>=2024.6"),
         "distributed, fsspec, pyarrow, s3fs",
     ),

@@ -27,12 +27,12 @@ NOW = 1_790_000_000.0
 RUNS = """
 import sys
 from popkit_retention.cli.main import main
-sys.exit(main(["archive", *sys.argv[1:]]))
+sys.exit(main(["restore", *sys.argv[1:]]))
 """
 
 
 class Shell:
-    """Runs `popkit archive …` with a home of its own."""
+    """Runs `popkit restore list` and its fellows with a home of its own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture) -> None:
         self.path = folder / "archive.sqlite"
@@ -43,7 +43,7 @@ class Shell:
         return closing(archive.open_archive(str(self.path)))
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = main(["archive", *words], self.environ)
+        code = main(["restore", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 
@@ -82,7 +82,7 @@ def test_without_an_archive_it_says_so_and_makes_none(shell: Shell) -> None:
     message = "There is no archive yet: nothing has been cleared."
     for words in (["stats"], ["list"], ["verify"], ["prune", "--older-than", "30d"]):
         assert shell(*words) == (0, message + "\n", "")
-    assert shell("show", "abcdefgh") == (1, "", f"popkit archive: {message}\n")
+    assert shell("show", "abcdefgh") == (1, "", f"popkit restore: {message}\n")
     assert json.loads(shell("list", "--json")[1]) == {"records": []}
     assert json.loads(shell("stats", "--json")[1]) == {"records": 0}
     assert not shell.path.exists()

@@ -1,5 +1,5 @@
-"""`popkit bill limits`: how full the windows are, and what used them; `popkit budget`: how the user's own limits stand, and setting them on a
-yes."""
+"""`popkit bill limits`: how full the windows are, and what used them; `popkit budget`: how the user's own limits stand, and setting them on
+a yes."""
 
 from __future__ import annotations
 

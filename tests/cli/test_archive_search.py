@@ -100,7 +100,7 @@ def test_json_has_all_that_a_program_needs(shell: Shell) -> None:
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:
     ids = shell.fill(indexed=False)
     env = {**os.environ, **shell.environ, "TERM": "xterm"}
-    words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} archive search login"
+    words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} restore search login"
     seen = pexpect.run(f"{sys.executable} {words}", env=env, cwd=str(shell.shop), encoding="utf-8", timeout=HANG_S)
     assert "100 % of 4 records" in seen
     assert ids[1] in seen

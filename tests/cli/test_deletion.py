@@ -185,7 +185,7 @@ def secret_ids(shop: Remembered) -> list[str]:
 
 def end_a_session(shop: Remembered) -> None:
     """What the child of a session's end does, at this time."""
-    done = shop.ask("learn", str(shop.session("third")), "--if-on", "--quiet")
+    done = shop.ask("admin", "learn", str(shop.session("third")), "--if-on", "--quiet")
     assert (done.returncode, shop.log()) == (0, "")
 
 
@@ -204,7 +204,7 @@ def test_a_day_after_forgetting_no_file_of_ours_holds_a_word_of_it(learnt: Remem
     end_a_session(learnt)
     assert not {id for id in going if id in learnt.memory("list", "--all", "--marked")}
     assert speaking(learnt.home) == {}
-    assert learnt.json("verify")["ok"]
+    assert learnt.json("admin", "verify")["ok"]
 
 
 def test_forget_names_the_archives_that_it_does_not_reach(learnt: Remembered) -> None:

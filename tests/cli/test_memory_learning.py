@@ -30,7 +30,7 @@ def test_a_session_teaches_what_was_written_run_and_asked_for(shop: Remembered, 
 @pytest.mark.parametrize("word", ["first", "fir", "path"])
 def test_a_session_goes_by_its_id_the_beginning_of_it_or_its_file(shop: Remembered, word: str) -> None:
     path = shop.session("first")
-    assert shop.json("learn", str(path) if word == "path" else word)["sessions"] == 1
+    assert shop.json("admin", "learn", str(path) if word == "path" else word)["sessions"] == 1
 
 
 def test_without_a_name_it_is_the_newest_session_of_the_project(shop: Remembered) -> None:
@@ -43,7 +43,7 @@ def test_without_a_name_it_is_the_newest_session_of_the_project(shop: Remembered
 def test_past_sessions_are_learnt_in_the_order_of_time_and_again_changes_nothing(shop: Remembered, tmp_path: Path) -> None:
     for id in ("zebra", "monkey", "ape"):
         shop.session(id)
-    answer = shop.json("learn", "--past")
+    answer = shop.json("admin", "learn", "--past")
     assert (answer["sessions"], answer["projects"]) == (3, ["shop"])
     (path,) = (item for item in shop.items().values() if item["kind"] == "path")
     assert (path["sessions"], path["reinforcements"]) == (3, 2)
@@ -58,7 +58,7 @@ def test_sessions_of_other_projects_are_not_past_sessions_of_this_one(shop: Reme
     shop.session("first")
     other = tmp_path / "other"
     other.mkdir()
-    assert "no past sessions of other" in " ".join(shop.ask("learn", "--past", "--project", str(other)).stderr.split())
+    assert "no past sessions of other" in " ".join(shop.ask("admin", "learn", "--past", "--project", str(other)).stderr.split())
 
 
 def test_a_session_teaches_the_project_that_it_began_in_wherever_one_is(shop: Remembered, tmp_path: Path) -> None:
@@ -77,11 +77,11 @@ def test_what_is_no_transcript_is_left_out_of_many_with_its_reason(shop: Remembe
     empty, foreign = shop.project / "empty.jsonl", shop.project / "foreign.jsonl"
     empty.write_text("")
     foreign.write_text("root:x:0:0\n")
-    answer = shop.json("learn", str(path), str(empty), str(foreign))
+    answer = shop.json("admin", "learn", str(path), str(empty), str(foreign))
     assert answer["sessions"] == 1
     assert sum(answer["left_out"].values()) == 2
     assert "Left out" in shop.memory("admin", "learn", str(path), str(empty))
-    assert "is empty" in shop.mistake("learn", str(empty))
+    assert "is empty" in shop.mistake("admin", "learn", str(empty))
 
 
 def test_a_session_that_several_learn_at_once_counts_once(forks: Forks, shop: Remembered) -> None:
@@ -98,7 +98,7 @@ def test_a_session_that_several_learn_at_once_counts_once(forks: Forks, shop: Re
 
 def at_the_end(shop: Remembered, path: object) -> None:
     """What a hook's child does."""
-    done = shop.ask("learn", str(path), "--if-on", "--quiet")
+    done = shop.ask("admin", "learn", str(path), "--if-on", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -170,7 +170,7 @@ def test_worktrees_teach_one_project(shop: Remembered, tmp_path: Path) -> None:
     shop.transcript.parent.mkdir(parents=True)
     shop.session("second")
     shop.project = project
-    assert shop.json("learn", "--past")["sessions"] == 1
+    assert shop.json("admin", "learn", "--past")["sessions"] == 1
     assert "src/checkout/basket_total.ts" in texts(shop)
 
 
@@ -248,9 +248,9 @@ def test_what_is_exported_can_be_taken_in_elsewhere(filled: Remembered, tmp_path
     (tmp_path / "elsewhere").mkdir()
     other = Remembered(tmp_path / "elsewhere")
     other.now = filled.now
-    assert other.json("import", str(tmp_path / "out.jsonl"))["items"] == len(before)
+    assert other.json("admin", "import", str(tmp_path / "out.jsonl"))["items"] == len(before)
     assert other.exported() == before
-    assert other.json("import", "-", "--missing", stdin=filled.memory("admin", "export"))["items"] == 0
+    assert other.json("admin", "import", "-", "--missing", stdin=filled.memory("admin", "export"))["items"] == 0
 
 
 @pytest.mark.parametrize("spoil", [lambda text: text[:-200], lambda text: text.replace("make check", "rm -rf /")], ids=["cut", "changed"])
@@ -262,19 +262,19 @@ def test_an_import_that_fails_leaves_all_as_it_was(filled: Remembered, tmp_path:
     other.now = filled.now
     other.add("what was there")
     before = other.exported()
-    other.mistake("import", str(path))
-    other.mistake("import", "-", stdin=path.read_bytes())
+    other.mistake("admin", "import", str(path))
+    other.mistake("admin", "import", "-", stdin=path.read_bytes())
     assert other.exported() == before
 
 
 def test_an_export_that_cannot_be_written_says_so(filled: Remembered) -> None:
-    assert "No such file" in filled.mistake("export", "no/such/file")
-    assert "not a regular file" in filled.mistake("export", str(filled.project))
+    assert "No such file" in filled.mistake("admin", "export", "no/such/file")
+    assert "not a regular file" in filled.mistake("admin", "export", str(filled.project))
     assert not list(filled.project.glob("*.tmp"))
 
 
 def test_an_export_replaces_files_alone(filled: Remembered, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "not a regular file" in filled.mistake("export", str(pipe))
+    assert "not a regular file" in filled.mistake("admin", "export", str(pipe))
     assert pipe.is_fifo(), "so would a device have been"

@@ -65,7 +65,7 @@ def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: li
 
 def test_the_policies_are_the_defaults_until_somebody_sets_them(house: Governed) -> None:
     assert house.policy("memory") == house.policy("rag") == DEFAULTS
-    assert house.answers("history") == {"versions": []}
+    assert house.answers("admin", "history") == {"versions": []}
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_history_lists_every_revision_and_rollback_goes_back_to_one(house: Gover
     assert "Nothing changed" in house.retention("admin", "rollback", "0")
     house.retention("admin", "rollback", "2", "--domain", "rag")
     assert (house.policy("memory"), house.policy("rag")) == (DEFAULTS, {**DEFAULTS, "limit": 9})
-    assert [each["revision"] for each in house.answers("history", "--domain", "rag")["versions"]] == [4, 3, 2]
+    assert [each["revision"] for each in house.answers("admin", "history", "--domain", "rag")["versions"]] == [4, 3, 2]
 
 
 def test_a_damaged_policies_file_is_rewritten_by_rollback(house: Governed) -> None:
@@ -131,11 +131,11 @@ def test_the_log_has_everything_newest_first_and_verify_proves_it(house: Governe
     house.retention("set", "memory.limit=7")
     house.retention("apply")
     house.retention("apply", "--dry-run")
-    assert [entry["action"] for entry in house.answers("log")["entries"]] == ["applied", "applied", "configured"]
-    assert [entry["domain"] for entry in house.answers("log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
-    assert [entry["number"] for entry in house.answers("log", "--most", "1")["entries"]] == [3]
+    assert [entry["action"] for entry in house.answers("admin", "log")["entries"]] == ["applied", "applied", "configured"]
+    assert [entry["domain"] for entry in house.answers("admin", "log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
+    assert [entry["number"] for entry in house.answers("admin", "log", "--most", "1")["entries"]] == [3]
     assert house.retention("admin", "log", "--id", "mnone") == "The log has no such entry.\n"
-    answer = house.answers("verify")
+    answer = house.answers("admin", "verify")
     assert (answer["ok"], answer["problems"], answer["log_entries"]) == (True, [], 3)
     assert house.retention("admin", "verify").startswith("Everything is as it was written")
 
@@ -146,7 +146,7 @@ def test_who_changed_the_file_behind_our_back_is_found_out(house: Governed) -> N
     path.write_text(path.read_text().replace("90", "91"))
     shown = house.retention("admin", "verify", code=1)
     assert "Broken: policies: the policy of memory is not what was configured" in " ".join(shown.split())
-    assert house.answers("verify", code=1)["ok"] is False
+    assert house.answers("admin", "verify", code=1)["ok"] is False
 
 
 # --- what they say of things -----------------------------------------------------------------------------------------------------------
@@ -343,8 +343,8 @@ def test_what_is_declined_waits_no_longer(house: Governed) -> None:
     id = asks(house, older_than_days=7)
     assert house.retention("admin", "decline", id) == f"Declined {id}. Nothing else changed.\n"
     assert f"declined {id} of memory of {key(house)}: older_than_days = 7" in unwrapped(house.retention("admin", "log"))
-    assert f"no request '{id}' waits for your approval" in house.refused("accept", id)
-    assert "has no memory policy of its own" in house.refused("unset", key(house))
+    assert f"no request '{id}' waits for your approval" in house.refused("admin", "accept", id)
+    assert "has no memory policy of its own" in house.refused("admin", "unset", key(house))
 
 
 def test_every_word_goes_by_the_projects_own_policy(house: Governed) -> None:

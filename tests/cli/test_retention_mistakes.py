@@ -128,12 +128,12 @@ def test_a_folder_that_cannot_be_written_is_named(set_up: Governed, words: list)
 
 @pytest.mark.parametrize("words", ["set memory.limit=7", "hold add --session s --why audit", "rollback 0", "apply"])
 def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(set_up: Governed, words: str) -> None:
-    before, entries = set_up.bytes(), set_up.answers("log")["entries"]
+    before, entries = set_up.bytes(), set_up.answers("admin", "log")["entries"]
     done = set_up.in_shell(f"ulimit -f 0; exec popkit retention {words} 2>&1 | cat")
     assert b"popkit" in done.stdout
     assert b"Traceback" not in done.stdout
-    assert (set_up.bytes(), set_up.answers("log")["entries"]) == (before, entries)
-    assert set_up.answers("verify")["ok"] is True
+    assert (set_up.bytes(), set_up.answers("admin", "log")["entries"]) == (before, entries)
+    assert set_up.answers("admin", "verify")["ok"] is True
 
 
 def test_a_folder_that_is_a_file_is_named(house: Governed) -> None:

@@ -203,20 +203,20 @@ def operations_of(view: dict) -> list[str]:
 def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_the_cache_is_cold(busy: Helper):
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
-    (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "cold on"]
+    (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
     assert re.fullmatch(
         r"the cache is cold: a compaction without a model would remove ~[\d,]+ tokens, worth about \$\d+\.\d\d, from the least needed calls"
         r" and results\. Let .*\?",
         question,
     )
-    busy.ask("/press", {"id": "cold off"})
-    assert "cold on" not in operations_of(busy.ask("/view", {}))
+    busy.ask("/press", {"id": "auto off"})
+    assert "auto on" not in operations_of(busy.ask("/view", {}))
     assert busy.ask("/view", {}).get("compact") is None
 
 
 def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):
     client = Running(busy)
-    busy.ask("/press", {"id": "cold on"})
+    busy.ask("/press", {"id": "auto on"})
     assert busy.ask("/view", {})["compact"] is True
     assert busy.ask("/view", {}).get("compact") is None, "it is under way"
     answer = client.compacts(own=True)
@@ -237,7 +237,7 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
 
 
 def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):
-    busy.ask("/press", {"id": "cold on"})
+    busy.ask("/press", {"id": "auto on"})
     assert busy.ask("/view", {})["compact"] is True
     entries = busy.transcript.read_text().splitlines()
     newest = json.loads(entries[-1])
@@ -258,9 +258,9 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         transcript.answered(20_000)
         view = helper.ask("/view", {})
         assert view.get("compact") is leaves
-        assert "cold on" not in operations_of(view)
+        assert "auto on" not in operations_of(view)
         assert f"compact_when_cold: {setting}" in helper.run(
-            "context", "cold", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
+            "context", "auto", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
         )
 
 

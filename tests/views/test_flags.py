@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("pin -- --odd-name", "pin", ["--odd-name"], {}),
         ('pin "half open', "pin", ['"half', "open"], {}),
         ("clear --tier SHORT", "clear", [], {"tier": "short"}),
-        ("cold ON", "cold", ["on"], {}),
+        ("auto ON", "auto", ["on"], {}),
         ("help", "help", [], {}),
         ("help why", "help", ["why"], {}),
         ("--help", "help", [], {}),
@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("clear -h", "help", ["clear"], {}),
         ("memory", "memory", [], {}),
         ("memory on", "memory", ["on"], {}),
-        ("memory search 'two words' --most 3 --json", "memory", ["search", "two words", "--most", "3", "--json"], {}),
+        ("memory admin search 'two words' --most 3 --json", "memory", ["admin", "search", "two words", "--most", "3", "--json"], {}),
         ("memory list --tier HOT -h", "memory", ["list", "--tier", "HOT", "--help"], {}),
     ],
 )

@@ -77,10 +77,10 @@ CONTEXT = Table(
     RESTORE,
     Operation(
         "auto [on|off|show]",
-        "whether what is needed least may leave by itself when that pays: once the prompt cache is cold",
+        "let PopKit clear what is needed least by itself, once the prompt cache is cold and that pays",
         effect=CHANGES,
         offered=True,
-        more="What leaves comes back with undo, and no model is called. Without it, only a full context and your own words change the"
+        more="What leaves comes back with undo, and no model is called. With off, only a full context and your own words change the"
         " conversation.",
     ),
     Operation("memory [on|off|WORD…]", "what sessions of this project teach future ones: on, off, or a word of popkit memory", raw=True),
@@ -108,11 +108,14 @@ def help_lines(name: str, command: str, table: Table, shell: bool = True) -> lis
     operations = operations_of(name, table) if name else [operation for operation in table.operations if not operation.admin]
     if len(operations) == 1:
         return _of_one(operations[0], command, table, shell)
-    alone = name or "" in [operation.name for operation in operations]
-    lines = [*text.title(f"{command} {name}".rstrip() if alone else f"{command} WORD"), *([] if name else [*_sentence(table.title), ""])]
+    alone = name not in ("", ADMIN) or "" in [operation.name for operation in operations]
+    lines = [
+        *text.title(" ".join(filter(None, (command, name, "" if alone else "WORD")))),
+        *([] if name else [*_sentence(table.title), ""]),
+    ]
     for operation in operations:
         default = " (the default)" if operation.name and operation is table.by_name.get("") else ""
-        usage = operation.usage() if operation.name else f"{command} {operation.usage()}".rstrip()
+        usage = operation.usage(operation.name) if operation.name else f"{command} {operation.usage()}".rstrip()
         lines += _entry(usage, (operation.help or table.title) + default)
         lines += _flags(operation.flags, shell, "  ") if name not in ("", ADMIN) or not operation.name else []
     rest = [] if name else [operation.name for operation in table.operations if operation.admin]

@@ -38,8 +38,10 @@ def answer(
         return "\n".join(text.laid_out([*_mistake(str(error)).lines, "", f"{command} help lists all words and flags."], width))
     if "json" in parsed.flags and not reply.error:
         return "\n" + text.as_json(reply.data)
-    renaming = flag_parser.renaming(parsed, CONTEXT).replace(CONTEXT.name, command)
-    return "\n".join(text.laid_out([*reply.lines, *(["", *text.wrap(renaming + ".")] if renaming else [])], width))
+    if parsed.former:
+        renaming = flag_parser.renaming(f"{command} {parsed.former}", f"{command} {CONTEXT.renamed[parsed.former]}")
+        reply.lines += ["", *text.wrap(renaming)]
+    return "\n".join(text.laid_out(reply.lines, width))
 
 
 def split(words: str) -> list[str]:

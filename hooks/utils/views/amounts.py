@@ -84,8 +84,8 @@ def when(at: float, now: float) -> str:
 
 
 def limits_pane_lines(limits: dict[str, Any], now: float) -> list[text.Line]:
-    """Return how full each window is and at which pace, and what took it; [] where no window runs. `limits`: what `popkit bill limits --json`
-    prints."""
+    """Return how full each window is and at which pace, and what took it; [] where no window runs. `limits`: what `popkit bill limits
+    --json` prints."""
     lines: list[text.Line] = []
     for window in limits.get("windows", ()):
         lines += text.pair(NAMES[window["kind"]], _window_words(window, now))

@@ -51,8 +51,9 @@ def run(
     expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
         parsed = flag_parser.parse(words, table)
-        if renaming := flag_parser.renaming(parsed, table):
-            print(f"popkit: {renaming}.", file=sys.stderr)
+        if parsed.former:
+            own = called or table.name
+            say_renamed(f"{own} {parsed.former}", f"{own} {table.renamed[parsed.former]}", environ)
         if parsed.operation is flag_parser.HELP:
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
@@ -175,6 +176,11 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
     if _is_coloured(stream, environ):
         lines = _coloured(lines)
     stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
+
+
+def say_renamed(former: str, current: str, environ: Mapping[str, str]) -> None:
+    """Say on standard error what a command is called that was called by its name of the version before."""
+    write_view(text.wrap("popkit: " + flag_parser.renaming(former, current), indent="  "), sys.stderr, environ)
 
 
 def say(words: str, environ: Mapping[str, str]) -> None:

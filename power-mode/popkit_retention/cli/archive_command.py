@@ -1,5 +1,5 @@
-"""`popkit restore list` and its fellows: list, search and show the records of cleared results, check that they are intact, and delete them for good. Exit 0 when
-all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
+"""`popkit restore` on the archive itself: list, search and show the records of cleared results, check that they are intact, and delete them
+for good. Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
 
 from __future__ import annotations
 

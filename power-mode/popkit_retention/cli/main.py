@@ -38,10 +38,19 @@ COMMANDS = {
     "completion": "program_commands.completion",
     "uninstall": "uninstall_command.run",
 }
-# What a person needs most: the commands that help begins with. Words of `popkit context` are commands, too.
-FIRST = ("context", "clear", "undo", "restore", "why", "auto", "bill", "try")
+# The commands that a person needs most, with which help begins -> what they do. Words of `popkit context` are commands, too.
+FIRST = {
+    "context": "what the context holds, and what to do about it",
+    "clear": "remove what is no longer needed, when that pays off",
+    "undo": "take back the last clear",
+    "restore": "bring back what left the context; search the archive",
+    "why": "why a result stays, or why it left",
+    "auto": "let PopKit clear by itself once the prompt cache is cold",
+    "bill": "what you pay, what the cache lost, your plan's limits",
+    "try": "what PopKit would say about your newest session",
+}
 # What a command was called in the version before -> its words.
-_RENAMED = {"archive": "restore", "limits": "bill limits", "misses": "bill misses", "replay": "lab replay"}
+RENAMED = {"archive": "restore", "limits": "bill limits", "misses": "bill misses", "replay": "lab replay"}
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
 _COLUMN = 14  # of the left column of the overview
 
@@ -80,7 +89,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
         if not rest or rest in (["--json"], ["--all"]):
-            return answering.show(Answer(overview(rest == ["--all"]), commands()), rest == ["--json"], environ)
+            return answering.show(Answer(overview(rest == ["--all"]), titles()), rest == ["--json"], environ)
         name, rest = rest[0], [*rest[1:], "--help"]
         if name.startswith("-"):
             return _not_known(
@@ -89,18 +98,21 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     if name in ("--version", "-V", "version"):
         print("popkit " + version())
         return 0
-    if name in _RENAMED:
-        print(f"popkit: popkit {name} is popkit {_RENAMED[name]} now. The old word works until the next version.", file=sys.stderr)
-        name, *words = _RENAMED[name].split()
+    if name in RENAMED:
+        answering.say_renamed(f"popkit {name}", f"popkit {RENAMED[name]}", environ)
+        rest = _out_of_replay(rest) if name == "replay" else rest
+        name, *words = RENAMED[name].split()
         rest = [*words, *rest]
-    if name not in COMMANDS and name in _words_of_context():
-        name, rest = "context", [name, *rest]
+    if name in words_of_context():
+        from . import context_command
+
+        return context_command.word([name, *rest], environ)
     if name not in COMMANDS:
         from hooks.utils.config import gone
 
         if name in gone.WORDS:
             return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])
-        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, COMMANDS)}', environ)
+        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, names())}', environ)
     module_name, _, function = COMMANDS[name].partition(".")
     module = importlib.import_module("." + module_name, __package__)
     command = getattr(module, function)
@@ -113,34 +125,44 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _not_known(message: str, environ: Mapping[str, str]) -> int:
-    known = ", ".join((*COMMANDS, "help", "--version"))
+    known = ", ".join((*names(), "help", "--version"))
     answering.write_view(text.wrap(f"popkit: {message}. Known: {known}", indent="  "), sys.stderr, environ)
     return 1
 
 
-def _words_of_context() -> dict[str, str]:
-    """Return word -> what it does, of those of `popkit context` that are commands, too."""
+def _out_of_replay(words: list[str]) -> list[str]:
+    """Return words that followed `popkit replay`, whose --decisions is --out."""
+    old, new = "--decisions", "--out"
+    return [new + word[len(old) :] if word.partition("=")[0] == old else word for word in words]
+
+
+def words_of_context() -> dict[str, str]:
+    """Return word -> what it does, of the words of `popkit context` that are commands, too."""
     from hooks.utils.operations import CONTEXT
 
-    renamed = {old: CONTEXT.by_name[new].help for old, new in CONTEXT.renamed.items()}
-    return renamed | {name: operation.help for name, operation in CONTEXT.by_name.items() if name}
+    return {word: operation.help for word, operation in CONTEXT.by_name.items() if word not in ("", "help", *COMMANDS)}
 
 
-def commands() -> dict[str, str]:
-    """Return command -> its title."""
+def names() -> list[str]:
+    """Return the names of all commands, those first that a person needs most."""
+    return list(dict.fromkeys((*FIRST, *words_of_context(), *COMMANDS)))
+
+
+def titles() -> dict[str, str]:
+    """Return command -> what it does."""
     from ..operations.tables import TABLES
 
-    return {name: TABLES[name].title for name in COMMANDS}
+    known = {**words_of_context(), **{name: TABLES[name].title for name in COMMANDS}, **FIRST}
+    return {name: known[name] for name in names()}
 
 
 def overview(everything: bool = False) -> list[text.Line]:
-    """Return the commands that a person needs most, or those and the others."""
-    titles = _words_of_context() | commands()
-    names = [*FIRST, *(name for name in commands() if name not in FIRST)] if everything else FIRST
+    """Return the commands that a person needs most, or all."""
+    shown = titles() if everything else FIRST
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
-    for name in names:
-        lines += text.pair("  " + name, titles[name], _COLUMN)
-    rest = "" if everything else f"popkit help --all shows the other {len(set(commands()) - set(FIRST))} commands. "
+    for name, title in shown.items():
+        lines += text.pair("  " + name, title, _COLUMN)
+    rest = "" if everything else f"popkit help --all shows the other {len(names()) - len(FIRST)} commands. "
     return [*lines, "", *text.wrap(rest + "popkit help COMMAND says more; popkit --version shows the version.")]
 
 

@@ -64,7 +64,7 @@ class Request:
 
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
-    if words[:2] == ["admin", "learn"] and "--quiet" in words:
+    if "learn" in words[:2] and "--quiet" in words:
         from ..governance import retention
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)

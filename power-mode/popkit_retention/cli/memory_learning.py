@@ -1,5 +1,5 @@
-"""Learn from transcripts in order of time, with progress (`popkit memory admin learn`, and child processes of hooks at a session's end); and read
-and write the lines of an export."""
+"""Learn from transcripts in order of time, with progress (`popkit memory admin learn`, and child processes of hooks at a session's end);
+and read and write the lines of an export."""
 
 from __future__ import annotations
 

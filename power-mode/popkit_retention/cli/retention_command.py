@@ -223,7 +223,7 @@ def _archive(request: Request) -> Answer:
     if not request.arguments:
         wanted = {domain: None for domain in wanted if _has_eligible(request, domain)}
         if not wanted:
-            raise Refused(f"nothing may be deleted now. To archive something else, name it: {RETENTION_COMMAND} archive ID…")
+            raise Refused(f"nothing may be deleted now. To archive something else, name it: {RETENTION_COMMAND} admin archive ID…")
     for domain, ids in wanted.items():
         archived = request.controller.archive(domain, ids, request.flags.get("note", ""), request.progress)
         archives.append({"domain": domain, **archived})

@@ -1,5 +1,5 @@
-"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention`, and those of `popkit restore` on the
-archive."""
+"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention`, and those of `popkit restore`
+on the archive."""
 
 from __future__ import annotations
 

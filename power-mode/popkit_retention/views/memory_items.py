@@ -37,7 +37,7 @@ _BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, 
 _NAMED = 20  # items shown of those that a word has changed
 _LOGGED = 8  # entries of the log
 _ROOTS = 8  # checkouts
-_DUE = "with the next run, at the end of a session or by {} run"
+_DUE = "with the next run, at the end of a session or by {} admin run"
 _FROM = {
     SESSION: "learnt from sessions",
     USER: "said by you",
