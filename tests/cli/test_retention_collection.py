@@ -137,12 +137,12 @@ def test_the_limit_takes_the_oldest_first_and_says_what_is_left(aged: Governed) 
         (["gc", "--quiet"], "--quiet works only with --auto"),
         (["gc", "--auto", "--yes"], "it does not work with --yes"),
         (["undo", "mnone"], "there is no"),
-        (["archive", "mnone"], "there is no"),
-        (["archive", "--note", "a\x1b[31mb"], "a note is one line"),
-        (["archive", "--note", "x" * 1_001], "a note is one line"),
-        (["archive", "--domain", "rag"], "nothing may be deleted"),
-        (["restore", "../../etc"], "is not the id of an archive"),
-        (["restore", "memory-20261122T233000Z-k3f9a2"], "there is no archive"),
+        (["admin", "archive", "mnone"], "there is no"),
+        (["admin", "archive", "--note", "a\x1b[31mb"], "a note is one line"),
+        (["admin", "archive", "--note", "x" * 1_001], "a note is one line"),
+        (["admin", "archive", "--domain", "rag"], "nothing may be deleted"),
+        (["admin", "restore", "../../etc"], "is not the id of an archive"),
+        (["admin", "restore", "memory-20261122T233000Z-k3f9a2"], "there is no archive"),
     ],
 )
 def test_a_mistake_changes_nothing(aged: Governed, words: list, message: str) -> None:

@@ -23,7 +23,7 @@ DEFAULTS = {
 # --- words -----------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", [word.name for word in RETENTION.operations])
+@pytest.mark.parametrize("word", [word.called for word in RETENTION.operations])
 def test_every_word_has_help(house: Governed, word: str) -> None:
     shown = house.retention("help", *word.split())
     assert shown == house.retention(*word.split(), "--help") or word == "help"
@@ -32,8 +32,9 @@ def test_every_word_has_help(house: Governed, word: str) -> None:
 
 
 def test_the_overview_names_every_word(house: Governed, golden) -> None:
-    shown = house.retention("help")
-    assert all(f"  {word.usage()}" in shown for word in RETENTION.operations)
+    shown, below = house.retention("help"), house.retention("admin")
+    assert all(f"  {word.usage()}" in shown for word in RETENTION.operations if not word.admin)
+    assert all(f"  {word.usage(word.name)}" in below and f" {word.name}" in shown for word in RETENTION.operations if word.admin)
     assert shown == house.popkit("help", "retention").stdout
     assert fits(shown)
     golden(GOLDENS / "help.txt", shown)
@@ -44,14 +45,23 @@ def test_no_word_at_all_shows_how_things_stand(house: Governed) -> None:
 
 
 def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
-    for words in (["show"], ["history"], ["apply", "--dry-run"], ["archives"], ["hold", "list"], ["verify"], ["log"], ["gc", "--dry-run"]):
+    for words in (
+        ["show"],
+        ["admin", "history"],
+        ["apply", "--dry-run"],
+        ["admin", "archives"],
+        ["hold", "list"],
+        ["admin", "verify"],
+        ["admin", "log"],
+        ["gc", "--dry-run"],
+    ):
         house.retention(*words)
     assert not (house.home / "data").exists()
     assert not list(house.home.rglob("*.sqlite"))
 
 
 @pytest.mark.parametrize(
-    "words", [["show"], ["log", "--json"], ["set", "memory.limit=7"], ["set", "memory.limit=many"], ["gc", "--yes"]], ids=str
+    "words", [["show"], ["admin", "log", "--json"], ["set", "memory.limit=7"], ["set", "memory.limit=many"], ["gc", "--yes"]], ids=str
 )
 def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: list) -> None:
     house.retention("set", "memory.older_than_days=90")
