@@ -47,7 +47,7 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
-KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, cold, memory, help"
+KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, auto, memory, help"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,8 @@ KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, cold
         ("timeline --last 0", '--last takes a whole number from 1 to 999,999,999, not "0"'),
         ("clear --tier shot", '--tier takes ephemeral, short, medium, session or preserved, not "shot" (did you mean short?)'),
         ("restore --since soon", '--since takes a time such as 2h, 3d, 2026-02-21 or 2026-02-21T16:15, not "soon"'),
-        ("cold up", 'cold takes on, off or show, not "up"'),
+        ("auto up", 'auto takes on, off or show, not "up"'),
+        ("cold up", 'auto takes on, off or show, not "up"'),
     ],
 )
 def test_a_mistake_is_answered_with_what_is_known(line, message):

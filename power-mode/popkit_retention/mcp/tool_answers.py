@@ -219,7 +219,7 @@ def retention_configure(call: ToolCall) -> dict[str, Any]:
         result: dict[str, Any] = controller.configure(call["domain"], call["config"])
     if result["success"]:
         return {**result, "status": "applied"}
-    accept, decline = (f"popkit retention {word} {result['request']}" for word in ("accept", "decline"))
+    accept, decline = (f"popkit retention admin {word} {result['request']}" for word in ("accept", "decline"))
     reason = "Nothing has changed: this would keep less, so it waits for the user's approval, for this project only."
     return {**result, "status": "waiting", "note": f"{reason} Tell the user, who decides: {accept} or {decline}"}
 

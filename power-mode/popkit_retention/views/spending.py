@@ -1,5 +1,5 @@
 """The texts of spending: how full the windows of the plan are and what used them (`popkit bill limits`), what lost caches cost (`popkit
-misses`), the user's own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
+bill misses`), the user's own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
 
 from __future__ import annotations
 
