@@ -124,7 +124,7 @@ def error_of(shell: Shell, words: list, message: str) -> str:
 )
 def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, message: str) -> None:
     error = error_of(shell, words, message)
-    assert error.endswith("popkit context help lists all words and flags.\n")
+    assert error.endswith("popkit context help lists all words.\n")
     assert all(len(line) <= 76 for line in error.splitlines())
 
 

@@ -35,7 +35,7 @@ def answer(
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
         reply = respond(parsed, site, transcript_path, now, command, in_place)
     except flag_parser.UsageError as error:
-        return "\n".join(text.laid_out([*_mistake(str(error)).lines, "", f"{command} help lists all words and flags."], width))
+        return "\n".join(text.laid_out([*_mistake(str(error)).lines, "", f"{command} help lists all words."], width))
     if "json" in parsed.flags and not reply.error:
         return "\n" + text.as_json(reply.data)
     if parsed.former:

@@ -66,7 +66,7 @@ def run(
         after: list[Line]
         after = ["", text.whole("  " + typed)] if typed else []  # on a line of its own, so that it can be copied
         if isinstance(error, UsageError):
-            more = "--help lists all flags." if name or "help" not in table.by_name else "help lists all words and flags."
+            more = "--help lists all flags." if name or "help" not in table.by_name else "help lists all words."
             after = [f"{name or called or table.name} {more}"]
         return fail(name or table.name, message_of(error), "--json" in words, environ, after)
 
