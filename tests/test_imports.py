@@ -208,10 +208,10 @@ COMMANDS = (
     "memory --help",
     "memory status",
     "memory list",
-    "memory search cart",
-    "memory file",
+    "memory admin search cart",
+    "memory admin file",
     "retention show",
-    "archive list",
+    "restore list",
 )
 
 

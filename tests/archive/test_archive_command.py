@@ -1,4 +1,4 @@
-"""`popkit archive` on real archives."""
+"""`popkit restore` on real archives."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NOW = 1_790_000_000.0
 RUNS = """
 import sys
 from popkit_retention.cli.main import main
-sys.exit(main(["archive", *sys.argv[1:]]))
+sys.exit(main(["restore", *sys.argv[1:]]))
 """
 
 
 class Shell:
-    """Runs `popkit archive …` with a home of its own."""
+    """Runs `popkit restore list` and its fellows with a home of its own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture) -> None:
         self.path = folder / "archive.sqlite"
@@ -43,7 +43,7 @@ class Shell:
         return closing(archive.open_archive(str(self.path)))
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = main(["archive", *words], self.environ)
+        code = main(["restore", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 
@@ -82,7 +82,7 @@ def test_without_an_archive_it_says_so_and_makes_none(shell: Shell) -> None:
     message = "There is no archive yet: nothing has been cleared."
     for words in (["stats"], ["list"], ["verify"], ["prune", "--older-than", "30d"]):
         assert shell(*words) == (0, message + "\n", "")
-    assert shell("show", "abcdefgh") == (1, "", f"popkit archive: {message}\n")
+    assert shell("show", "abcdefgh") == (1, "", f"popkit restore: {message}\n")
     assert json.loads(shell("list", "--json")[1]) == {"records": []}
     assert json.loads(shell("stats", "--json")[1]) == {"records": 0}
     assert not shell.path.exists()
@@ -139,7 +139,7 @@ def test_list_takes_only_what_is_asked_for(shell: Shell, ids: list[str], words: 
         (["prune", "--older-than", "-3d"], 'such as 30d, not "-3d"'),
         (["prune", "--older-than", "99999999999d"], "takes a whole number followed by s, m, h, d or w"),
         (["show", "abc"], "abc is too short: give at least 4 letters of a handle"),
-        (["show", "abcd"], "there is no record abcd. `popkit archive list` shows the handles"),
+        (["show", "abcd"], "there is no record abcd. `popkit restore list` shows the handles"),
         (["show", "' OR 1=1"], "there is no record"),
     ],
 )
@@ -260,7 +260,7 @@ def test_the_log_of_retention_names_a_prune_and_each_content_once(shell: Shell, 
     shell("prune", "--older-than", "30m")
     with closing(Log(Folder(shell.environ["POPKIT_HOME"]).log_path)) as log:
         deleted = [set(entry.ids) for entry in log.entries(action="deleted")]
-        assert log.entries(action="deleting")[0].details == {"command": "popkit archive prune"}
+        assert log.entries(action="deleting")[0].details == {"command": "popkit restore prune"}
         assert log.unfinished() == []
     assert deleted == [set(ids[3:]), set(ids[:3])]
 

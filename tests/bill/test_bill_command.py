@@ -1,4 +1,4 @@
-"""`popkit bill` and `popkit misses`: what people and programs read of them, and hiding a tool on a yes."""
+"""`popkit bill` and `popkit bill misses`: what people and programs read of them, and hiding a tool on a yes."""
 
 from __future__ import annotations
 
@@ -270,13 +270,13 @@ def test_people_read_a_table_with_the_dearest_cause_first(columns: int, tmp_path
 
 
 def test_the_command_prints_it(tmp_path: Path):
-    done = inside.run(["misses", str(lost(tmp_path / "sessions"))], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
+    done = inside.run(["bill", "misses", str(lost(tmp_path / "sessions"))], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Tools or servers came or went: linear" in done.stdout
 
 
 def test_programs_read_the_same(tmp_path: Path):
-    done = inside.run(["misses", "--json", str(lost(tmp_path / "sessions"))], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
+    done = inside.run(["bill", "misses", "--json", str(lost(tmp_path / "sessions"))], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
     data = json.loads(done.stdout)
     assert [row["cause"] for row in data["causes"]] == ["tools", "command", "pause", "unknown"]
     assert data["lost"]["tokens"] == sum(row["tokens"] for row in data["causes"])
@@ -287,12 +287,12 @@ def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path)
     (tmp_path / "claude" / "projects").mkdir(parents=True)
     lost(tmp_path / "claude" / "projects" / "-shop")
     environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "home")}
-    data = json.loads(inside.run(["misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
+    data = json.loads(inside.run(["bill", "misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
     assert (data["sessions"], data["lost"]["times"]) == (2, 4)
-    none = inside.run(["misses", "--since", "2199-01-01"], environ, tmp_path).stdout
+    none = inside.run(["bill", "misses", "--since", "2199-01-01"], environ, tmp_path).stdout
     assert "There was no request in this time." in none
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
-    done = inside.run(["misses", str(tmp_path / "none.jsonl")], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
+    done = inside.run(["bill", "misses", str(tmp_path / "none.jsonl")], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
     assert (done.returncode, "none.jsonl" in done.stderr.replace("\n  ", "")) == (1, True)  # a long path goes on in the next line

@@ -1,5 +1,5 @@
-"""`popkit limits`: how full the windows are, and what used them; `popkit budget`: how the user's own limits stand, and setting them on a
-yes."""
+"""`popkit bill limits`: how full the windows are, and what used them; `popkit budget`: how the user's own limits stand, and setting them on
+a yes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def steady(kind: str, resets_at: float, percent: float, an_hour: float) -> list[
 
 
 def data(home: Path, environ: dict[str, str]) -> dict:
-    done = inside.run(["limits", "--json"], environ, home)
+    done = inside.run(["bill", "limits", "--json"], environ, home)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -141,9 +141,9 @@ def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
 def test_without_a_reading_it_says_what_reports_them(tmp_path: Path):
     environ = worked(tmp_path)
     assert data(tmp_path, environ) == {"last_reading_at": None, "prices_of": shipped.models().dated, "windows": []}
-    assert "There is no reading of a limit yet." in inside.run(["limits"], environ, tmp_path).stdout
+    assert "There is no reading of a limit yet." in inside.run(["bill", "limits"], environ, tmp_path).stdout
     has_read(tmp_path, [["five_hour", BEGAN - HOUR, 62, BEGAN]])
-    assert "No window runs now." in inside.run(["limits"], environ, tmp_path).stdout
+    assert "No window runs now." in inside.run(["bill", "limits"], environ, tmp_path).stdout
 
 
 @pytest.mark.parametrize("columns", [40, 72])

@@ -25,7 +25,7 @@ def shop(tmp_path: Path) -> Remembered:
 def filled(shop: Remembered) -> Remembered:
     """Two sessions were learnt, and the user has said three things; a day later."""
     for id in ("first", "second"):
-        shop.memory("learn", str(shop.session(id)))
+        shop.memory("admin", "learn", str(shop.session(id)))
     shop.add("Run the tests with make check before you commit, because the hooks do not.")
     shop.add("Ids are UUIDs of version 7, so that they sort by the time they were made.", "--key")
     shop.add("make check", "--kind", "command")

@@ -51,7 +51,7 @@ class Remembered(Played):
 
     def exported(self) -> list[dict]:
         """Everything that is kept, without the time of the export."""
-        lines = [json.loads(line) for line in self.memory("export", "--all").splitlines()]
+        lines = [json.loads(line) for line in self.memory("admin", "export", "--all").splitlines()]
         return lines[1:-1]
 
     def log(self) -> str:

@@ -1,4 +1,4 @@
-"""`popkit archive search`, word for word and on a terminal."""
+"""`popkit restore search`, word for word and on a terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXTS = {
 
 
 class Shell:
-    """Runs `popkit archive search` in a project's folder, with a home of its own."""
+    """Runs `popkit restore search` in a project's folder, with a home of its own."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture) -> None:
         self.home, self.shop, self.other = folder / "popkit", folder / "shop", folder / "other"
@@ -49,7 +49,7 @@ class Shell:
         return ids
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        code = main(["archive", "search", *words], self.environ)
+        code = main(["restore", "search", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 
@@ -100,7 +100,7 @@ def test_json_has_all_that_a_program_needs(shell: Shell) -> None:
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:
     ids = shell.fill(indexed=False)
     env = {**os.environ, **shell.environ, "TERM": "xterm"}
-    words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} archive search login"
+    words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} restore search login"
     seen = pexpect.run(f"{sys.executable} {words}", env=env, cwd=str(shell.shop), encoding="utf-8", timeout=HANG_S)
     assert "100 % of 4 records" in seen
     assert ids[1] in seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io import home
 from hooks.utils.operations.context_words import answer
-from popkit_retention.cli.main import COMMANDS, main
+from popkit_retention.cli.main import COMMANDS, FIRST, main, names
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.views.written import Written, spec_session
@@ -123,7 +124,7 @@ def error_of(shell: Shell, words: list, message: str) -> str:
 )
 def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, message: str) -> None:
     error = error_of(shell, words, message)
-    assert error.endswith("popkit context help lists all words and flags.\n")
+    assert error.endswith("popkit context help lists all words.\n")
     assert all(len(line) <= 76 for line in error.splitlines())
 
 
@@ -204,15 +205,31 @@ def test_pins_and_profiles_are_the_sessions(shell: Shell) -> None:
     assert "yes. To release it: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
 
 
+def listed(shown: str) -> list[str]:
+    """The commands that an overview lists."""
+    return re.findall(r"^  ([a-z]\S*) ", shown, re.MULTILINE)
+
+
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
-def test_without_a_command_all_are_listed(shell: Shell, words: list) -> None:
+def test_without_a_command_the_eight_that_a_person_needs_are_listed_a_line_each(shell: Shell, words: list) -> None:
     code, shown, _ = shell(*words)
     assert code == 0
-    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert listed(shown) == [*FIRST]
+    assert len(FIRST) == 8
+    assert len(shown.splitlines()) == 15
+    assert f"popkit help --all shows the other {len(names()) - 8} commands." in shown
+
+
+@pytest.mark.parametrize("words", [["help", "--all"], ["--help", "--all"]])
+def test_all_commands_are_listed_where_one_asks_for_all(shell: Shell, words: list) -> None:
+    code, shown, _ = shell(*words)
+    assert code == 0
+    assert listed(shown) == names()
+    assert set(COMMANDS) | {"clear", "undo", "why", "auto", "pin", "unpin", "stats", "timeline"} == set(names())
     assert all(len(line) <= 76 for line in shown.splitlines())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", names())
 def test_every_command_has_help(shell: Shell, name: str) -> None:
     code, shown, _ = shell("help", name)
     assert code == 0
@@ -225,19 +242,19 @@ def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> Non
     code, _, error = shell("contxt")
     assert code == 1
     assert error.startswith('popkit: unknown command "contxt" (did you mean context?). Known:')
-    assert all(name in error for name in COMMANDS)
+    assert all(name in error for name in names())
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["archive"], "popkit archive needs a word: stats, list, search, show, verify, prune or help popkit archive help lists"),
+        (["config"], "popkit config needs a word: check, show, path, schema or help popkit config help lists"),
         (["completion"], "popkit completion needs bash, zsh or fish popkit completion --help lists"),
         (["setup", "x"], "popkit setup takes neo4j, "),
         (["doctor", "x"], 'popkit doctor takes no arguments, so "x" is too much popkit doctor --help lists'),
         (["restore", "--in"], 'popkit restore: unknown flag "--in"'),
         (["restore", "--in"], "popkit restore --help lists all flags."),
-        (["archive", "show"], "popkit archive: show needs ID"),
+        (["restore", "show"], "popkit restore: show needs ID"),
     ],
 )
 def test_a_mistake_is_explained_in_a_sentence_about_the_command_that_was_typed(shell: Shell, words: list, message: str) -> None:
@@ -292,7 +309,7 @@ def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
 @pytest.mark.parametrize(("into", "code", "message"), [(">/dev/full", 1, b"No space left"), (">&-", 0, b"")])
-@pytest.mark.parametrize("words", ["context retention --session one", "help", "archive list"])
+@pytest.mark.parametrize("words", ["context retention --session one", "help", "restore list"])
 def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: str, into: str, code: int, message: bytes) -> None:
     shell.session("one")
     done = shell.alone(f"{words} {into}")

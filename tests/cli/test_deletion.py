@@ -88,7 +88,7 @@ def test_a_dry_run_deletes_nothing_says_so_and_names_a_way_to_keep_what_sessions
     lay(played.home, ("memory.sqlite",))
     done = played.run("uninstall", "--dry-run")
     assert done.returncode == 0, done
-    assert "To keep what sessions taught:\n  popkit memory export --all FILE\n" in done.stdout
+    assert "To keep what sessions taught:\n  popkit memory admin export --all FILE\n" in done.stdout
     assert done.stdout.endswith("This was a dry run: nothing was deleted.\n")
     assert (played.home / "memory.sqlite").exists()
 
@@ -98,7 +98,7 @@ def test_it_says_which_archives_and_holds_would_be_lost(tmp_path: Path) -> None:
     house.add("run make check")
     (id,) = house.items()
     house.retention("hold", "add", id, "--why", "audit", "--who", "alice")
-    house.retention("archive", id)
+    house.retention("admin", "archive", id)
     shown = house.run("uninstall", "--dry-run").stdout
     assert "1 hold in force: somebody wants this data to stay" in shown
     assert "alice: audit" in shown
@@ -166,15 +166,15 @@ def learnt(shop: Remembered) -> Remembered:
     """Memory is on; sessions and the user have taught many things, among them those that are to be forgotten; a weekly copy is made, and a
     session was given MEMORY.md."""
     shop.memory("on")
-    shop.memory("learn", str(shop.session("first", SECRETIVE)))
-    shop.memory("learn", str(shop.session("second")))
+    shop.memory("admin", "learn", str(shop.session("first", SECRETIVE)))
+    shop.memory("admin", "learn", str(shop.session("second")))
     shop.add(NOTE, "--key")
     shop.add(LONG)
-    shop.memory("promote", *(id for id, item in shop.items().items() if item["tier"] == "HOT"))
+    shop.memory("admin", "promote", *(id for id, item in shop.items().items() if item["tier"] == "HOT"))
     shop.start()
     for days in (1, 9, 9):
         shop.now += days * DAY_S
-        shop.memory("run", "--force")
+        shop.memory("admin", "run", "--force")
     return shop
 
 
@@ -185,7 +185,7 @@ def secret_ids(shop: Remembered) -> list[str]:
 
 def end_a_session(shop: Remembered) -> None:
     """What the child of a session's end does, at this time."""
-    done = shop.ask("learn", str(shop.session("third")), "--if-on", "--quiet")
+    done = shop.ask("admin", "learn", str(shop.session("third")), "--if-on", "--quiet")
     assert (done.returncode, shop.log()) == (0, "")
 
 
@@ -204,13 +204,13 @@ def test_a_day_after_forgetting_no_file_of_ours_holds_a_word_of_it(learnt: Remem
     end_a_session(learnt)
     assert not {id for id in going if id in learnt.memory("list", "--all", "--marked")}
     assert speaking(learnt.home) == {}
-    assert learnt.json("verify")["ok"]
+    assert learnt.json("admin", "verify")["ok"]
 
 
 def test_forget_names_the_archives_that_it_does_not_reach(learnt: Remembered) -> None:
     first, second = secret_ids(learnt)[:2]
     assert "Archives" not in learnt.memory("forget", first)
-    done = learnt.run("retention", "archive", second)
+    done = learnt.run("retention", "admin", "archive", second)
     assert done.returncode == 0, done
     output = learnt.memory("forget", second)
-    assert output.endswith("Archives that you have made may keep copies. To see them:\n  popkit retention archives\n")
+    assert output.endswith("Archives that you have made may keep copies. To see them:\n  popkit retention admin archives\n")

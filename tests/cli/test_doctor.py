@@ -105,7 +105,7 @@ def test_no_python_at_all_is_a_problem(tmp_path: Path) -> None:
 
 def test_a_relative_folder_of_ours_is_a_problem_and_not_made(played: Played) -> None:
     before = sorted(played.project.iterdir())
-    for words in (("doctor",), ("restore", "abcd2345"), ("archive", "list"), ("setup", "tokens")):
+    for words in (("doctor",), ("restore", "abcd2345"), ("restore", "list"), ("setup", "tokens")):
         done = played.run(*words, POPKIT_HOME="popkit")
         output = " ".join((done.stdout + done.stderr).split())
         assert (done.returncode, 'POPKIT_HOME is "popkit", a relative path' in output) == (1, True), output

@@ -174,7 +174,7 @@ def test_policies_that_cannot_be_read_are_a_problem(house: Governed) -> None:
     house.retention("set", "memory.limit=7")
     (house.home / "data" / "state" / "retention-policies.json").write_text("{")
     checked = check(house)
-    assert (checked["level"], checked["advice"]) == ("problem", "popkit retention verify")
+    assert (checked["level"], checked["advice"]) == ("problem", "popkit retention admin verify")
     assert "is not JSON" in checked["text"]
 
 

@@ -64,12 +64,12 @@ def hostile_transcript(shop: Remembered, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab", "survey"], ["memory", "learn"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab", "replay"], ["lab", "survey"], ["memory", "admin", "learn"]], ids=" ".join)
 def test_a_hostile_transcript_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     read_and_left(shop, words, hostile_transcript(shop, tmp_path / "got.jsonl"))
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab"], ["bill"], ["misses"], ["memory", "learn"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab", "replay"], ["lab"], ["bill"], ["misses"], ["memory", "admin", "learn"]], ids=" ".join)
 def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     rollout = worked(project=str(shop.project))
     rollout.run("$(touch pwned); \x1b]0;owned\x07", "\x1b]0;owned\x07")
@@ -81,7 +81,7 @@ def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Rememb
     read_and_left(shop, words, path)
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "learn", "--past"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "admin", "learn", "--past"]], ids=" ".join)
 def test_a_hostile_database_of_opencode_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     exports = [
         opencode(id, str(shop.project)) for id in ("ses_good", "ses_\x1b]0;owned\x07", "../../../../escape", "ses_/../../escape", "")
@@ -123,7 +123,7 @@ def test_a_hostile_item_is_refused_and_no_other_of_its_file_comes_in(shop: Remem
     file = tmp_path / "got.jsonl"
     file.write_text(export_of([good, {"project": project, **item}]))
     before = everything(tmp_path, shop.home)
-    assert "line 3" in shop.mistake("import", str(file))
+    assert "line 3" in shop.mistake("admin", "import", str(file))
     assert shop.items() == {}
     assert everything(tmp_path, shop.home) == before
 
@@ -135,18 +135,18 @@ def test_names_that_are_paths_or_sql_are_names(shop: Remembered, tmp_path: Path)
     items = [{"id": f"m{at}", "text": name, "project": project, "kind": name, "episode": name, **young} for at, name in enumerate(names)]
     items += [{"id": "other", "text": "of another", "project": "../../../../escape"}]
     before = everything(tmp_path, shop.home)
-    shop.memory("import", "-", stdin=export_of(items))
+    shop.memory("admin", "import", "-", stdin=export_of(items))
     shop.memory("on")
-    shop.memory("run", "--force")
+    shop.memory("admin", "run", "--force")
     assert {item["text"] for item in shop.items().values()} == set(names)
-    assert shop.json("verify")["ok"]
+    assert shop.json("admin", "verify")["ok"]
     assert everything(tmp_path, shop.home) == before
     assert not list(shop.home.rglob("*escape*"))
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfa\n", b"\0" * 5_000, b'{"popkit_memory": 1}\n\xed\xa0\x80\n', b"[" * 200_000, b"9" * 20_000])
 def test_bytes_that_are_no_export_are_refused(shop: Remembered, data: bytes) -> None:
-    assert "line" in shop.mistake("import", "-", stdin=data)
+    assert "line" in shop.mistake("admin", "import", "-", stdin=data)
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
@@ -158,7 +158,7 @@ def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(shop: Rememb
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/zero")
-    assert "not a regular file" in shop.mistake("import", str(path))
+    assert "not a regular file" in shop.mistake("admin", "import", str(path))
 
 
 def test_an_import_is_read_up_to_a_size() -> None:
@@ -186,7 +186,7 @@ def test_a_store_that_holds_programs_is_not_used(shop: Remembered, statement: st
         db.execute(statement)
         db.commit()
     before = store.read_bytes()
-    for words in (["list"], ["add", "another"], ["run", "--force"], ["verify"]):
+    for words in (["list"], ["add", "another"], ["admin", "run", "--force"], ["admin", "verify"]):
         assert "a trigger or view that PopKit did not make" in shop.mistake(*words)
     assert store.read_bytes() == before
 
@@ -197,5 +197,5 @@ def test_a_full_text_that_inflates_without_end_is_not_inflated(shop: Remembered)
         db.execute("INSERT INTO originals VALUES (?, '', ?)", (id, compress_content("\0" * 50_000_000)))
         db.execute("UPDATE items SET original = 1, level = 'summary'")
         db.commit()
-    assert "expands to more than 4,000,000 bytes" in shop.mistake("restore", id)
-    assert "expands to more than" in " ".join(shop.memory("verify", code=1).split())
+    assert "expands to more than 4,000,000 bytes" in shop.mistake("admin", "restore", id)
+    assert "expands to more than" in " ".join(shop.memory("admin", "verify", code=1).split())

@@ -1,4 +1,4 @@
-"""`popkit lab` as it is called: the survey of past sessions, and `--decisions`, what a policy would have cleared in one of them."""
+"""`popkit lab` as it is called: the survey of past sessions, and `popkit lab replay`, what a policy would have cleared in one."""
 
 from __future__ import annotations
 
@@ -101,19 +101,19 @@ def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
 
 REFUSED = {
     "a policy that is unknown": ("--policy best\x1b[2J", "unknown policy best"),
-    "a policy that is unknown, with the known ones": ("--decisions {one} --policy nonsense", f"Known: {', '.join(POLICIES)}"),
+    "a policy that is unknown, with the known ones": ("replay {one} --policy nonsense", f"Known: {', '.join(POLICIES)}"),
     "a name that is none of a policy": ("--policy {own}:Nobody\x1b[2J", "is not the name of a policy"),
     "no processes": ("--jobs 0", "--jobs takes a whole number from 1"),
     "a table that cannot be written, before the run": ("--policy auto --parquet {here}/nowhere/out.parquet", "cannot be written"),
     "a page": ("--html {here}/report.html", "is made by benchmarks/lab/tables.py"),
     "decisions that cannot be written": (
-        "--decisions {one} --out {here}/nowhere/out.jsonl",
+        "replay {one} --out {here}/nowhere/out.jsonl",
         "{here}/nowhere/out.jsonl: cannot be written: No such file or directory",
     ),
-    "a session that is not there": ("--decisions {here}/none.jsonl", "{here}/none.jsonl: cannot be read: No such file"),
-    "a session that is empty": ("--decisions {empty}", "{empty}: is empty"),
-    "what cannot be said once": ("--decisions {one} --say-once all", 'not "all"'),
-    "what is no shape": ("--decisions {one} --shape all", "--shape takes off, "),
+    "a session that is not there": ("replay {here}/none.jsonl", "{here}/none.jsonl: cannot be read: No such file"),
+    "a session that is empty": ("replay {empty}", "{empty}: is empty"),
+    "what cannot be said once": ("replay {one} --say-once all", 'not "all"'),
+    "what is no shape": ("replay {one} --shape all", "--shape takes off, "),
     "a user for whom the client never ran": ("--policy auto", "{here}/nowhere/projects does not exist. Name a folder or a file"),
 }
 
@@ -217,7 +217,7 @@ def _long(folder: Path) -> Written:
 
 
 def _replay(*words: str, capsys) -> tuple[int, str, str]:
-    code = main(["lab", "--decisions", *words], {})
+    code = main(["lab", "replay", *words], {})
     return code, *capsys.readouterr()
 
 
@@ -363,21 +363,24 @@ def test_both_together_enter_under_any_policy_and_off_changes_nothing(tmp_path, 
     assert summary.startswith("door, 5m cache, ")
 
 
-def test_the_flag_may_stand_anywhere_and_takes_no_file_for_a_policy(tmp_path, capsys) -> None:
+def test_flags_may_stand_before_the_word_and_the_first_policy_is_the_default(tmp_path, capsys) -> None:
     path = str(_long(tmp_path).path)
     shown = [
-        (main(["lab", *words], {}), *capsys.readouterr()) for words in (("--policy", "spec", path, "--decisions"), (path, "--decisions"))
+        (main(["lab", *words], {}), *capsys.readouterr())
+        for words in (("--policy", "spec", "--ttl", "1h", "replay", path), ("replay", path))
     ]
     assert [summary.partition(",")[0] for _, _, summary in shown] == ["spec", "auto"]
     assert {code for code, *_ in shown} == {0}
 
 
-@pytest.mark.parametrize("given", [("--decisions", "{out}"), ("--decisions={out}",)])
-def test_replay_is_another_name_of_it_and_says_so(tmp_path, capsys, given: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("given", [("--decisions", "{out}"), ("--decisions={out}",), ("--out", "{out}")])
+def test_popkit_replay_goes_on_working_and_says_its_new_name(tmp_path, capsys, given: tuple[str, ...]) -> None:
     path, out = str(_long(tmp_path).path), tmp_path / "out.jsonl"
     code = main(["replay", "--policy", "nothing", path, *(word.format(out=out) for word in given)], {})
     shown, errors = capsys.readouterr()
     assert (code, shown) == (0, "")
-    assert errors.startswith("popkit replay is another name of popkit lab --decisions, where its --decisions is --out\n")
+    assert " ".join(errors.split()).startswith(
+        "popkit: `popkit replay` is now `popkit lab replay`. The old name works until the next version."
+    )
     assert "nothing, 5m cache, " in errors
     assert len(out.read_text().splitlines()) == 120

@@ -25,13 +25,13 @@ from tests.cli.remembered import DAY_S, GOLDENS, Remembered, anywhere, export_of
         ("status-store", ["status", "--store"]),
         ("list", ["list"]),
         ("list-tier", ["list", "--tier", "archive", "--kind", "note,command"]),
-        ("search", ["search", "basket", "--most", "3"]),
-        ("file-why", ["file", "--tokens", "20", "--why"]),
-        ("run", ["run", "--force"]),
-        ("loss", ["loss"]),
-        ("verify", ["verify"]),
+        ("search", ["admin", "search", "basket", "--most", "3"]),
+        ("file-why", ["admin", "file", "--tokens", "20", "--why"]),
+        ("run", ["admin", "run", "--force"]),
+        ("loss", ["admin", "loss"]),
+        ("verify", ["admin", "verify"]),
         ("help", ["help"]),
-        ("help-learn", ["help", "learn"]),
+        ("help-learn", ["help", "admin", "learn"]),
     ],
 )
 def test_what_a_word_prints(filled: Remembered, golden, name: str, words: list) -> None:
@@ -43,8 +43,8 @@ def test_what_a_word_prints(filled: Remembered, golden, name: str, words: list) 
 def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
     note = next(id for id, item in filled.items().items() if "make check before" in item["text"])
     path = next(id for id, item in filled.items().items() if item["kind"] == "path")
-    whole = filled.memory("show", note)  # its text as it is, however wide
-    shown = "".join(filled.memory(*words) for words in (["why", note], ["pin", note], ["forget", path], ["why", path]))
+    whole = filled.memory("admin", "show", note)  # its text as it is, however wide
+    shown = "".join(filled.memory(*words) for words in (["why", note], ["admin", "pin", note], ["forget", path], ["why", path]))
     assert fits(shown)
     golden(GOLDENS / "item.txt", anywhere(whole + shown))
 
@@ -63,31 +63,32 @@ def test_who_has_marked_what_is_shown(filled: Remembered, golden) -> None:
 
 
 def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, golden) -> None:
-    shown = "".join(shop.memory(word) for word in ("status", "list", "file"))
-    shown += shop.memory("search", "anything")
+    shown = "".join(shop.memory(*words) for words in (["status"], ["list"], ["admin", "file"]))
+    shown += shop.memory("admin", "search", "anything")
     assert fits(shown)
     golden(GOLDENS / "nothing.txt", shown)
 
 
 def test_who_only_asks_leaves_nothing_behind(shop: Remembered) -> None:
-    for word in ("status", "list", "file", "run", "loss", "export", "verify"):
-        shop.memory(word)
-    shop.memory("search", "anything")
+    for words in (["status"], ["list"], *(["admin", word] for word in ("file", "run", "loss", "export", "verify"))):
+        shop.memory(*words)
+    shop.memory("admin", "search", "anything")
     shop.mistake("forget", "mnone")
     assert not list(shop.home.rglob("*.sqlite"))
 
 
-@pytest.mark.parametrize("word", [word.name for word in MEMORY.operations])
-def test_every_word_has_help(shop: Remembered, word: str) -> None:
-    shown = shop.memory("help", word)
-    assert shown == shop.memory(word, "--help") or word == "help"
-    assert shown.startswith(f"popkit memory {word}")
+@pytest.mark.parametrize("words", [word.called for word in MEMORY.operations])
+def test_every_word_has_help(shop: Remembered, words: str) -> None:
+    shown = shop.memory("help", *words.split())
+    assert shown == shop.memory(*words.split(), "--help") or words == "help"
+    assert shown.startswith(f"popkit memory {words}")
     assert fits(shown)
 
 
 def test_the_overview_names_every_word(shop: Remembered) -> None:
-    shown = shop.memory("help")
-    assert all(f"  {word.usage()}" in shown for word in MEMORY.operations)
+    shown, below = shop.memory("help"), shop.memory("admin")
+    assert all(f"  {word.usage()}" in shown for word in MEMORY.operations if not word.admin)
+    assert all(f"  {word.usage(word.name)}" in below and f" {word.name}" in shown for word in MEMORY.operations if word.admin)
     assert shown == shop.popkit("help", "memory").stdout
 
 
@@ -95,11 +96,11 @@ def test_the_overview_names_every_word(shop: Remembered) -> None:
     ("words", "stdin"),
     [
         (["status"], ""),
-        (["search", "basket", "--json"], ""),
-        (["export", "--all"], ""),
+        (["admin", "search", "basket", "--json"], ""),
+        (["admin", "export", "--all"], ""),
         (["add", "-"], "first line\n\n  second, é 漢字\n"),
         (["list", "--nonsense"], ""),
-        (["show", "mnone", "--json"], ""),
+        (["admin", "show", "mnone", "--json"], ""),
     ],
     ids=str,
 )
@@ -113,9 +114,9 @@ def test_in_a_process_of_its_own_a_word_says_the_same(filled: Remembered, words:
 def test_what_was_added_is_found_again(shop: Remembered) -> None:
     id = shop.add("run the tests with make check")
     assert shop.json("list")["items"][0]["text"] == "run the tests with make check"
-    assert shop.json("search", "how", "are", "tests", "run")["items"][0]["id"] == id
-    assert shop.json("show", id)["access_count"] >= 1
-    assert shop.memory("show", id).endswith("\n\nrun the tests with make check\n")
+    assert shop.json("admin", "search", "how", "are", "tests", "run")["items"][0]["id"] == id
+    assert shop.json("admin", "show", id)["access_count"] >= 1
+    assert shop.memory("admin", "show", id).endswith("\n\nrun the tests with make check\n")
 
 
 def test_words_need_no_quotes(shop: Remembered) -> None:
@@ -126,7 +127,7 @@ def test_words_need_no_quotes(shop: Remembered) -> None:
 def test_a_text_may_come_from_standard_input_and_is_kept_as_it_is(shop: Remembered) -> None:
     content = "first line\n\n  second, é 漢字\n"
     id = shop.json("add", "-", stdin=content)["items"][0]["id"]
-    assert shop.json("show", id)["text"] == content
+    assert shop.json("admin", "show", id)["text"] == content
 
 
 def test_kinds_and_key_decisions(shop: Remembered) -> None:
@@ -140,7 +141,7 @@ def test_kinds_and_key_decisions(shop: Remembered) -> None:
 def test_a_long_list_is_cut_unless_all_is_asked_for(shop: Remembered) -> None:
     project = shop.json("status")["project"]
     many = [{"id": f"thing-{number}", "text": f"thing number {number}", "project": project} for number in range(52)]
-    shop.memory("import", "-", stdin=export_of(many))
+    shop.memory("admin", "import", "-", stdin=export_of(many))
     assert "There is more: --all" in shop.memory("list")
     assert (len(shop.json("list")["items"]), shop.json("list")["more"]) == (50, True)
     assert len(shop.json("list", "--all")["items"]) == 52
@@ -148,13 +149,13 @@ def test_a_long_list_is_cut_unless_all_is_asked_for(shop: Remembered) -> None:
 
 def test_items_are_pinned_moved_and_let_go(shop: Remembered) -> None:
     id = shop.add("run the tests with make check")
-    assert shop.json("pin", id)["items"][0]["held"] is True
+    assert shop.json("admin", "pin", id)["items"][0]["held"] is True
     assert "(pinned)" in shop.memory("list")
-    assert shop.json("unpin", id)["items"][0]["held"] is False
+    assert shop.json("admin", "unpin", id)["items"][0]["held"] is False
     before = shop.items()[id]["tier"]
-    assert shop.json("demote", id)["items"][0]["tier"] != before
-    assert shop.json("promote", id)["items"][0]["tier"] == before
-    assert shop.json("restore", id)["items"][0]["level"] == "full"
+    assert shop.json("admin", "demote", id)["items"][0]["tier"] != before
+    assert shop.json("admin", "promote", id)["items"][0]["tier"] == before
+    assert shop.json("admin", "restore", id)["items"][0]["level"] == "full"
 
 
 def test_what_is_forgotten_goes_after_a_day_and_can_be_brought_back_until_then(shop: Remembered) -> None:
@@ -166,13 +167,13 @@ def test_what_is_forgotten_goes_after_a_day_and_can_be_brought_back_until_then(s
     shop.memory("undo", kept)
     assert shop.items().keys() == {kept}
     shop.now += DAY_S + 60
-    assert shop.json("run", "--force")["deleted"] == 1
+    assert shop.json("admin", "run", "--force")["deleted"] == 1
     assert "no memory" in shop.mistake("undo", gone)
 
 
 def test_file_prints_memory_md_within_a_budget(filled: Remembered) -> None:
-    whole, short = filled.json("file"), filled.json("file", "--tokens", "60")
-    assert filled.memory("file") == whole["text"]
+    whole, short = filled.json("admin", "file"), filled.json("admin", "file", "--tokens", "60")
+    assert filled.memory("admin", "file") == whole["text"]
     assert (whole["left_out"], short["tokens"] <= 60, len(short["left_out"]) > 0) == ([], True, True)
     assert len(short["items"]) + len(short["left_out"]) == len(whole["items"]) == len(filled.items())
 
@@ -180,9 +181,9 @@ def test_file_prints_memory_md_within_a_budget(filled: Remembered) -> None:
 def test_what_is_due_is_shown_before_what_comes_after_it(shop: Remembered) -> None:
     id = shop.add("npm run test:unit", "--kind", "command")
     explanation = " ".join(shop.memory("why", id).split())
-    assert "Now moves to WARM with the next run, at the end of a session or by popkit memory run: worth" in explanation
+    assert "Now moves to WARM with the next run, at the end of a session or by popkit memory admin run: worth" in explanation
     assert "Next " not in explanation
-    shop.memory("run", "--force")
+    shop.memory("admin", "run", "--force")
     explanation = " ".join(shop.memory("why", id).split())
     assert "Now stays in " in explanation
 
@@ -191,7 +192,7 @@ def test_an_answer_says_what_to_type_where_it_is_read(shop: Remembered) -> None:
     def asked(*words: str) -> str:
         return shop.ask(*words, POPKIT_CALLED_AS="/popkit:context memory").stdout
 
-    assert "\n  /popkit:context memory learn --past\n" in asked("status")
+    assert "\n  /popkit:context memory admin learn --past\n" in asked("status")
     id = shop.add("the staging server is called otter")
     assert "Until then, /popkit:context memory undo brings it back." in " ".join(asked("forget", id).split())
     assert "To bring it back: /popkit:context memory undo" in " ".join(asked("why", id).split())
@@ -205,29 +206,31 @@ def test_all_that_is_remembered_about_a_project_is_forgotten_at_once_and_brought
     assert shop.items() == {}
     assert {item["id"] for item in shop.json("undo")["items"]} == ids
     assert set(shop.items()) == ids
-    assert "so this deletes it once 24 h have passed:\n  popkit memory run\n" in shop.memory("forget", "--all")
+    assert "so this deletes it once 24 h have passed:\n  popkit memory admin run\n" in shop.memory("forget", "--all")
     shop.now += DAY_S + 1
-    shop.memory("run")
+    shop.memory("admin", "run")
     assert shop.exported() == []
 
 
 def test_an_import_of_what_is_there_says_how_to_leave_that_out(shop: Remembered, tmp_path: Path) -> None:
     shop.add("the staging server is called otter")
     file = tmp_path / "out.jsonl"
-    shop.memory("export", str(file))
-    assert "is there already, so nothing is imported. --missing skips items that are already there" in shop.mistake("import", str(file))
-    assert shop.memory("import", "--missing", str(file)).startswith("Imported 0 items")
+    shop.memory("admin", "export", str(file))
+    assert "is there already, so nothing is imported. --missing skips items that are already there" in shop.mistake(
+        "admin", "import", str(file)
+    )
+    assert shop.memory("admin", "import", "--missing", str(file)).startswith("Imported 0 items")
 
 
 def test_the_job_runs_at_most_hourly_unless_it_is_forced(shop: Remembered) -> None:
     shop.add("run the tests")
-    assert shop.json("run")["ran"] is True
+    assert shop.json("admin", "run")["ran"] is True
     shop.now += 60
-    assert shop.json("run")["ran"] is False
-    assert "--force" in shop.memory("run")
-    assert shop.json("run", "--force")["ran"] is True
+    assert shop.json("admin", "run")["ran"] is False
+    assert "--force" in shop.memory("admin", "run")
+    assert shop.json("admin", "run", "--force")["ran"] is True
     shop.now += 3_600
-    assert shop.json("run")["ran"] is True
+    assert shop.json("admin", "run")["ran"] is True
 
 
 def test_memory_is_switched_on_and_off_for_this_project(shop: Remembered, tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_where_memory_is_on_memory_md_follows_every_change(shop: Remembered) -> 
     shop.memory("on")
     id = shop.add("run the tests with make check")
     (path,) = shop.home.glob("memory/*/MEMORY.md")
-    assert path.read_text() == shop.memory("file")
+    assert path.read_text() == shop.memory("admin", "file")
     shop.memory("forget", id)
     assert not path.exists() or "make check" not in path.read_text()
 
@@ -259,13 +262,13 @@ def test_other_folders_of_a_checkout_are_the_same_project_and_other_projects_are
     assert id in shop.memory("list", cwd=inside)
     assert id in shop.memory("list", "--project", str(shop.project), cwd=other)
     assert id not in shop.memory("list", cwd=other)
-    assert "Nothing" in shop.memory("search", "tests", cwd=other)
+    assert "Nothing" in shop.memory("admin", "search", "tests", cwd=other)
 
 
 def test_files_are_private(shop: Remembered) -> None:
     shop.memory("on")
     shop.add("run the tests with make check")
-    shop.memory("export", "out.jsonl")
+    shop.memory("admin", "export", "out.jsonl")
     written = [shop.project / "out.jsonl", *shop.home.rglob("*")]
     assert {path.stat().st_mode & 0o077 for path in written} == {0}
 
@@ -293,26 +296,26 @@ def added(house: Remembered, text: str = RULE, key: bool = False) -> str:
 
 def test_every_word_that_shows_an_item_says_that_it_waits_and_how_to_accept_it(house: Remembered) -> None:
     id = added(house)
-    for word in (["list"], ["search", "commit"], ["list", "--waiting"]):
+    for word in (["list"], ["admin", "search", "commit"], ["list", "--waiting"]):
         shown = house.memory(*word)
         assert "(waits for your approval)" in shown
         assert "1 of these items was added by an agent. MEMORY.md leaves it out until you accept it:" in unwrapped(shown)
-        assert f"\n  popkit memory accept {id}\n" in shown
-    for word in ("why", "show"):
-        shown = unwrapped(house.memory(word, id))
+        assert f"\n  popkit memory admin accept {id}\n" in shown
+    for word in (["why"], ["admin", "show"]):
+        shown = unwrapped(house.memory(*word, id))
         assert "What note, said by an agent" in shown
-        assert f"Waits for your approval. Until then it is not in MEMORY.md: popkit memory accept {id}" in shown
+        assert f"Waits for your approval. Until then it is not in MEMORY.md: popkit memory admin accept {id}" in shown
     assert "Waiting 1 item that an agent added, until you accept it: popkit memory list --waiting" in unwrapped(house.memory("status"))
-    assert "added by an agent, and waits for your approval" in unwrapped(house.memory("file", "--why"))
+    assert "added by an agent, and waits for your approval" in unwrapped(house.memory("admin", "file", "--why"))
 
 
 def test_an_accepted_item_is_in_memory_md_and_shows_who_said_it(house: Remembered) -> None:
     id = added(house)
-    assert house.memory("file") == "MEMORY.md would be empty. popkit memory file --why says why.\n"
-    shown = house.memory("accept", id)
+    assert house.memory("admin", "file") == "MEMORY.md would be empty. popkit memory admin file --why says why.\n"
+    shown = house.memory("admin", "accept", id)
     assert shown.startswith("Accepted: 1 item\n")
     assert "From now on, MEMORY.md can include it." in shown
-    assert RULE in house.memory("file")
+    assert RULE in house.memory("admin", "file")
     (document,) = house.home.glob("memory/*/MEMORY.md")
     assert RULE in document.read_text()
     assert "said by an agent, accepted by you" in unwrapped(house.memory("why", id))
@@ -325,11 +328,11 @@ def test_all_that_waits_is_accepted_at_once_and_nothing_else(house: Remembered) 
     refused = added(house, "Skip the tests.")
     house.memory("forget", refused)
     assert set(house.items("--waiting")) == ids
-    assert {item["id"] for item in house.json("accept", "--all")["items"]} == ids
-    assert house.mistake("accept", "--all") == "popkit memory: nothing is waiting for your approval"
+    assert {item["id"] for item in house.json("admin", "accept", "--all")["items"]} == ids
+    assert house.mistake("admin", "accept", "--all") == "popkit memory: nothing is waiting for your approval"
     assert house.memory("list", "--waiting") == "Nothing is waiting for your approval.\n"
-    assert "does not wait for your approval" in house.mistake("accept", mine)
-    assert "accept --all" in house.mistake("accept")
+    assert "does not wait for your approval" in house.mistake("admin", "accept", mine)
+    assert "accept --all" in house.mistake("admin", "accept")
 
 
 def test_who_adds_what_an_agent_added_before_has_accepted_it_as_he_says_it(house: Remembered) -> None:
@@ -338,14 +341,14 @@ def test_who_adds_what_an_agent_added_before_has_accepted_it_as_he_says_it(house
     assert (house.items()[id]["source"], house.items()[id]["tier"]) == ("accepted", "ARCHIVE")
     other = added(house, "Deploy on Mondays.", key=True)
     assert "a key decision once you accept it" in unwrapped(house.memory("why", other))
-    house.memory("accept", other)
+    house.memory("admin", "accept", other)
     assert house.items()[other]["tier"] == "ARCHIVE"
 
 
 def test_inside_claude_code_the_same_word_accepts(house: Remembered) -> None:
     id = added(house)
     shown = house.ask("list", POPKIT_CALLED_AS="/popkit:context memory").stdout
-    assert f"\n  /popkit:context memory accept {id}\n" in shown
+    assert f"\n  /popkit:context memory admin accept {id}\n" in shown
     house.work()
-    done = house.popkit("context", "memory", "accept", id)
+    done = house.popkit("context", "memory", "admin", "accept", id)
     assert (done.returncode, done.stdout.startswith("Accepted: 1 item")) == (0, True), done.stderr

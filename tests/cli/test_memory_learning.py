@@ -1,4 +1,4 @@
-"""`popkit memory learn`, `export` and `import`: from real transcripts and from files, whole or not at all."""
+"""`popkit memory admin learn`, `export` and `import`: from real transcripts and from files, whole or not at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def texts(shop: Remembered, *flags: str) -> set[str]:
 
 
 def test_a_session_teaches_what_was_written_run_and_asked_for(shop: Remembered, golden) -> None:
-    shown = shop.memory("learn", str(shop.session("first")))
+    shown = shop.memory("admin", "learn", str(shop.session("first")))
     assert fits(shown)
     golden(GOLDENS / "learn.txt", shown)
     assert "src/checkout/basket_total.ts" in texts(shop, "--kind", "path")
@@ -30,27 +30,27 @@ def test_a_session_teaches_what_was_written_run_and_asked_for(shop: Remembered, 
 @pytest.mark.parametrize("word", ["first", "fir", "path"])
 def test_a_session_goes_by_its_id_the_beginning_of_it_or_its_file(shop: Remembered, word: str) -> None:
     path = shop.session("first")
-    assert shop.json("learn", str(path) if word == "path" else word)["sessions"] == 1
+    assert shop.json("admin", "learn", str(path) if word == "path" else word)["sessions"] == 1
 
 
 def test_without_a_name_it_is_the_newest_session_of_the_project(shop: Remembered) -> None:
     shop.session("first", "src/older_module.ts")
     shop.session("second", "src/newer_module.ts")
-    shop.memory("learn")
+    shop.memory("admin", "learn")
     assert texts(shop, "--kind", "path") == {"src/newer_module.ts"}
 
 
 def test_past_sessions_are_learnt_in_the_order_of_time_and_again_changes_nothing(shop: Remembered, tmp_path: Path) -> None:
     for id in ("zebra", "monkey", "ape"):
         shop.session(id)
-    answer = shop.json("learn", "--past")
+    answer = shop.json("admin", "learn", "--past")
     assert (answer["sessions"], answer["projects"]) == (3, ["shop"])
     (path,) = (item for item in shop.items().values() if item["kind"] == "path")
     assert (path["sessions"], path["reinforcements"]) == (3, 2)
     first = next(item for item in shop.items().values() if item["kind"] == "note")
     assert first["episode"] == "zebra", "the one that began first"
     before = shop.exported()
-    shop.memory("learn", "--past")
+    shop.memory("admin", "learn", "--past")
     assert shop.exported() == before
 
 
@@ -58,17 +58,17 @@ def test_sessions_of_other_projects_are_not_past_sessions_of_this_one(shop: Reme
     shop.session("first")
     other = tmp_path / "other"
     other.mkdir()
-    assert "no past sessions of other" in " ".join(shop.ask("learn", "--past", "--project", str(other)).stderr.split())
+    assert "no past sessions of other" in " ".join(shop.ask("admin", "learn", "--past", "--project", str(other)).stderr.split())
 
 
 def test_a_session_teaches_the_project_that_it_began_in_wherever_one_is(shop: Remembered, tmp_path: Path) -> None:
     path = shop.session("first")
     other = tmp_path / "other"
     other.mkdir()
-    assert shop.popkit("memory", "learn", str(path), cwd=other).returncode == 0
+    assert shop.popkit("memory", "admin", "learn", str(path), cwd=other).returncode == 0
     assert "src/checkout/basket_total.ts" in texts(shop)
     assert texts(shop, "--project", str(other)) == set()
-    shop.memory("learn", str(path), "--project", str(other))
+    shop.memory("admin", "learn", str(path), "--project", str(other))
     assert "src/checkout/basket_total.ts" in texts(shop, "--project", str(other)), "unless one says which"
 
 
@@ -77,18 +77,18 @@ def test_what_is_no_transcript_is_left_out_of_many_with_its_reason(shop: Remembe
     empty, foreign = shop.project / "empty.jsonl", shop.project / "foreign.jsonl"
     empty.write_text("")
     foreign.write_text("root:x:0:0\n")
-    answer = shop.json("learn", str(path), str(empty), str(foreign))
+    answer = shop.json("admin", "learn", str(path), str(empty), str(foreign))
     assert answer["sessions"] == 1
     assert sum(answer["left_out"].values()) == 2
-    assert "Left out" in shop.memory("learn", str(path), str(empty))
-    assert "is empty" in shop.mistake("learn", str(empty))
+    assert "Left out" in shop.memory("admin", "learn", str(path), str(empty))
+    assert "is empty" in shop.mistake("admin", "learn", str(empty))
 
 
 def test_a_session_that_several_learn_at_once_counts_once(forks: Forks, shop: Remembered) -> None:
     path = shop.session("first")
-    shop.together(forks, [["memory", "learn", str(path)]] * 5)
+    shop.together(forks, [["memory", "admin", "learn", str(path)]] * 5)
     at_once = shop.items()
-    shop.memory("learn", str(path))
+    shop.memory("admin", "learn", str(path))
     assert shop.items() == at_once
     assert {item["sessions"] for item in at_once.values()} == {1}
 
@@ -98,7 +98,7 @@ def test_a_session_that_several_learn_at_once_counts_once(forks: Forks, shop: Re
 
 def at_the_end(shop: Remembered, path: object) -> None:
     """What a hook's child does."""
-    done = shop.ask("learn", str(path), "--if-on", "--quiet")
+    done = shop.ask("admin", "learn", str(path), "--if-on", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -152,7 +152,7 @@ def test_a_child_that_fails_says_so_in_the_log_alone(shop: Remembered) -> None:
 
 def test_progress_is_shown_on_a_terminal_alone(shop: Remembered) -> None:
     paths = [str(shop.session(id)) for id in ("first", "second")]
-    child = shop.at_terminal("memory", "learn", *paths)
+    child = shop.at_terminal("memory", "admin", "learn", *paths)
     child.expect(pexpect.EOF)
     assert "50 % of 2 sessions" in child.before
     assert "Learnt from 2 sessions of shop." in child.before
@@ -170,7 +170,7 @@ def test_worktrees_teach_one_project(shop: Remembered, tmp_path: Path) -> None:
     shop.transcript.parent.mkdir(parents=True)
     shop.session("second")
     shop.project = project
-    assert shop.json("learn", "--past")["sessions"] == 1
+    assert shop.json("admin", "learn", "--past")["sessions"] == 1
     assert "src/checkout/basket_total.ts" in texts(shop)
 
 
@@ -179,7 +179,7 @@ def test_worktrees_teach_one_project(shop: Remembered, tmp_path: Path) -> None:
 
 def test_a_project_whose_folder_is_gone_is_found_by_its_path(shop: Remembered, tmp_path):
     shop.memory("on")
-    shop.memory("learn", str(shop.session("first")))
+    shop.memory("admin", "learn", str(shop.session("first")))
     shop.project.rename(tmp_path / "elsewhere")
     there = shop.memory("list", "--project", str(shop.project), cwd=tmp_path)
     assert "src/checkout/basket_total.ts" in there
@@ -191,9 +191,9 @@ def test_a_checkout_that_taught_the_project_and_is_gone_is_still_of_it(shop: Rem
     clone = tmp_path / "workspaces" / "calm"
     (clone / ".git").mkdir(parents=True)
     (clone / ".git" / "config").write_text((shop.project / ".git" / "config").read_text())
-    shop.memory("join", cwd=clone)
+    shop.memory("admin", "join", cwd=clone)
     home, shop.project = shop.project, clone
-    shop.memory("learn", str(shop.session("second", "src/second_module.ts")))
+    shop.memory("admin", "learn", str(shop.session("second", "src/second_module.ts")))
     shop.project = home
     clone.rename(tmp_path / "elsewhere")
     assert "src/second_module.ts" in shop.memory("list", "--project", str(clone), cwd=tmp_path)
@@ -204,7 +204,7 @@ def test_worktrees_without_git_are_one_project(shop: Remembered, tmp_path):
     for number, folder in enumerate(folders):
         folder.mkdir(parents=True)
         shop.project = folder
-        shop.memory("learn", str(shop.session(f"s{number}", f"src/module_number_{number}.ts")), cwd=folder)
+        shop.memory("admin", "learn", str(shop.session(f"s{number}", f"src/module_number_{number}.ts")), cwd=folder)
     folders[0].rename(tmp_path / "elsewhere")
     assert all(f"src/module_number_{number}.ts" in shop.memory("list", "--project", str(folders[0]), cwd=tmp_path) for number in (0, 1))
 
@@ -213,19 +213,19 @@ def test_worktrees_without_git_are_one_project(shop: Remembered, tmp_path):
 
 
 def test_why_says_what_has_become_of_the_file_that_an_item_was_learnt_from(shop: Remembered):
-    shop.memory("learn", str(shop.session("first")))
+    shop.memory("admin", "learn", str(shop.session("first")))
     (id,) = [id for id, item in shop.items().items() if item["kind"] == "path"]
     assert "src/checkout/basket_total.ts: as it was" in shop.memory("why", id)
     (shop.project / "src/checkout/basket_total.ts").write_text("changed")
     assert "src/checkout/basket_total.ts: changed since" in shop.memory("why", id)
     (shop.project / "src/checkout/basket_total.ts").unlink()
     assert shop.json("why", id)["learnt_at"]["files"][0]["state"] == "gone"
-    assert "basket_total" not in shop.memory("file")
+    assert "basket_total" not in shop.memory("admin", "file")
 
 
 def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_repeat_it(shop: Remembered):
     shop.memory("on")
-    shop.memory("learn", str(shop.session("first")))
+    shop.memory("admin", "learn", str(shop.session("first")))
     theirs = shop.transcript.parent / "memory"
     theirs.mkdir()
     (theirs / "MEMORY.md").write_text("Always run the linter before you commit.\n")
@@ -234,7 +234,7 @@ def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_r
     assert "Claude's" in status
     assert "1 topic" in status
     assert shop.json("status")["theirs"]["topics"] == 1
-    assert "linter" not in shop.memory("file")
+    assert "linter" not in shop.memory("admin", "file")
     assert sorted(path.name for path in theirs.iterdir()) == ["MEMORY.md", "shipping.md"]
 
 
@@ -242,39 +242,39 @@ def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_r
 
 
 def test_what_is_exported_can_be_taken_in_elsewhere(filled: Remembered, tmp_path: Path) -> None:
-    filled.memory("export", str(tmp_path / "out.jsonl"))
-    assert filled.memory("export") == (tmp_path / "out.jsonl").read_text()
+    filled.memory("admin", "export", str(tmp_path / "out.jsonl"))
+    assert filled.memory("admin", "export") == (tmp_path / "out.jsonl").read_text()
     before = filled.exported()
     (tmp_path / "elsewhere").mkdir()
     other = Remembered(tmp_path / "elsewhere")
     other.now = filled.now
-    assert other.json("import", str(tmp_path / "out.jsonl"))["items"] == len(before)
+    assert other.json("admin", "import", str(tmp_path / "out.jsonl"))["items"] == len(before)
     assert other.exported() == before
-    assert other.json("import", "-", "--missing", stdin=filled.memory("export"))["items"] == 0
+    assert other.json("admin", "import", "-", "--missing", stdin=filled.memory("admin", "export"))["items"] == 0
 
 
 @pytest.mark.parametrize("spoil", [lambda text: text[:-200], lambda text: text.replace("make check", "rm -rf /")], ids=["cut", "changed"])
 def test_an_import_that_fails_leaves_all_as_it_was(filled: Remembered, tmp_path: Path, spoil) -> None:
     path = tmp_path / "spoilt.jsonl"
-    path.write_text(spoil(filled.memory("export")))
+    path.write_text(spoil(filled.memory("admin", "export")))
     (tmp_path / "elsewhere").mkdir()
     other = Remembered(tmp_path / "elsewhere")
     other.now = filled.now
     other.add("what was there")
     before = other.exported()
-    other.mistake("import", str(path))
-    other.mistake("import", "-", stdin=path.read_bytes())
+    other.mistake("admin", "import", str(path))
+    other.mistake("admin", "import", "-", stdin=path.read_bytes())
     assert other.exported() == before
 
 
 def test_an_export_that_cannot_be_written_says_so(filled: Remembered) -> None:
-    assert "No such file" in filled.mistake("export", "no/such/file")
-    assert "not a regular file" in filled.mistake("export", str(filled.project))
+    assert "No such file" in filled.mistake("admin", "export", "no/such/file")
+    assert "not a regular file" in filled.mistake("admin", "export", str(filled.project))
     assert not list(filled.project.glob("*.tmp"))
 
 
 def test_an_export_replaces_files_alone(filled: Remembered, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "not a regular file" in filled.mistake("export", str(pipe))
+    assert "not a regular file" in filled.mistake("admin", "export", str(pipe))
     assert pipe.is_fifo(), "so would a device have been"

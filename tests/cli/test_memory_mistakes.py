@@ -18,14 +18,14 @@ from tests.kit.forks import Forks
     [
         (["nonsense"], 'unknown word "nonsense"'),
         (["list", "--tier", "lukewarm"], '--tier takes hot, warm, cold or archive, several with commas, not "lukewarm"'),
-        (["search"], "search needs WORDS, for example: search how to run the tests"),
-        (["search", "x", "--most", "9" * 5000], "--most takes a whole number from 1"),
-        (["file", "--tokens", "5000"], "--tokens takes at most 2,000"),
-        (["show", "mnone"], "no memory"),
+        (["admin", "search"], "admin search needs WORDS, for example: admin search how to run the tests"),
+        (["admin", "search", "x", "--most", "9" * 5000], "--most takes a whole number from 1"),
+        (["admin", "file", "--tokens", "5000"], "--tokens takes at most 2,000"),
+        (["admin", "show", "mnone"], "no memory"),
         (["why", "mnone"], "popkit memory list shows the ids"),
         (["forget"], "To forget everything about this project: forget --all"),
         (["forget", "m1", "--all"], "forget needs ID…"),
-        (["pin", "mnone"], "no memory"),
+        (["admin", "pin", "mnone"], "no memory"),
         (["forget", ""], "no memory"),
         (["undo", "mnone"], "no memory"),
         (["add", "  "], "the text is empty"),
@@ -35,16 +35,16 @@ from tests.kit.forks import Forks
         (["status", "--project", "/no/such/folder"], "there is no folder"),
         (["on", "--project", "/no/such/folder"], "--project takes a folder"),
         (["status", "--project", "/etc/hosts"], "--project takes a folder"),
-        (["learn", "none"], "popkit memory learn --past takes all sessions"),
-        (["learn"], "no past sessions of shop"),
-        (["learn", "no/such.jsonl"], "there is no file"),
-        (["learn", "/"], "is a folder"),
-        (["learn", "--past"], "no past sessions of shop"),
-        (["learn", "--past", "one"], "one: cannot be read: No such file or directory"),
-        (["learn", "--if-on"], "--if-on takes one transcript"),
-        (["import", "/no/such/file"], "/no/such/file: No such file or directory"),
-        (["import", "/"], "not a regular file"),
-        (["export", "/no/such/file"], "popkit memory: /no/such/file: No such file or directory"),
+        (["admin", "learn", "none"], "popkit memory admin learn --past takes all sessions"),
+        (["admin", "learn"], "no past sessions of shop"),
+        (["admin", "learn", "no/such.jsonl"], "there is no file"),
+        (["admin", "learn", "/"], "is a folder"),
+        (["admin", "learn", "--past"], "no past sessions of shop"),
+        (["admin", "learn", "--past", "one"], "one: cannot be read: No such file or directory"),
+        (["admin", "learn", "--if-on"], "--if-on takes one transcript"),
+        (["admin", "import", "/no/such/file"], "/no/such/file: No such file or directory"),
+        (["admin", "import", "/"], "not a regular file"),
+        (["admin", "export", "/no/such/file"], "popkit memory: /no/such/file: No such file or directory"),
         (["help", "nonsense"], 'unknown word "nonsense"'),
     ],
 )
@@ -81,12 +81,12 @@ def test_a_store_that_is_damaged_is_named_and_left_alone(shop: Remembered) -> No
 def test_a_corrupt_item_is_named(shop: Remembered, column: str) -> None:
     shop.add("run make check")
     spoil(shop, f"UPDATE items SET {column} = " + ("'spoilt' || x'ff'" if column == "text" else "'\"spoilt\"'"))  # noqa: S608
-    message = shop.mistake("run", "--force")
+    message = shop.mistake("admin", "run", "--force")
     assert "damaged" in message, message
-    assert "Broken" in shop.ask("verify").stdout or column == "text"
+    assert "Broken" in shop.ask("admin", "verify").stdout or column == "text"
 
 
-@pytest.mark.parametrize("word", [["status"], ["add", "x"], ["run", "--force"]])
+@pytest.mark.parametrize("word", [["status"], ["add", "x"], ["admin", "run", "--force"]])
 def test_corrupt_data_kept_beside_items_is_named(shop: Remembered, word: list) -> None:
     shop.add("run make check")
     spoil(shop, "INSERT INTO kept SELECT 'sessions:' || project, '{' FROM items UNION SELECT 'job', '{'")
@@ -96,7 +96,7 @@ def test_corrupt_data_kept_beside_items_is_named(shop: Remembered, word: list) -
 @pytest.mark.parametrize("clock", ["nan", "inf", "-1", "1e400", "253402300800"])
 def test_a_clock_that_no_calendar_has_is_the_real_one(shop: Remembered, clock: str) -> None:
     id = shop.add("run make check")
-    for words in (["run", "--force"], ["why", id], ["status"]):
+    for words in (["admin", "run", "--force"], ["why", id], ["status"]):
         assert shop.ask(*words, POPKIT_CLOCK=clock).returncode == 0
 
 
@@ -123,10 +123,10 @@ def test_several_processes_at_once_lose_nothing(forks: Forks, shop: Remembered) 
     shop.add("the first")
     shop.together(forks, [["memory", "add", f"thing {number}"] for number in range(6)])
     assert {item["text"] for item in shop.items().values()} == {"the first", *(f"thing {number}" for number in range(6))}
-    assert shop.json("verify") == {"ok": True, "broken": []}
+    assert shop.json("admin", "verify") == {"ok": True, "broken": []}
 
 
-@pytest.mark.parametrize("words", ["list", "export"])
+@pytest.mark.parametrize("words", ["list", "admin export"])
 def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) -> None:
     for number in range(3):
         shop.add(f"thing number {number} " + "and more " * 5_000)
@@ -136,17 +136,17 @@ def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) ->
 
 def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
     id = shop.json("add", "-", stdin=HOSTILE)["items"][0]["id"]
-    kept = shop.json("show", id)["text"]
-    shop.memory("pin", id)
-    for words in (["list"], ["file"], ["show", id]):
+    kept = shop.json("admin", "show", id)["text"]
+    shop.memory("admin", "pin", id)
+    for words in (["list"], ["admin", "file"], ["admin", "show", id]):
         child = shop.at_terminal("memory", *words)
         child.expect(pexpect.EOF)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
     assert kept == HOSTILE
-    piped = shop.ask("show", id).stdout
+    piped = shop.ask("admin", "show", id).stdout
     assert piped.endswith("\n" + without_controls(HOSTILE) + "\n"), "a pipe gets the text, with its control characters visible"
     assert not set("\x1b\x07") & set(piped)
-    for words in (["search", "make"], ["why", id], ["pin", id]):
+    for words in (["admin", "search", "make"], ["why", id], ["admin", "pin", id]):
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(shop.memory(*words))
 
 

@@ -104,13 +104,15 @@ def test_the_lab_names_no_host_but_the_policies_own(host: str, environ: dict, ca
 def test_memory_learns_from_the_project_s_sessions_of_a_host(host: str, environ: dict, tmp_path: Path, capsys) -> None:
     place = tmp_path / "shop"
     place.mkdir(exist_ok=True)
-    found = json.loads(answer(capsys, environ, "memory", "learn", "--past", "--host", host, "--json", "--project", "/home/dana/shop"))
+    found = json.loads(
+        answer(capsys, environ, "memory", "admin", "learn", "--past", "--host", host, "--json", "--project", "/home/dana/shop")
+    )
     assert found["sessions"] == 1
 
 
 def test_memory_says_where_it_has_looked_for_sessions_of_a_project(environ: dict, tmp_path: Path, capsys) -> None:
     _of_codex(tmp_path)
-    assert main(["memory", "learn", "--past", "--host", "codex", "--project", str(tmp_path)], environ) == 1
+    assert main(["memory", "admin", "learn", "--past", "--host", "codex", "--project", str(tmp_path)], environ) == 1
     assert f"under{tmp_path}/codex/sessions.Nametranscriptfilesinstead" in "".join(capsys.readouterr().err.split())
 
 

@@ -160,7 +160,7 @@ def test_a_mistake_exits_1_and_prints_nothing(cleared: Cleared, words: list, mes
 
 def test_what_was_pruned_is_gone_for_good(cleared: Cleared) -> None:
     cleared.environ["POPKIT_CLOCK"] = "1800000000"
-    assert cleared("archive", "prune", "--older-than", "1d", "--yes")[0] == 0
+    assert cleared("restore", "prune", "--older-than", "1d", "--yes")[0] == 0
     code, shown, error = cleared("restore", cleared.handles[5])
     assert code == 1
     assert "npm" not in shown or "Gone for good" in shown
@@ -172,7 +172,7 @@ def test_in_place_of_what_was_pruned_is_refused_and_the_rest_is_noted(cleared: C
         chain = archive.chain(db, archive.record(db, cleared.handles[5]).task_id)
         (kept,) = archive.add_records(db, chain, [new(9)], clear_at=1_799_999_000.0).ids
     cleared.environ["POPKIT_CLOCK"] = "1800000000"
-    assert cleared("archive", "prune", "--older-than", "1d", "--yes")[0] == 0
+    assert cleared("restore", "prune", "--older-than", "1d", "--yes")[0] == 0
     code, shown, error = cleared("restore", "T5", "--in-place", "--session", SESSION)
     assert (code, shown) == (1, "")
     assert "nothing can be put back. Gone for good (pruned, or no longer in git): Bash npm test" in " ".join(error.split())

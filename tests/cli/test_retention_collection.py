@@ -60,13 +60,13 @@ def test_what_was_marked_is_deleted_by_a_collection_a_day_later_and_not_before(a
     aged.now += 120
     assert "Deleted    3 memories for good" in aged.retention("gc", "--yes")
     assert texts(aged) == {"the newest"}
-    assert [entry["action"] for entry in aged.answers("log")["entries"]] == ["deleted", "deleting", "marked"]
-    assert aged.answers("verify")["ok"] is True
+    assert [entry["action"] for entry in aged.answers("admin", "log")["entries"]] == ["deleted", "deleting", "marked"]
+    assert aged.answers("admin", "verify")["ok"] is True
 
 
 def test_undo_takes_marks_back_one_or_all(aged: Governed) -> None:
     aged.retention("gc", "--yes")
-    (entry,) = aged.answers("log", "--action", "marked")["entries"]
+    (entry,) = aged.answers("admin", "log", "--action", "marked")["entries"]
     ids = entry["ids"]
     shown = aged.retention("undo", ids[0])
     assert shown == f"Removed 1 mark:\n  memory  {ids[0]}\n"
@@ -137,12 +137,12 @@ def test_the_limit_takes_the_oldest_first_and_says_what_is_left(aged: Governed) 
         (["gc", "--quiet"], "--quiet works only with --auto"),
         (["gc", "--auto", "--yes"], "it does not work with --yes"),
         (["undo", "mnone"], "there is no"),
-        (["archive", "mnone"], "there is no"),
-        (["archive", "--note", "a\x1b[31mb"], "a note is one line"),
-        (["archive", "--note", "x" * 1_001], "a note is one line"),
-        (["archive", "--domain", "rag"], "nothing may be deleted"),
-        (["restore", "../../etc"], "is not the id of an archive"),
-        (["restore", "memory-20261122T233000Z-k3f9a2"], "there is no archive"),
+        (["admin", "archive", "mnone"], "there is no"),
+        (["admin", "archive", "--note", "a\x1b[31mb"], "a note is one line"),
+        (["admin", "archive", "--note", "x" * 1_001], "a note is one line"),
+        (["admin", "archive", "--domain", "rag"], "nothing may be deleted"),
+        (["admin", "restore", "../../etc"], "is not the id of an archive"),
+        (["admin", "restore", "memory-20261122T233000Z-k3f9a2"], "there is no archive"),
     ],
 )
 def test_a_mistake_changes_nothing(aged: Governed, words: list, message: str) -> None:
@@ -159,8 +159,8 @@ def test_hooks_children_collect_where_auto_gc_is_on_and_print_nothing(aged: Gove
     aged.retention("set", "memory.auto_gc=true")
     assert aged.retention(*jobs.COLLECT[1:]) == ""
     assert marked(aged) == 3
-    assert {entry["by"] for entry in aged.answers("log", "--action", "marked")["entries"]} == {"job"}
-    assert "the hourly job: marked 3 memories" in aged.retention("log", "--action", "marked")
+    assert {entry["by"] for entry in aged.answers("admin", "log", "--action", "marked")["entries"]} == {"job"}
+    assert "the hourly job: marked 3 memories" in aged.retention("admin", "log", "--action", "marked")
 
 
 def test_what_goes_wrong_in_a_hooks_child_is_in_the_log(aged: Governed) -> None:
@@ -180,25 +180,25 @@ def test_by_hand_auto_says_what_it_did(aged: Governed) -> None:
 
 
 def test_what_was_archived_comes_back_after_it_was_deleted(aged: Governed) -> None:
-    shown = aged.retention("archive", "--note", "before the audit")
+    shown = aged.retention("admin", "archive", "--note", "before the audit")
     assert shown.startswith("Archived 3 memories (")
-    (archive,) = aged.answers("archives")["archives"]
-    assert f"  popkit retention restore {archive['archive_id']}\n" in shown
-    assert "before the audit" in aged.retention("archives")
+    (archive,) = aged.answers("admin", "archives")["archives"]
+    assert f"  popkit retention admin restore {archive['archive_id']}\n" in shown
+    assert "before the audit" in aged.retention("admin", "archives")
     aged.retention("gc", "--yes")
     aged.now += 2 * DAY_S
     aged.retention("gc", "--yes")
     assert texts(aged) == {"the newest"}
-    assert aged.retention("restore", archive["archive_id"]) == "Brought back 3 memories.\n"
+    assert aged.retention("admin", "restore", archive["archive_id"]) == "Brought back 3 memories.\n"
     assert texts(aged) == {*OLD, "the newest"}
-    assert "Nothing was brought back" in aged.retention("restore", archive["archive_id"])
-    assert aged.answers("verify", "--read-data")["archives"] == 1
+    assert "Nothing was brought back" in aged.retention("admin", "restore", archive["archive_id"])
+    assert aged.answers("admin", "verify", "--read-data")["archives"] == 1
 
 
 def test_an_archive_is_deleted_after_asking_and_not_while_a_hold_could_be_about_it(aged: Governed) -> None:
-    aged.retention("archive", "--note", "before the audit")
-    (archive,) = aged.answers("archives")["archives"]
-    done = aged.asked("remove", archive["archive_id"], stdin="n\n")
+    aged.retention("admin", "archive", "--note", "before the audit")
+    (archive,) = aged.answers("admin", "archives")["archives"]
+    done = aged.asked("admin", "remove", archive["archive_id"], stdin="n\n")
     assert done.returncode == 1
     assert "3 memories" in done.stdout
     assert "before the audit" in done.stdout
@@ -207,35 +207,37 @@ def test_an_archive_is_deleted_after_asking_and_not_while_a_hold_could_be_about_
         ("x", "is not the id of an archive"),
         ("rag-20261122T233000Z-k3f9a2", "there is no archive rag-20261122T233000Z-k3f9a2"),
     ):
-        done = aged.asked("remove", archive["archive_id"], unknown, stdin="y\n")
+        done = aged.asked("admin", "remove", archive["archive_id"], unknown, stdin="y\n")
         assert (done.returncode, done.stdout) == (1, ""), "nobody is asked about what is not there"
         assert message in " ".join(done.stderr.split())
     hold = aged.answers("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"][0]["id"]
-    assert f"Release the hold first: popkit retention hold release {hold}" in aged.refused("remove", archive["archive_id"], "--yes")
+    assert f"Release the hold first: popkit retention hold release {hold}" in aged.refused(
+        "admin", "remove", archive["archive_id"], "--yes"
+    )
     for each in aged.answers("hold", "list")["holds"]:
         aged.retention("hold", "release", each["id"])
-    assert aged.retention("remove", archive["archive_id"], "--yes") == f"Deleted {archive['archive_id']} for good.\n"
-    assert aged.answers("archives") == {"archives": []}
-    assert aged.answers("verify", "--read-data")["ok"]
+    assert aged.retention("admin", "remove", archive["archive_id"], "--yes") == f"Deleted {archive['archive_id']} for good.\n"
+    assert aged.answers("admin", "archives") == {"archives": []}
+    assert aged.answers("admin", "verify", "--read-data")["ok"]
 
 
 def test_one_thing_is_archived_by_its_id(aged: Governed) -> None:
     id = next(id for id, item in aged.items().items() if item["text"] == "the newest")
-    assert aged.answers("archive", id[:8])["archives"][0]["resource_count"] == 1
+    assert aged.answers("admin", "archive", id[:8])["archives"][0]["resource_count"] == 1
 
 
 def test_a_flipped_bit_is_found_and_the_rest_comes_back_when_asked_for(aged: Governed) -> None:
-    aged.retention("archive")
-    (archive,) = aged.answers("archives")["archives"]
+    aged.retention("admin", "archive")
+    (archive,) = aged.answers("admin", "archives")["archives"]
     path = Path(aged.home / "data" / "archive" / archive["archive_id"] / "contents")
     data = bytearray(path.read_bytes())
     data[10] ^= 1
     path.write_bytes(bytes(data))
-    assert aged.answers("verify")["ok"] is True
-    shown = aged.retention("verify", "--read-data", code=1)
+    assert aged.answers("admin", "verify")["ok"] is True
+    shown = aged.retention("admin", "verify", "--read-data", code=1)
     assert "its content is not as it was written" in " ".join(shown.split())
-    assert "--sound" in aged.refused("restore", archive["archive_id"])
-    assert "Damaged in the archive, and left out: 1." in aged.retention("restore", archive["archive_id"], "--sound")
+    assert "--sound" in aged.refused("admin", "restore", archive["archive_id"])
+    assert "Damaged in the archive, and left out: 1." in aged.retention("admin", "restore", archive["archive_id"], "--sound")
 
 
 # --- with others -----------------------------------------------------------------------------------------------------------------------
@@ -268,18 +270,18 @@ def test_what_a_placeholder_replaced_stays_unless_the_user_insists_and_is_told_w
     assert "Deleted    2 results for good" in shown
     assert "Now placeholders in these sessions can no longer be restored:" in shown
     assert cleared.answers("show")["domains"][1]["counts"]["total"] == 0
-    assert cleared.run("archive", "verify").returncode == 0
+    assert cleared.run("restore", "verify").returncode == 0
 
 
 def test_a_result_that_was_archived_comes_back_byte_for_byte_after_it_was_deleted(cleared: Governed) -> None:
     (id, *_) = [each["id"] for each in cleared.answers("apply", "--domain", "rag")["domains"][0]["eligible"]]
     before = cleared.run("restore", id).stdout
-    (archive,) = cleared.answers("archive", id[:6])["archives"]
+    (archive,) = cleared.answers("admin", "archive", id[:6])["archives"]
     cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
     cleared.now += 2 * DAY_S
     cleared.retention("gc", "--yes", "--placeholders", "--domain", "rag")
     assert cleared.run("restore", id).returncode == 1
-    assert cleared.retention("restore", archive["archive_id"]) == "Brought back 1 result.\n"
+    assert cleared.retention("admin", "restore", archive["archive_id"]) == "Brought back 1 result.\n"
     assert cleared.run("restore", id).stdout == before
 
 
@@ -295,5 +297,5 @@ def test_what_became_of_something_that_is_no_longer_stored_is_in_the_log(cleared
     for _ in "12":
         cleared.retention("gc", "--yes", "--placeholders")
         cleared.now += 2 * DAY_S
-    assert f"{id} is no longer stored. `popkit retention log --id {id}` shows what was done with it" in cleared.refused("explain", id)
-    assert [entry["action"] for entry in cleared.answers("log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]
+    assert f"{id} is no longer stored. `popkit retention admin log --id {id}` shows what was done with it" in cleared.refused("explain", id)
+    assert [entry["action"] for entry in cleared.answers("admin", "log", "--id", id)["entries"]] == ["deleted", "deleting", "marked"]

@@ -23,7 +23,7 @@ DEFAULTS = {
 # --- words -----------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", [word.name for word in RETENTION.operations])
+@pytest.mark.parametrize("word", [word.called for word in RETENTION.operations])
 def test_every_word_has_help(house: Governed, word: str) -> None:
     shown = house.retention("help", *word.split())
     assert shown == house.retention(*word.split(), "--help") or word == "help"
@@ -32,8 +32,9 @@ def test_every_word_has_help(house: Governed, word: str) -> None:
 
 
 def test_the_overview_names_every_word(house: Governed, golden) -> None:
-    shown = house.retention("help")
-    assert all(f"  {word.usage()}" in shown for word in RETENTION.operations)
+    shown, below = house.retention("help"), house.retention("admin")
+    assert all(f"  {word.usage()}" in shown for word in RETENTION.operations if not word.admin)
+    assert all(f"  {word.usage(word.name)}" in below and f" {word.name}" in shown for word in RETENTION.operations if word.admin)
     assert shown == house.popkit("help", "retention").stdout
     assert fits(shown)
     golden(GOLDENS / "help.txt", shown)
@@ -44,14 +45,23 @@ def test_no_word_at_all_shows_how_things_stand(house: Governed) -> None:
 
 
 def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
-    for words in (["show"], ["history"], ["apply", "--dry-run"], ["archives"], ["hold", "list"], ["verify"], ["log"], ["gc", "--dry-run"]):
+    for words in (
+        ["show"],
+        ["admin", "history"],
+        ["apply", "--dry-run"],
+        ["admin", "archives"],
+        ["hold", "list"],
+        ["admin", "verify"],
+        ["admin", "log"],
+        ["gc", "--dry-run"],
+    ):
         house.retention(*words)
     assert not (house.home / "data").exists()
     assert not list(house.home.rglob("*.sqlite"))
 
 
 @pytest.mark.parametrize(
-    "words", [["show"], ["log", "--json"], ["set", "memory.limit=7"], ["set", "memory.limit=many"], ["gc", "--yes"]], ids=str
+    "words", [["show"], ["admin", "log", "--json"], ["set", "memory.limit=7"], ["set", "memory.limit=many"], ["gc", "--yes"]], ids=str
 )
 def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: list) -> None:
     house.retention("set", "memory.older_than_days=90")
@@ -65,7 +75,7 @@ def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: li
 
 def test_the_policies_are_the_defaults_until_somebody_sets_them(house: Governed) -> None:
     assert house.policy("memory") == house.policy("rag") == DEFAULTS
-    assert house.answers("history") == {"versions": []}
+    assert house.answers("admin", "history") == {"versions": []}
 
 
 @pytest.mark.parametrize(
@@ -122,23 +132,23 @@ def test_history_lists_every_revision_and_rollback_goes_back_to_one(house: Gover
     house.now += DAY_S
     house.retention("set", "rag.limit=9")
     house.now += DAY_S
-    shown = house.retention("history")
+    shown = house.retention("admin", "history")
     assert "Revision 2: rag, 24 h ago, by you" in shown
     assert "memory.older_than_days = 90 (was 30)" in shown
-    assert "The policies of revision 0 are back, as revision 3." in house.retention("rollback", "0")
+    assert "The policies of revision 0 are back, as revision 3." in house.retention("admin", "rollback", "0")
     assert house.policy("memory") == house.policy("rag") == DEFAULTS
-    assert "Nothing changed" in house.retention("rollback", "0")
-    house.retention("rollback", "2", "--domain", "rag")
+    assert "Nothing changed" in house.retention("admin", "rollback", "0")
+    house.retention("admin", "rollback", "2", "--domain", "rag")
     assert (house.policy("memory"), house.policy("rag")) == (DEFAULTS, {**DEFAULTS, "limit": 9})
-    assert [each["revision"] for each in house.answers("history", "--domain", "rag")["versions"]] == [4, 3, 2]
+    assert [each["revision"] for each in house.answers("admin", "history", "--domain", "rag")["versions"]] == [4, 3, 2]
 
 
 def test_a_damaged_policies_file_is_rewritten_by_rollback(house: Governed) -> None:
     house.retention("set", "memory.older_than_days=90")
     path = house.home / "data" / "state" / "retention-policies.json"
     path.write_text("{")
-    assert "popkit retention rollback" in house.refused("show")
-    assert "has been written again" in house.retention("rollback", "1")
+    assert "popkit retention admin rollback" in house.refused("show")
+    assert "has been written again" in house.retention("admin", "rollback", "1")
     assert house.policy("memory")["older_than_days"] == 90
 
 
@@ -146,22 +156,22 @@ def test_the_log_has_everything_newest_first_and_verify_proves_it(house: Governe
     house.retention("set", "memory.limit=7")
     house.retention("apply")
     house.retention("apply", "--dry-run")
-    assert [entry["action"] for entry in house.answers("log")["entries"]] == ["applied", "applied", "configured"]
-    assert [entry["domain"] for entry in house.answers("log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
-    assert [entry["number"] for entry in house.answers("log", "--most", "1")["entries"]] == [3]
-    assert house.retention("log", "--id", "mnone") == "The log has no such entry.\n"
-    answer = house.answers("verify")
+    assert [entry["action"] for entry in house.answers("admin", "log")["entries"]] == ["applied", "applied", "configured"]
+    assert [entry["domain"] for entry in house.answers("admin", "log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
+    assert [entry["number"] for entry in house.answers("admin", "log", "--most", "1")["entries"]] == [3]
+    assert house.retention("admin", "log", "--id", "mnone") == "The log has no such entry.\n"
+    answer = house.answers("admin", "verify")
     assert (answer["ok"], answer["problems"], answer["log_entries"]) == (True, [], 3)
-    assert house.retention("verify").startswith("Everything is as it was written")
+    assert house.retention("admin", "verify").startswith("Everything is as it was written")
 
 
 def test_who_changed_the_file_behind_our_back_is_found_out(house: Governed) -> None:
     house.retention("set", "memory.older_than_days=90")
     path = house.home / "data" / "state" / "retention-policies.json"
     path.write_text(path.read_text().replace("90", "91"))
-    shown = house.retention("verify", code=1)
+    shown = house.retention("admin", "verify", code=1)
     assert "Broken: policies: the policy of memory is not what was configured" in " ".join(shown.split())
-    assert house.answers("verify", code=1)["ok"] is False
+    assert house.answers("admin", "verify", code=1)["ok"] is False
 
 
 # --- what they say of things -----------------------------------------------------------------------------------------------------------
@@ -269,7 +279,7 @@ def test_a_hold_of_a_project_or_a_session_is_about_both_domains(aged: Governed) 
 
 def test_a_session_whose_transcript_is_gone_is_known_by_what_it_left(house: Governed) -> None:
     transcript = house.session("5e551017-one")
-    house.memory("learn", str(transcript))
+    house.memory("admin", "learn", str(transcript))
     transcript.unlink()
     holds = house.answers("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
     assert {hold["target"] for hold in holds} == {"5e551017-one"}
@@ -328,7 +338,7 @@ def test_show_begins_with_what_an_agent_asks_for(house: Governed) -> None:
         f"An agent in {key(house)} asked for this memory policy",
         "It would keep less, so it waits for your approval, and would apply to that project only:",
         "memory.older_than_days = 7 (now 30) memory.auto_gc = true (now false)",
-        f"To decide: popkit retention accept {id} popkit retention decline {id}",
+        f"To decide: popkit retention admin accept {id} popkit retention admin decline {id}",
     ]
     assert all(each in unwrapped(shown) for each in sentences), shown
     assert shown.index("An agent") < shown.index("Policies")
@@ -338,33 +348,33 @@ def test_show_begins_with_what_an_agent_asks_for(house: Governed) -> None:
 
 def test_an_accepted_policy_is_shown_with_how_to_end_it(house: Governed) -> None:
     id = asks(house, older_than_days=7)
-    shown = unwrapped(house.retention("accept", id))
+    shown = unwrapped(house.retention("admin", "accept", id))
     assert f"Accepted {id}. This now applies to {key(house)} only, as revision 1: memory.older_than_days = 7 (was 30)" in shown
-    assert shown.endswith(f"To let your own policy apply there again: popkit retention unset {key(house)}")
+    assert shown.endswith(f"To let your own policy apply there again: popkit retention admin unset {key(house)}")
     shown = unwrapped(house.retention("show"))
     assert f"memory of {key(house)}, by a policy of its own: older_than_days 7" in shown
     assert "what past sessions have taught, except for the projects below" in shown
     assert "An agent" not in shown
-    assert f"Revision 1: memory of {key(house)}, just now, by you" in unwrapped(house.retention("history"))
+    assert f"Revision 1: memory of {key(house)}, just now, by you" in unwrapped(house.retention("admin", "history"))
     assert f"Not in {key(house)}: popkit retention show says what applies there." in unwrapped(house.retention("set", "memory.limit=9"))
-    logged = unwrapped(house.retention("log"))
+    logged = unwrapped(house.retention("admin", "log"))
     assert f"an agent: requested {id} of memory of {key(house)}: older_than_days = 7" in logged
     assert f"you: configured memory of {key(house)}, revision 1" in logged
-    assert "no memory policy of its own any more" in unwrapped(house.retention("unset", key(house)))
+    assert "no memory policy of its own any more" in unwrapped(house.retention("admin", "unset", key(house)))
     assert house.answers("show")["own"] == []
 
 
 def test_what_is_declined_waits_no_longer(house: Governed) -> None:
     id = asks(house, older_than_days=7)
-    assert house.retention("decline", id) == f"Declined {id}. Nothing else changed.\n"
-    assert f"declined {id} of memory of {key(house)}: older_than_days = 7" in unwrapped(house.retention("log"))
-    assert f"no request '{id}' waits for your approval" in house.refused("accept", id)
-    assert "has no memory policy of its own" in house.refused("unset", key(house))
+    assert house.retention("admin", "decline", id) == f"Declined {id}. Nothing else changed.\n"
+    assert f"declined {id} of memory of {key(house)}: older_than_days = 7" in unwrapped(house.retention("admin", "log"))
+    assert f"no request '{id}' waits for your approval" in house.refused("admin", "accept", id)
+    assert "has no memory policy of its own" in house.refused("admin", "unset", key(house))
 
 
 def test_every_word_goes_by_the_projects_own_policy(house: Governed) -> None:
     id = house.add("Run make check before you commit.")
-    house.retention("accept", asks(house, older_than_days=7))
+    house.retention("admin", "accept", asks(house, older_than_days=7))
     house.now += 10 * DAY_S
     assert f"memory of {key(house)}: 1 memory" in unwrapped(house.retention("apply"))
     assert "older than 7 days" in unwrapped(house.retention("explain", id))

@@ -58,11 +58,11 @@ def prepared(house: Governed) -> Governed:
         (["set", "rag.keep_session_ids=a\x1b[31mb"], "is not a session id"),
         (["set", "rag.keep_session_ids=" + "x" * 201], "is not a session id"),
         (["set", "memory.limit=7", "rag.limit=NaN"], "must be a finite number"),
-        (["rollback", "99"], "there is no revision 99"),
+        (["admin", "rollback", "99"], "there is no revision 99"),
         (["explain", "mnone"], "popkit memory list"),
         (["explain", "\x1b[31mx"], "there is no"),
         (["explain", ""], "there is no"),
-        (["log", "--action", "delete"], "--action takes configured, requested, declined, applied, held,"),
+        (["admin", "log", "--action", "delete"], "--action takes configured, requested, declined, applied, held,"),
         (["undo"], "nothing is marked by a retention policy. `popkit memory undo` takes other marks back"),
         (["hold", "add", "m"], "hold add needs --why TEXT: the reason"),
         (["hold", "add", "--why", "audit"], "Give ids, --session or --project"),
@@ -110,16 +110,18 @@ def test_a_policies_file_that_cannot_be_read_is_named_and_left_alone(set_up: Gov
     assert path.read_bytes() == written
 
 
-@pytest.mark.parametrize("words", [["log"], ["history"], ["set", "memory.limit=7"], ["hold", "release", "h1"]])
+@pytest.mark.parametrize("words", [["admin", "log"], ["admin", "history"], ["set", "memory.limit=7"], ["hold", "release", "h1"]])
 def test_a_log_that_is_damaged_is_named_and_left_alone(set_up: Governed, words: list) -> None:
     path = set_up.home / "data" / "state" / "retention-log.sqlite"
     path.write_bytes(b"not a database" * 1_000)
     assert path.name in set_up.refused(*words).replace(" ", "")
-    shown = set_up.retention("verify", code=1)
+    shown = set_up.retention("admin", "verify", code=1)
     assert "Broken: log:" in shown
 
 
-@pytest.mark.parametrize("words", [["set", "memory.limit=7"], ["hold", "add", "--session", "s", "--why", "audit"], ["rollback", "1"]])
+@pytest.mark.parametrize(
+    "words", [["set", "memory.limit=7"], ["hold", "add", "--session", "s", "--why", "audit"], ["admin", "rollback", "1"]]
+)
 def test_a_folder_that_cannot_be_written_is_named(set_up: Governed, words: list) -> None:
     with read_only(set_up.home / "data"):
         error = set_up.refused(*words)
@@ -128,12 +130,12 @@ def test_a_folder_that_cannot_be_written_is_named(set_up: Governed, words: list)
 
 @pytest.mark.parametrize("words", ["set memory.limit=7", "hold add --session s --why audit", "rollback 0", "apply"])
 def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(set_up: Governed, words: str) -> None:
-    before, entries = set_up.bytes(), set_up.answers("log")["entries"]
+    before, entries = set_up.bytes(), set_up.answers("admin", "log")["entries"]
     done = set_up.in_shell(f"ulimit -f 0; exec popkit retention {words} 2>&1 | cat")
     assert b"popkit" in done.stdout
     assert b"Traceback" not in done.stdout
-    assert (set_up.bytes(), set_up.answers("log")["entries"]) == (before, entries)
-    assert set_up.answers("verify")["ok"] is True
+    assert (set_up.bytes(), set_up.answers("admin", "log")["entries"]) == (before, entries)
+    assert set_up.answers("admin", "verify")["ok"] is True
 
 
 def test_a_folder_that_is_a_file_is_named(house: Governed) -> None:
@@ -155,7 +157,8 @@ def test_no_hostile_text_reaches_a_terminal(house: Governed) -> None:
     child = house.at_terminal("retention", "explain", id)
     child.expect(pexpect.EOF)
     printed = [
-        house.retention(*words) for words in (["apply"], ["gc", "--dry-run"], ["hold", "add", id, "--why", "audit"], ["hold"], ["log"])
+        house.retention(*words)
+        for words in (["apply"], ["gc", "--dry-run"], ["hold", "add", id, "--why", "audit"], ["hold"], ["admin", "log"])
     ]
     for shown in (child.before, *printed):
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(shown)

@@ -19,7 +19,7 @@ from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageE
 from hooks.utils.operations import help_lines, offers
 from hooks.utils.text import NARROWEST, laid_out
 from popkit_retention.cli import opencode_setup
-from popkit_retention.cli.main import COMMANDS
+from popkit_retention.cli.main import COMMANDS, FIRST, names, titles
 from popkit_retention.cli.program_commands import SCRIPTS, words_after
 from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.policies import DOMAINS
@@ -30,9 +30,9 @@ from tests.cli import inside
 from tests.patience import HANG_S
 
 OPERATIONS = [(table, operation) for table in TABLES.values() for operation in table.operations]
-NAMES = [f"{table.name} {operation.name}".strip() for table, operation in OPERATIONS]
+NAMES = [f"{table.name} {operation.called}".strip() for table, operation in OPERATIONS]
 FLAGS = [(table, operation, flag) for table, operation in OPERATIONS for flag in operation.flags]
-WORDS = sorted({word for _, operation in OPERATIONS for word in operation.name.split()})
+WORDS = sorted({word for _, operation in OPERATIONS for word in operation.called.split()})
 FLAG_NAMES = sorted({flag.name for *_, flag in FLAGS} | {"--json", "--help", "-h", "--", "-", "--json=1", "--most=3", "--ttl=1h"})
 LINES = st.lists(
     st.one_of(
@@ -54,7 +54,7 @@ def line_of(operation: Operation) -> list[str]:
     """The fewest words that an operation takes, as its usage says."""
     needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
     arguments = [right(operation.type)] * operation.least
-    return [*operation.name.split(), *arguments, *needed]
+    return [*operation.called.split(), *arguments, *needed]
 
 
 def test_every_command_has_a_table_and_every_table_a_command() -> None:
@@ -64,13 +64,14 @@ def test_every_command_has_a_table_and_every_table_a_command() -> None:
 @pytest.mark.parametrize("word", ["help", "--help", "-h"])
 def test_help_lists_the_commands_as_json_too(word: str, tmp_path: Path) -> None:
     done = inside.run([word, "--json"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
-    assert json.loads(done.stdout) == {name: table.title for name, table in TABLES.items()}
+    assert json.loads(done.stdout) == titles()
+    assert all(titles()[name] == table.title for name, table in TABLES.items() if name not in FIRST)
 
 
 def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
     done = inside.run(["help", "--jsn"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "popkit help takes the name of one, or --json." in " ".join(done.stderr.split())
+    assert "popkit help takes the name of one, --all or --json." in " ".join(done.stderr.split())
 
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
@@ -92,7 +93,7 @@ def test_the_example_of_an_argument_is_one(table: Table, operation: Operation) -
     example = table.examples.get(operation.label.strip("[]…"))
     if example:
         needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
-        assert parse([*operation.name.split(), *shlex.split(example), *needed], table).arguments
+        assert parse([*operation.called.split(), *shlex.split(example), *needed], table).arguments
 
 
 def test_every_example_and_note_is_of_something_that_a_usage_names() -> None:
@@ -109,7 +110,8 @@ def test_the_sentence_of_an_operation_fits_in_a_line_and_ends_without_a_dot(tabl
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_in_a_narrow_terminal_help_cuts_no_word_up(table: Table) -> None:
-    shown = " ".join(laid_out(help_lines("", table.name, table), NARROWEST)).split()
+    pages = ["", *(operation.called for operation in table.operations if operation.called)]
+    shown = " ".join(line for page in pages for line in laid_out(help_lines(page, table.name, table), NARROWEST)).split()
     texts = [words for operation in table.operations for words in (operation.help, *(flag.explained() for flag in operation.flags))]
     assert {word for words in texts for word in words.split()} <= {*shown, *(word.strip(".").lower() for word in shown)}
 
@@ -195,10 +197,16 @@ def test_the_last_word_of_a_name_may_be_left_out_where_it_is_implied(line: str) 
     assert parse(words, TABLES[name]).word == "hold list"
 
 
-@pytest.mark.parametrize("line", ["lab a --decisions", "lab --decisions a", "lab --ttl 1h a --decisions", "lab --decisions -- a"])
+@pytest.mark.parametrize("line", ["a --words", "--words a"])
 def test_a_flag_that_is_an_operation_may_stand_anywhere(line: str) -> None:
-    parsed = parse(line.split()[1:], TABLES["lab"])
-    assert (parsed.word, parsed.argument) == ("--decisions", "a")
+    parsed = parse(line.split(), TABLES["completion"])
+    assert (parsed.word, parsed.argument) == ("--words", "a")
+
+
+@pytest.mark.parametrize("line", ["memory admin verify --json", "memory admin --json verify", "memory --json admin verify"])
+def test_flags_may_stand_between_the_words_of_a_name(line: str) -> None:
+    parsed = parse(line.split()[1:], MEMORY)
+    assert (parsed.word, parsed.flags, parsed.former) == ("verify", {"json": True}, "")
 
 
 def test_a_flag_of_many_takes_every_word_up_to_the_next_flag_and_may_be_repeated() -> None:
@@ -206,13 +214,13 @@ def test_a_flag_of_many_takes_every_word_up_to_the_next_flag_and_may_be_repeated
 
 
 def test_a_flag_is_an_attribute_with_what_holds_without_it() -> None:
-    parsed = parse(["list"], TABLES["archive"])
+    parsed = parse(["list"], TABLES["restore"])
     assert (parsed.limit, parsed.since, parsed.json, parsed.argument) == (50, None, False, None)
     with pytest.raises(AttributeError):
         parsed.nonsense  # noqa: B018  what is tested is that it is none
 
 
-BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, cold on, cold off"
+BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, auto on, auto off"
 
 
 @pytest.mark.parametrize("id", BUTTONS.split(", "))
@@ -221,7 +229,7 @@ def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> No
 
 
 def test_what_the_pane_takes_are_these_operations_and_two_of_its_own() -> None:
-    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "cold", "show", "bill"}
+    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "auto", "show", "bill"}
 
 
 # --- completion --------------------------------------------------------------------------------------------------------------------------
@@ -233,20 +241,29 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     ("line", "some"),
     [
-        ("", {*COMMANDS, "help"}),
-        ("memory", {"status", "list", "search", "help", "--project", "--json"}),
+        ("", {*names(), "help"}),
+        ("memory", {"status", "list", "admin", "help", "--project", "--json"}),
+        ("memory admin", {"search", "pin", "join"}),
+        ("memory admin search", {"--most", "--json"}),
+        ("memory help admin", {"search", "pin", "join"}),
+        ("context memory admin", {"search", "pin", "join"}),
+        ("retention admin", {"archive", "archives", "log"}),
         ("memory list", {"--tier", "--kind", "--json"}),
         ("memory list --tier", {"hot", "warm", "cold", "archive"}),
         ("context memory list --tier", {"hot"}),
         ("retention hold", {"add", "list", "release"}),
         ("retention hold add", {"--why", "--until", "--domain"}),
-        ("context cold", {"on", "off", "show"}),
-        ("lab", {"--decisions", "--policy"}),
-        ("lab --decisions", {"--out", "--shape"}),
-        ("archive", {"stats", "list", "prune"}),
+        ("context auto", {"on", "off", "show"}),
+        ("auto", {"on", "off", "show"}),
+        ("clear", {"--tier", "--dry-run", "--session"}),
+        ("lab", {"replay", "--policy"}),
+        ("lab replay", {"--out", "--shape"}),
+        ("bill", {"misses", "limits", "hide"}),
+        ("restore", {"stats", "list", "prune", "--in-place"}),
+        ("restore list", {"--limit", "--since"}),
         ("setup", {"dashboard", "neo4j"}),
-        ("help", set(COMMANDS)),
-        ("help retention", {"show", "gc"}),
+        ("help", set(names())),
+        ("help retention", {"show", "gc", "admin"}),
     ],
 )
 def test_what_may_come_next_is_offered(line: str, some: set[str]) -> None:
@@ -264,7 +281,7 @@ def test_what_was_given_is_not_offered_again_unless_it_may_be_repeated() -> None
     assert "--policy" in words_after(["lab", "--policy", "auto", "--json"])
 
 
-@given(st.lists(st.sampled_from([*COMMANDS, "list", "hold", "--tier", "--json", "--", "-", "x", ""]), max_size=5))
+@given(st.lists(st.sampled_from([*names(), "list", "admin", "hold", "--tier", "--json", "--", "-", "x", ""]), max_size=5))
 def test_nothing_that_was_typed_makes_it_fail_and_each_word_is_offered_once(words: list[str]) -> None:
     offered = words_after(words)
     assert len(offered) == len(set(offered))
@@ -272,7 +289,7 @@ def test_nothing_that_was_typed_makes_it_fail_and_each_word_is_offered_once(word
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_word_that_is_offered_is_known(name: str) -> None:
-    groups = {operation.name.split()[0] for operation in TABLES[name].operations if " " in operation.name}
+    groups = {operation.called.split()[0] for operation in TABLES[name].operations if " " in operation.called}
     for word in {*words_after([name])} - groups:
         message = ""
         try:

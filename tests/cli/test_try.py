@@ -122,7 +122,7 @@ def _wandered_and_came_back(folder: Path) -> Written:
 def test_it_ends_in_what_the_session_would_have_got_as_the_lab_counts_it(tmp_path, capsys) -> None:
     path = str(_wandered_and_came_back(tmp_path / "claude" / "projects" / "-home-dev-shop").path)
     got = json.loads(_try(tmp_path, capsys, path, "--json")[1])["installed"]
-    code, shown, summary = main(["lab", "--decisions", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
+    code, shown, summary = main(["lab", "replay", path, "--say-once", "reads", "--shape", "safe"], {}), *capsys.readouterr()
     lines = [json.loads(line) for line in shown.splitlines()]
     assert code == 0
     assert got["requests"] == len(lines) == 61

@@ -120,7 +120,7 @@ def test_a_session_under_a_rule_works_in_memory_and_leaves_nothing(
     assert not any((ours / "sessions").rglob("*.jsonl")), "no journal, no log"
     assert not (ours / "archive.sqlite").exists()
     assert not (ours / "hooks.log").exists()
-    learnt = popkit(home, plugin, session_id, f"memory learn {session_id}")
+    learnt = popkit(home, plugin, session_id, f"memory admin learn {session_id}")
     assert "data rule" in learnt.stdout + learnt.stderr
     assert marked(ours) == []
 

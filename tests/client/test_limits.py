@@ -32,7 +32,7 @@ def headers(now: int) -> dict[str, str]:
 
 
 def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: int) -> tuple[list[list[object]], str, int]:
-    """(what is kept of sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
+    """(what is kept of sessions whose answers tell how full the windows are, what `popkit bill limits` says, when that began)."""
     began = int(time.time())
     with ScriptedApi() as api:
         session = Session(ClientHome(home, client, api.url), api)
@@ -44,7 +44,7 @@ def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: 
                 api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
         assert session.log() == ""
         path = session.popkit / "limits.json"
-        return json.loads(path.read_text()) if path.exists() else [], session.popkit_says("limits"), began
+        return json.loads(path.read_text()) if path.exists() else [], session.popkit_says("bill", "limits"), began
 
 
 def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Installed], tmp_path: Path):

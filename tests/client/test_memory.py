@@ -64,7 +64,7 @@ class Shop:
     def learning(self) -> list[str]:
         """The children that learn from sessions of this home."""
         ran = subprocess.run(["ps", "-A", "-ww", "-o", "args="], capture_output=True, text=True, check=True, timeout=HANG_S).stdout
-        return [line for line in ran.splitlines() if " memory learn " in line and str(self.home.config) in line]
+        return [line for line in ran.splitlines() if " memory admin learn " in line and str(self.home.config) in line]
 
     def first(self) -> Recorded:
         """The first request of the last run."""

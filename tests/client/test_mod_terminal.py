@@ -87,7 +87,7 @@ def test_an_answer_is_shown_as_it_is_although_claude_code_reads_it_as_markdown(w
     terminal = window.terminal
     terminal.send("/popkit:context memory add keep __init__.py and *all* of `src` as it is")
     terminal.wait("Remembered: 1 item")
-    terminal.send("/popkit:context memory file")
+    terminal.send("/popkit:context memory admin file")
     terminal.wait("- keep __init__.py and *all* of `src` as it is")
     terminal.wait("# Project memory")
 

@@ -36,7 +36,7 @@ def test_the_bill_and_the_lost_caches_are_those_of_the_commands(tmp_path: Path, 
     with monkeypatch.context() as patch:
         patch.setattr("time.time", lambda: now)
         assert answer["bill"] == shop.data()
-        assert {**answer["misses"], "left_out": []} == json.loads(inside.run(["misses", "--json"], environ, shop.project).stdout)
+        assert {**answer["misses"], "left_out": []} == json.loads(inside.run(["bill", "misses", "--json"], environ, shop.project).stdout)
     assert answer["project"] == str(shop.project)
     assert answer["projects"] == [str(shop.project)]
     assert answer["bill"]["rows"]

@@ -112,8 +112,8 @@ def test_what_is_not_offered_is_not_done(board: Board) -> None:
     before = board.shop.transcript.read_bytes()
     for id in (
         "undo", "clear --now", "clear --tier session", "pin /etc/passwd", "pin T999", "restore T1", "restore T1 --in-place", "stats",
-        "help", "memory forget --all", "cold off", "native on", "retention --profile off", "clear; undo", "Clear", " clear", "clear ",
-        "hold x", "release h1",
+        "help", "memory forget --all", "auto off", "cold off", "native on", "retention --profile off", "clear; undo", "Clear", " clear",
+        "clear ", "hold x", "release h1",
     ):  # fmt: skip
         assert "error" in board.do(id, 409), id
         assert board.shop.transcript.read_bytes() == before, id

@@ -141,7 +141,7 @@ def test_a_corrupt_file_is_refused_and_the_message_says_how_to_mend_it(folder: F
     message = str(refused.value)
     assert message.startswith(folder.policies + " ")
     assert _MESSAGES.get(what, "") in message
-    assert "`popkit retention rollback REVISION`" in message
+    assert "`popkit retention admin rollback REVISION`" in message
     assert message.isprintable()
     assert Path(folder.policies).read_bytes() == (text if isinstance(text, bytes) else text.encode())
 

@@ -203,27 +203,27 @@ def operations_of(view: dict) -> list[str]:
 def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_the_cache_is_cold(busy: Helper):
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
-    (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "cold on"]
+    (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
     assert question == "let this happen by itself whenever the cache is cold and it pays, down to what is needed least?"
     assert view["pane"]["head"][0].startswith("Clear now: the cache is cold, so ~"), "and this is the one answer to what would leave now"
-    shown = json.loads(busy.run("context", "cold", "show", "--json", "--transcript", str(busy.transcript)))
-    words = " ".join(busy.run("context", "cold", "show", "--transcript", str(busy.transcript)).split())
+    shown = json.loads(busy.run("context", "auto", "show", "--json", "--transcript", str(busy.transcript)))
+    words = " ".join(busy.run("context", "auto", "show", "--transcript", str(busy.transcript)).split())
     assert f"A clear takes {text.long_tokens(shown['clear'])} now." in words
     assert f"so {text.short_tokens(shown['clear'])} leave at no cost" in view["pane"]["head"][0]
     assert f"{text.long_tokens(shown['tokens'] - shown['clear'])} more, {text.long_tokens(shown['tokens'])}, worth about" in words
-    busy.ask("/press", {"id": "cold off"})
-    assert "cold on" not in operations_of(busy.ask("/view", {}))
+    busy.ask("/press", {"id": "auto off"})
+    assert "auto on" not in operations_of(busy.ask("/view", {}))
     assert busy.ask("/view", {}).get("compact") is None
 
 
-def test_where_a_clear_takes_nothing_and_a_compaction_much_the_advice_is_what_cold_says(helper: Helper):
+def test_where_a_clear_takes_nothing_and_a_compaction_much_the_advice_is_what_auto_says(helper: Helper):
     transcript = helper.has_read("app.py", lines(400), "toolu_10")
     for number in range(11, 13):
         path = str(helper.project / f"app{number}.py")
         transcript.called(f"toolu_{number}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
     transcript.answered(50_000)
     view = helper.ask("/view", {})
-    shown = json.loads(helper.run("context", "cold", "show", "--json", "--transcript", str(helper.transcript)))
+    shown = json.loads(helper.run("context", "auto", "show", "--json", "--transcript", str(helper.transcript)))
     assert shown["clear"] == 0 < shown["tokens"]
     advice = f"Compact now: the cache is cold, so {text.short_tokens(shown['tokens'])} of what is needed least leave: /compact"
     assert " ".join(view["pane"]["head"]) == advice
@@ -233,7 +233,7 @@ def test_where_a_clear_takes_nothing_and_a_compaction_much_the_advice_is_what_co
 
 def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):
     client = Running(busy)
-    busy.ask("/press", {"id": "cold on"})
+    busy.ask("/press", {"id": "auto on"})
     assert busy.ask("/view", {})["compact"] is True
     assert busy.ask("/view", {}).get("compact") is None, "it is under way"
     answer = client.compacts(own=True)
@@ -254,7 +254,7 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
 
 
 def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):
-    busy.ask("/press", {"id": "cold on"})
+    busy.ask("/press", {"id": "auto on"})
     assert busy.ask("/view", {})["compact"] is True
     entries = busy.transcript.read_text().splitlines()
     newest = json.loads(entries[-1])
@@ -275,9 +275,9 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         transcript.answered(20_000)
         view = helper.ask("/view", {})
         assert view.get("compact") is leaves
-        assert "cold on" not in operations_of(view)
+        assert "auto on" not in operations_of(view)
         assert f"compact_when_cold: {setting}" in helper.run(
-            "context", "cold", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
+            "context", "auto", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
         )
 
 

@@ -159,8 +159,8 @@ def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new
     assert new.run("restore", handle).rstrip("\n") == numbered(lines(400, MARK)), "from a shell that knows of no session"
     new.env["CLAUDE_CODE_SESSION_ID"] = SESSION
     assert new.run("restore", handle).rstrip("\n") == numbered(lines(400, MARK))
-    assert handle in new.run("archive", "list")
-    assert handle in new.run("archive", "search", MARK)
+    assert handle in new.run("restore", "list")
+    assert handle in new.run("restore", "search", MARK)
     assert "app.py" in new.run("context", "timeline", "--transcript", str(new.transcript))
     assert "in memory" in " ".join(new.run("doctor").split())
     for page in ("now", "saved", "bill", "settings"):

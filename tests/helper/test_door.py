@@ -343,6 +343,6 @@ def test_a_label_is_archived_without_what_the_client_would_mask(helper: Helper):
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "the same line\n" * 200}
     row = {"uuid": "row-1", "agent_id": "", "message": {"type": "user", "role": "user", "content": [block]}}
     assert helper.ask("/row", {**row, "calls": {"toolu_1": call}, "cwd": str(helper.project)})
-    listed = helper.run("archive", "list", "--session", SESSION)
+    listed = helper.run("restore", "list", "--session", SESSION)
     assert "./copy --with ****" in listed
     assert "heron-blue" not in listed

@@ -48,7 +48,7 @@ def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
     ("words", "says"),
     [
         ("clear", "nothing was changed: OpenCode keeps this session itself, so only /compact removes anything"),
-        ("cold on", "OpenCode keeps this session itself, so only /compact removes anything"),
+        ("auto on", "OpenCode keeps this session itself, so only /compact removes anything"),
         ("", "Nothing to do: OpenCode keeps this session itself, so only /compact removes anything"),
     ],
 )

@@ -150,12 +150,12 @@ def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
 
 def test_whether_it_compacts_by_itself_is_switched_on_the_users_word(helper: Helper):
     helper.has_read("app.py", lines(400))
-    helper.ask("/press", {"id": "cold off"})
+    helper.ask("/press", {"id": "auto off"})
     shown = helper.ask("/view", {"page": "settings"})["pane"]
     assert any(line.startswith("It is off. Nothing leaves") for line in shown["lines"])
-    assert shown["operations"][0]["id"] == "cold on"
-    helper.ask("/press", {"id": "cold on"})
-    assert helper.ask("/view", {"page": "settings"})["pane"]["operations"][0]["id"] == "cold off"
+    assert shown["operations"][0]["id"] == "auto on"
+    helper.ask("/press", {"id": "auto on"})
+    assert helper.ask("/view", {"page": "settings"})["pane"]["operations"][0]["id"] == "auto off"
 
 
 def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(helper: Helper):

@@ -140,7 +140,7 @@ def test_what_the_archive_has_lost_is_gone_for_good_and_while_it_cannot_be_read_
     busy: Helper, spoil: Callable[[Path], object], state: str, ending: str
 ):
     Running(busy).compacts()
-    busy.run("archive", "stats")
+    busy.run("restore", "stats")
     pane(busy)  # which waits for what the helper still writes: it would go on in the file that is spoilt
     spoil(busy.home / "archive.sqlite")
     assert {call["state"] for call in receipts(busy)[0]["calls"]} == {state}

@@ -248,7 +248,7 @@ def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
 
 
 def test_every_other_command_comes_back(stopped: Helper):
-    asked = ["doctor", "try", "statusline", "archive list", "restore aaaaaaaa", "uninstall --dry-run", "memory list"]
+    asked = ["doctor", "try", "statusline", "restore list", "restore aaaaaaaa", "uninstall --dry-run", "memory list"]
     with ThreadPoolExecutor(len(asked)) as at_once:
         list(at_once.map(lambda words: stopped.run(*words.split()), asked))
     assert stopped.process.poll() is None

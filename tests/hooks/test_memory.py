@@ -229,7 +229,7 @@ def test_a_child_learns_and_nobody_waits_for_it(blocking: Blocking, script: str,
     pid, group, session, *words = blocking.child()
     os.kill(int(pid), 0)
     assert group == session == pid != str(os.getpgid(0))
-    assert words == ["memory", "learn", str(blocking.shop.transcript), "--if-on", "--quiet"]
+    assert words == ["memory", "admin", "learn", str(blocking.shop.transcript), "--if-on", "--quiet"]
     blocking.let_go()
     assert blocking.report.with_name("report.done").read_text() == str(blocking.shop.home.path)
 

@@ -22,9 +22,9 @@ from tests.views.written import spec_session
 
 
 def replayed(path: Path, policy: str, folder: Path) -> dict[str, str]:
-    """tool_use id -> what `popkit lab --decisions` puts into its place first."""
+    """tool_use id -> what `popkit lab replay` puts into its place first."""
     out = folder / f"{policy}.jsonl"
-    assert main(["lab", "--decisions", str(path), "--policy", policy, "--out", str(out)], {}) == 0
+    assert main(["lab", "replay", str(path), "--policy", policy, "--out", str(out)], {}) == 0
     handles: dict[str, str] = {}
     for line in out.read_text().splitlines():
         for one in json.loads(line)["clear"]:

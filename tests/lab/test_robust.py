@@ -39,8 +39,8 @@ def surveyed(folder: Path, names: list[str] = NAMES) -> dict:
 
 
 def replayed(path: Path, capsys: pytest.CaptureFixture, policy: str = "auto") -> str:
-    """What `popkit lab --decisions` says of a file, without blanks, for it is folded; it ends by itself, and what it writes is JSON."""
-    code = main(["lab", "--decisions", str(path), "--policy", policy], {})
+    """What `popkit lab replay` says of a file, without blanks, for it is folded; it ends by itself, and what it writes is JSON."""
+    code = main(["lab", "replay", str(path), "--policy", policy], {})
     shown, errors = capsys.readouterr()
     assert code == (1 if errors.startswith("popkit lab:") else 0)
     assert all(isinstance(json.loads(line)["clear"], list) for line in shown.splitlines())

@@ -139,7 +139,7 @@ def test_an_agent_is_told_that_what_it_adds_waits_for_the_users_yes(place: Place
     place.turn_memory_on(place.shop)
     added = place("memory_add", text="Run make check before you commit.", key=True)
     assert (added["waits"], added["tier"]) == (True, "HOT"), "kept for good, it is only with the yes"
-    assert added["note"].endswith(f"/popkit:context memory accept {added['id']}")
+    assert added["note"].endswith(f"/popkit:context memory admin accept {added['id']}")
     assert place.mistake("memory_add", text="Run make check before you commit.").endswith("is there already: nothing was added")
     assert place("memory_status")["waiting"] == 1
     conforms("memory_status", place("memory_status"))
@@ -164,7 +164,7 @@ def test_forgetting_marks_in_the_agents_name_and_says_how_to_undo_it(place: Plac
 
 def test_what_is_marked_while_memory_is_off_is_deleted_by_nobody_unasked(place: Place) -> None:
     id = place.remember(place.shop, "Run make check before you commit.")
-    assert "popkit memory run" in place("memory_forget", ids=[id])["note"]
+    assert "popkit memory admin run" in place("memory_forget", ids=[id])["note"]
 
 
 def test_an_agent_that_would_forget_what_is_on_hold_is_told_to_leave_the_hold_to_the_user(place: Place) -> None:
@@ -228,7 +228,7 @@ def test_what_would_keep_less_waits_for_the_user_who_is_to_be_told(place: Place)
     assert (answer["success"], answer["status"], answer["asked"]) == (False, "waiting", {"older_than_days": 7, "limit": 9})
     assert answer["policy"] == place("retention_get", domain="memory") == DEFAULT_POLICY.to_json()
     assert "Nothing has changed" in answer["note"]
-    assert f"popkit retention accept {answer['request']}" in answer["note"]
+    assert f"popkit retention admin accept {answer['request']}" in answer["note"]
     with Controller(place.environ) as controller:
         controller.accept(answer["request"])
         assert controller.get("memory") == DEFAULT_POLICY.to_json(), "for this project alone"

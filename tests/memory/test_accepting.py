@@ -96,7 +96,7 @@ def test_a_key_decision_of_an_agent_is_kept_for_good_only_with_the_yes(rememberi
 
 def test_nothing_that_waits_is_kept_for_good(remembering: Remembering) -> None:
     id = added(remembering)
-    with pytest.raises(BadItem, match=f"popkit memory accept {id}"):
+    with pytest.raises(BadItem, match=f"popkit memory admin accept {id}"):
         remembering.memory.promote([id])
     old = added(remembering, "Deploy on Mondays.", tier=ARCHIVE)
     remembering.memory.run(force=True)

@@ -206,7 +206,7 @@ def given_by_hook(session: Session, text: str) -> None:
 def test_what_a_hook_gave_and_a_search_found_was_shown(session: Session, tmp_path):
     given_by_hook(session, f"# Project memory\n\n- {NOTE_TEXT}")
     given_by_hook(session, "something of another plugin's")
-    session.run("popkit memory search deploy", "m1 note Deploy")
+    session.run("popkit memory admin search deploy", "m1 note Deploy")
     session.use("t9", "mcp__popkit__memory_search", {"query": "deploy"})
     session.result("t9", '{"items": [{"id": "m2"}]}')
     session.run("ls", "a.ts")
@@ -216,7 +216,7 @@ def test_what_a_hook_gave_and_a_search_found_was_shown(session: Session, tmp_pat
 
 def test_ten_requests_are_looked_at_after_something_was_shown(session: Session, tmp_path):
     session.run("echo before", "")
-    session.run("popkit memory search deploy", "m1 note Deploy")
+    session.run("popkit memory admin search deploy", "m1 note Deploy")
     for number in range(12):
         session.run(f"echo request{number:02}", "")
     (shown,) = extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP).shown

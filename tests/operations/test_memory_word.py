@@ -114,9 +114,9 @@ def test_where_nothing_can_be_written_the_answer_says_so(asking: Asking):
 
 
 def test_every_other_word_is_passed_on_unchanged(asking: Asking):
-    lines = asking.answer("memory search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
+    lines = asking.answer("memory admin search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
     assert json.loads(lines[0]) == [
-        ["memory", "search", "two words; rm -rf $HOME", "--most", "3", "--json"],
+        ["memory", "admin", "search", "two words; rm -rf $HOME", "--most", "3", "--json"],
         str(asking.work), str(asking.home.path), payloads.SESSION, "/popkit:context memory", "",
     ]  # fmt: skip
     assert lines[1] == "\\x1b[31mred", "nothing that a terminal would obey"

@@ -92,7 +92,7 @@ def test_what_left_the_context_can_still_be_unpinned_by_a_part_of_its_id(ask: As
 def test_a_mistake_is_answered_and_changes_nothing(ask: Asked, line: str) -> None:
     shown = ask(line)
     assert shown.startswith("\nPopKit: ")
-    assert ("help lists all words and flags" in shown) is (line.split(maxsplit=1)[0] in ("retention", "timeline", "clear")), (
+    assert ("help lists all words" in shown) is (line.split(maxsplit=1)[0] in ("retention", "timeline", "clear")), (
         "where the words are wrong"
     )
     assert ask.journal() == []

@@ -53,15 +53,15 @@ def busy(house: Governed) -> None:
     storage.log_failure(env, "post-tool-use", ValueError("a failure"))
     house.run("doctor")
     house.memory("on")
-    house.memory("learn", str(house.session("first")))
+    house.memory("admin", "learn", str(house.session("first")))
     house.add("Run make check before you commit.", "--key")
     (id,) = [id for id, item in house.items().items() if "make check" in item["text"]]
     for _ in range(3):
         house.now += 9 * DAY_S
-        house.memory("run", "--force")
+        house.memory("admin", "run", "--force")
     house.retention("set", "memory.auto_gc=true")
     house.retention("hold", "add", id, "--why", "audit", "--who", "alice")
-    house.retention("archive", id)
+    house.retention("admin", "archive", id)
     house.retention("gc", "--auto", "--quiet")
     archive.open_archive(str(house.home / "archive.sqlite")).close()
     cold_compaction.choose(live.Site(env, "5e55", "/shop"), True)

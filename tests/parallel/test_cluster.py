@@ -106,9 +106,9 @@ def test_memory_learns_the_same_on_a_cluster(scheduler: str, shop: Remembered, t
     for number, way in enumerate((("--jobs", "1"), ("--jobs", "3"), ("--scheduler", scheduler), ("--jobs", "1"))):
         place = str(folder) if number < 3 else f"file://{folder}"
         own = {"POPKIT_HOME": str(tmp_path / f"home-{number}")}
-        done = shop.ask("learn", "--past", place, *way, "--json", **own)
+        done = shop.ask("admin", "learn", "--past", place, *way, "--json", **own)
         assert done.returncode == 0, done.stderr
-        exported = shop.ask("export", "--all", **own).stdout.splitlines()[1:-1]
+        exported = shop.ask("admin", "export", "--all", **own).stdout.splitlines()[1:-1]
         kept.append((json.loads(done.stdout), exported))
     assert kept[0][0]["sessions"] == 5
     assert kept[0][0]["left_out"] == {

@@ -34,7 +34,7 @@ BAD = [
     "./popkit restore abcd2345", "/bin/popkit restore abcd2345", "popkit restore abcd2345 abcd2346", "popkit restore abcd2345 --in-place",
     "popkit restore --since 2h", "popkit restore abcd234", "popkit restore " + "a" * 52, "popkit restore ABCD2345",
     "popkit restore abcd2349", "popkit restore abcd234é", "popkit restore *", "popkit restore ~", "popkit restore old.ts",
-    "popkit restore T12", "popkit archive prune --older-than 1s", "popkit context clear --now", "popkit restorе abcd2345",
+    "popkit restore T12", "popkit restore prune --older-than 1s", "popkit context clear --now", "popkit restorе abcd2345",
     "POPKIT restore abcd2345", "popkit restore abcd2345\u2028id", "popkit restore abcd2345\u00a0x", "popkit restore abcd2345\0",
 ]  # fmt: skip
 

@@ -191,7 +191,7 @@ def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_pr
     assert _after(shop) == ""
     _end(locked_archive)
     assert shop.hook("context-monitor", hook_event_name="UserPromptSubmit", prompt="go on").silent
-    assert "lib.ts" in shop.popkit("archive", "list").out
+    assert "lib.ts" in shop.popkit("restore", "list").out
     assert not Path(shop.site().paths().unarchived).exists()
 
 
@@ -369,7 +369,7 @@ def test_an_index_that_does_not_fit_has_the_first_and_counts_the_rest():
     text = index_text([("abcdefgh", f"Read src/file{number}.ts", 10) for number in range(100)])
     shown = text.count("abcdefgh")
     assert 5 < shown < 100
-    assert text.splitlines()[-1] == f"- and {100 - shown} more: `popkit archive list`"
+    assert text.splitlines()[-1] == f"- and {100 - shown} more: `popkit restore list`"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_every_command_ends_with_words(working: Shop, how: str, request: pytest.
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole, transcript = path.read_bytes(), working.transcript.read_bytes()
-    asked = [("restore", handle), ("archive", "show", handle), ("archive", "search", "total"), ("uninstall", "--dry-run"), ("doctor",)]
+    asked = [("restore", handle), ("restore", "show", handle), ("restore", "search", "total"), ("uninstall", "--dry-run"), ("doctor",)]
     asked += [("archive", word) for word in ("list", "verify", "stats")]
     asked += [("context", *words, "--session", SESSION) for words in (["retention"], ["why", "1"], ["undo", "--dry-run"])]
     tables = _tables(path)

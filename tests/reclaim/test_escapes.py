@@ -35,9 +35,9 @@ def _controls(text: str) -> set[str]:
 def test_nothing_that_prints_contents_puts_a_control_character_into_a_pipe(shop: Shop, handle: str):
     asked = [
         ("restore", handle),
-        ("archive", "show", handle),
-        ("archive", "list"),
-        ("archive", "search", "red"),
+        ("restore", "show", handle),
+        ("restore", "list"),
+        ("restore", "search", "red"),
         ("uninstall", "--dry-run"),
     ]
     asked += [
@@ -45,7 +45,7 @@ def test_nothing_that_prints_contents_puts_a_control_character_into_a_pipe(shop:
     ]
     asked += [("retention", "explain", handle), ("retention", "apply", "--all")]
     asked += [(*words, "--json") for words in asked]
-    asked += [(*words, str(shop.transcript)) for words in (["try"], ["lab", "--decisions"], ["lab", "survey"])]
+    asked += [(*words, str(shop.transcript)) for words in (["try"], ["lab", "replay"], ["lab", "survey"])]
     for words in asked:
         done = shop.popkit(*words)
         assert done.out, words
@@ -56,7 +56,7 @@ def test_no_word_of_memory_puts_one_into_a_pipe(shop: Shop):
     command = BAD.replace("\x00", "")
     assert shop.popkit("memory", "on").code == 0
     [added] = json.loads(shop.popkit("memory", "add", "--json", f"Always run {command} before a commit.").out)["items"]
-    assert shop.popkit("memory", "promote", added["id"]).code == 0
+    assert shop.popkit("memory", "admin", "promote", added["id"]).code == 0
     words = [
         ["list"],
         ["search", "always"],
@@ -80,7 +80,7 @@ def test_a_restored_content_is_the_same_but_for_escapes_and_raw_all_the_same(sho
     assert raw.replace(BAD, ESCAPED) == shown
     content = shop.archived(handle)
     assert content in raw
-    assert shop.popkit("archive", "show", handle, "--raw").out == content + "\n"
+    assert shop.popkit("restore", "show", handle, "--raw").out == content + "\n"
 
 
 def test_raw_is_a_flag_of_the_shell_alone(shop: Shop, handle: str):

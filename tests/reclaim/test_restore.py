@@ -135,7 +135,7 @@ def test_what_is_pruned_after_it_was_printed_is_no_failure(cleared: Shop):
 def test_what_was_pruned_is_gone_for_good(cleared: Shop):
     handle = cleared.cleared()["read-old"]
     cleared.at += 40 * 24 * 3600
-    assert cleared.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
+    assert cleared.popkit("restore", "prune", "--older-than", "30d", "--yes").code == 0
     done = cleared.popkit("restore", handle)
     assert done.code == 1
     assert OLD not in done.out
@@ -146,7 +146,7 @@ def test_what_was_pruned_is_gone_for_good(cleared: Shop):
 def test_after_a_prune_a_restore_says_that_it_was_pruned(cleared: Shop, words: list[str]):
     """When, and how much; not that nothing was ever cleared."""
     cleared.at += 40 * 24 * 3600
-    assert cleared.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
+    assert cleared.popkit("restore", "prune", "--older-than", "30d", "--yes").code == 0
     done = cleared.context("restore", *words)
     error = " ".join(done.err.split())
     assert done.code == 1

@@ -85,7 +85,7 @@ def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cle
         file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in (*sent, quoting))
     answer = cleared.popkit("uninstall", "--dry-run", "--json").json
     assert answer["placeholders"] == {}
-    assert cleared.popkit("archive", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
+    assert cleared.popkit("restore", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
 
 
 def test_as_data_it_needs_a_yes(cleared: Shop):

@@ -96,7 +96,7 @@ def test_where_a_child_learns_it_collects_too(ending: Blocking):
     policies(ending, memory=True)
     ending.shop.remember()
     ends(ending)
-    assert ending.child()[3:] == ["memory", "learn", str(ending.shop.transcript), "--if-on", "--quiet"]
+    assert ending.child()[3:] == ["memory", "admin", "learn", str(ending.shop.transcript), "--if-on", "--quiet"]
     ending.let_go()
     assert not ending.report.with_name("report.tmp").exists()
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("pin -- --odd-name", "pin", ["--odd-name"], {}),
         ('pin "half open', "pin", ['"half', "open"], {}),
         ("clear --tier SHORT", "clear", [], {"tier": "short"}),
-        ("cold ON", "cold", ["on"], {}),
+        ("auto ON", "auto", ["on"], {}),
         ("help", "help", [], {}),
         ("help why", "help", ["why"], {}),
         ("--help", "help", [], {}),
@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("clear -h", "help", ["clear"], {}),
         ("memory", "memory", [], {}),
         ("memory on", "memory", ["on"], {}),
-        ("memory search 'two words' --most 3 --json", "memory", ["search", "two words", "--most", "3", "--json"], {}),
+        ("memory admin search 'two words' --most 3 --json", "memory", ["admin", "search", "two words", "--most", "3", "--json"], {}),
         ("memory list --tier HOT -h", "memory", ["list", "--tier", "HOT", "--help"], {}),
     ],
 )
@@ -47,7 +47,7 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
-KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, cold, memory, help"
+KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, auto, memory, help"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,8 @@ KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, cold
         ("timeline --last 0", '--last takes a whole number from 1 to 999,999,999, not "0"'),
         ("clear --tier shot", '--tier takes ephemeral, short, medium, session or preserved, not "shot" (did you mean short?)'),
         ("restore --since soon", '--since takes a time such as 2h, 3d, 2026-02-21 or 2026-02-21T16:15, not "soon"'),
-        ("cold up", 'cold takes on, off or show, not "up"'),
+        ("auto up", 'auto takes on, off or show, not "up"'),
+        ("cold up", 'auto takes on, off or show, not "up"'),
     ],
 )
 def test_a_mistake_is_answered_with_what_is_known(line, message):

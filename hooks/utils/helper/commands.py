@@ -1,4 +1,4 @@
-"""Run commands of `popkit` for the pane (`bill`, `limits` …), in processes of their own: what they read (transcripts, of the newest
+"""Run commands of `popkit` for the pane (`bill`, `bill limits` …), in processes of their own: what they read (transcripts, of the newest
 sessions or of all) would fill the helper's memory and takes up to a minute.
 """
 
@@ -56,11 +56,11 @@ class Commands:
         return printed or _READING
 
     def data(self, command: str, now: float) -> dict[str, Any]:
-        """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `limits`), at most a minute old; {"error": why} where
+        """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `bill limits`), at most a minute old; {"error": why} where
         there is nothing."""
         at, data = self._data.get(command, (-_DATA_S, {}))
         if not 0 <= now - at < _DATA_S:
-            printed = self._begun([command, "--json"]).wait()
+            printed = self._begun([*command.split(), "--json"]).wait()
             try:
                 data = json.loads(printed or json.dumps({"error": _READING}))
             except ValueError:

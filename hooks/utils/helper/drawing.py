@@ -179,7 +179,7 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
         lines, offered = [], [offer for offer in offered if offer.id == "undo" and shown == SAVED]
     else:
         head = text.laid_out(panel.pane_head(report), width)
-        offered = [offer._replace(sum=_CLEARED) if offer.id == "clear" else offer for offer in offered] + offers.of_cold(question)
+        offered = [offer._replace(sum=_CLEARED) if offer.id == "clear" else offer for offer in offered] + offers.of_auto(question)
         lines = text.laid_out(panel.pane_lines(report, width, rows - TABS - len(head) - len(offered), full), width)
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],

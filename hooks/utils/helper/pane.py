@@ -106,13 +106,13 @@ class Pane:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(client_reports.readings(site.home), now):
             return []
-        return amounts.limits_pane_lines(self.commands.data("limits", now), now)
+        return amounts.limits_pane_lines(self.commands.data("bill limits", now), now)
 
     def _settings(self, site: Site, cold_now: CompactsCold) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         if is_kept(site.session_id):
             return text.wrap(kept_by(name_of(site.session_id)) + "."), []
-        return cache.cold_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
+        return cache.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""

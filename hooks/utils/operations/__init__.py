@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import argument_types, text
 from ..argument_types import FILE, WHEN, choice, whole
-from ..flag_parser import CHANGES, DESTROYS, Flag, Operation, Table, operations_of
+from ..flag_parser import ADMIN, CHANGES, DESTROYS, Flag, Operation, Table, operations_of
 from ..policy.ruleset import DEFAULT, PROFILES, TIERS
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ CONTEXT = Table(
     ),
     Operation(
         "why [ID]",
-        "why a result has its tier, what ends its life, and whether a clear removes it; without ID, what left the context and why",
+        "why a result stays, and what will end its life; without ID, what left the context and why",
         Flag("--all", "also list each result of earlier compactions and clears"),
     ),
     Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
@@ -76,11 +76,12 @@ CONTEXT = Table(
     Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
     RESTORE,
     Operation(
-        "cold [on|off|show]",
-        "automatically clear what is needed least once the prompt cache is cold, when that pays off",
+        "auto [on|off|show]",
+        "let PopKit clear what is needed least by itself, once the prompt cache is cold and that pays",
         effect=CHANGES,
         offered=True,
-        more="No model is called.",
+        more="What leaves comes back with undo, and no model is called. With off, only a full context and your own words change the"
+        " conversation.",
     ),
     Operation("memory [on|off|WORD…]", "what sessions of this project teach future ones: on, off, or a word of popkit memory", raw=True),
     common=(
@@ -95,14 +96,15 @@ CONTEXT = Table(
         " PATH may contain * and **.",
         "HANDLE": "HANDLE is in the placeholder of a cleared result.",
     },
+    renamed={"cold": "auto"},
 )
 
 
 # Commands of `popkit` that a session answers, too, each with what it shows.
 OF_SHELL = {
     "bill": "what each prompt contains before your first word, and what could be removed",
-    "limits": "how full the windows of your plan are, and what used them",
-    "misses": "what the prompt cache lost, why, and what that cost",
+    "bill limits": "how full the windows of your plan are, and what used them",
+    "bill misses": "what the prompt cache lost, why, and what that cost",
     "doctor": "whether everything is in place and works",
 }
 
@@ -112,17 +114,24 @@ OF_SHELL = {
 
 def help_lines(name: str, command: str, table: Table, shell: bool = True) -> list[text.Line]:
     """Return the lines of `help NAME`, "" for all of a command; UsageError for a name that is none. `command`: how the reader calls it."""
-    operations = operations_of(name, table) if name else list(table.operations)
+    operations = operations_of(name, table) if name else [operation for operation in table.operations if not operation.admin]
     if len(operations) == 1:
         return _of_one(operations[0], command, table, shell)
-    alone = name or "" in [operation.name for operation in operations]
-    lines = [*text.title(f"{command} {name}".rstrip() if alone else f"{command} WORD"), *([] if name else [*_sentence(table.title), ""])]
+    alone = name not in ("", ADMIN) or "" in [operation.name for operation in operations]
+    lines = [
+        *text.title(" ".join(filter(None, (command, name, "" if alone else "WORD")))),
+        *([] if name else [*_sentence(table.title), ""]),
+    ]
     for operation in operations:
         default = " (the default)" if operation.name and operation is table.by_name.get("") else ""
-        usage = operation.usage() if operation.name else f"{command} {operation.usage()}".rstrip()
+        usage = operation.usage(operation.name) if operation.name else f"{command} {operation.usage()}".rstrip()
         lines += _entry(usage, (operation.help or table.title) + default)
-        lines += _flags(operation.flags, shell, "  ")
+        lines += _flags(operation.flags, shell, "  ") if name not in ("", ADMIN) or not operation.name else []
+    rest = [] if name else [operation.name for operation in table.operations if operation.admin]
+    lines += _entry(f"{ADMIN} WORD", f"what few need: {', '.join(rest)}") if rest else []
     common = _flags(table.common, shell, "  ")
+    if name in ("", ADMIN) and len(operations) > 1:
+        lines += ["", *text.wrap(f"{command} help WORD lists the flags of one.")]
     lines += ["", "With every word but help:", *common] if common else []
     return lines + _notes("", table, shell)
 

@@ -35,9 +35,12 @@ def answer(
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
         reply = respond(parsed, site, transcript_path, now, command, in_place)
     except flag_parser.UsageError as error:
-        return "\n".join(text.laid_out([*_mistake(str(error)).lines, "", f"{command} help lists all words and flags."], width))
+        return "\n".join(text.laid_out([*_mistake(str(error)).lines, "", f"{command} help lists all words."], width))
     if "json" in parsed.flags and not reply.error:
         return "\n" + text.as_json(reply.data)
+    if parsed.former:
+        renaming = flag_parser.renaming(f"{command} {parsed.former}", f"{command} {CONTEXT.renamed[parsed.former]}")
+        reply.lines += ["", *text.wrap(renaming)]
     return "\n".join(text.laid_out(reply.lines, width))
 
 
@@ -191,7 +194,7 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     return Answer(history.written_lines(path), {**data, "card": path})
 
 
-def _cold(request: Request) -> Answer:
+def _auto(request: Request) -> Answer:
     from ..reclaim import cold_compaction
     from ..views import cache as views
 
@@ -201,7 +204,7 @@ def _cold(request: Request) -> Answer:
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     cold = switches.compacts_cold(request.site, request.look())
-    lines = views.cold_lines(cold, request.command)
+    lines = views.auto_lines(cold, request.command)
     if act != "show" and cold["setting"] != act:
         lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, which decides.")
     return Answer(lines, cold)
@@ -234,7 +237,7 @@ _ANSWERS = {
     "clear": reclaiming.clear,
     "undo": reclaiming.undo,
     "restore": reclaiming.restore,
-    "cold": _cold,
+    "auto": _auto,
     "memory": _memory,
     "help": _help,
 }

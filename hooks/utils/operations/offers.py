@@ -88,18 +88,18 @@ def of_bill(data: dict[str, Any], now: float) -> list[Offer]:
     return out + back
 
 
-def of_cold(question: str) -> list[Offer]:
+def of_auto(question: str) -> list[Offer]:
     """Return the answers to the question whether the conversation compacts by itself once the cache is cold; none where it is not asked."""
     if not question:
         return []
-    return [Offer("cold on", "Yes", question, "y"), Offer("cold off", "No", "nothing leaves by itself", "n")]
+    return [Offer("auto on", "Yes", question, "y"), Offer("auto off", "No", "nothing leaves before the context is full", "n")]
 
 
 def of_switch(setting: str) -> list[Offer]:
     """Return the offer to change whether the conversation compacts by itself once the cache is cold. `setting`: on, off, ask."""
     if setting == "on":
-        return [Offer("cold off", "Stop compacting by itself", "nothing leaves by itself", "w")]
-    return [Offer("cold on", "Compact when the cache is cold", "what is needed least leaves when that pays", "w")]
+        return [Offer("auto off", "Stop compacting by itself", "nothing leaves before the context is full", "w")]
+    return [Offer("auto on", "Compact when the cache is cold", "what is needed least leaves when that pays", "w")]
 
 
 def to_json(offers: list[Offer]) -> list[dict[str, str]]:

@@ -11,6 +11,8 @@ from . import tools
 
 READ, SEARCH, RUN, ACK, ERROR, DECISION, TASKS, OTHER = "read", "search", "run", "ack", "error", "decision", "tasks", "other"
 RESTORED = "restored"  # printed by `popkit restore`
+# The words after `popkit restore` that are about the archive, not about what left the context.
+OF_THE_ARCHIVE = frozenset(("list", "prune", "search", "show", "stats", "verify"))
 
 
 class Kind:

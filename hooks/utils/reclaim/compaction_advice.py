@@ -226,7 +226,7 @@ def index_text(rows: list, limit_tokens: int = INDEX_TOKENS) -> str:
 
     def render(shown: int) -> list:
         hidden = len(lines) - shown
-        return [*lines[:shown], *([f"- and {hidden:,} more: `popkit archive list`"] if hidden else [])]
+        return [*lines[:shown], *([f"- and {hidden:,} more: `popkit restore list`"] if hidden else [])]
 
     return _fullest("", [(len(lines), render)], limit_tokens, _INDEX)[0]
 

@@ -88,7 +88,7 @@ def records_for(db: Connection, word: str, session_id: str, project: str) -> lis
     records = [record for record in (archive.record(db, handle) for handle in handles) if record]
     records = records or archive.records_of_tool_use(db, word)[:1] or matching(db, word, session_id, project)
     if not records:
-        advice = "popkit archive list shows what is archived. To restore what another project cleared, give its handle"
+        advice = "popkit restore list shows what is archived. To restore what another project cleared, give its handle"
         message = f"nothing cleared is called {shown(word)}. {advice}"
         raise NotFound(". ".join(filter(None, (message, pruned(db, session_id)))))
     return records

@@ -121,7 +121,7 @@ class Originals:
             self._db = False
             return None
         except errors():
-            return None  # `popkit archive verify` reports it
+            return None  # `popkit restore verify` reports it
         return record["content"] if record and record["content_available"] else None
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ def start_learning(site: Site, transcript_path: str, now: float) -> bool:
     def work(project: memory.Project) -> None:
         nonlocal started
         project.note_ended(site.session_id, transcript_path, now)
-        processes.start_popkit(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
+        processes.start_popkit(["memory", "admin", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
         started = True
 
     if file_stamp(transcript_path):  # the host writes none for a session without a word

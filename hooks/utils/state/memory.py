@@ -47,7 +47,7 @@ class NotJoined(OSError):
         name, root, there = map(_printable, (repository.name, repository.claimed_by, begun_in))
         super().__init__(
             f"{root} says that it is a checkout of {name}, whose memory was switched on in {there}. Until you decide, it neither reads "
-            "that memory nor adds to it. To share it: popkit memory join. To keep them apart: popkit memory join --no"
+            "that memory nor adds to it. To share it: popkit memory admin join. To keep them apart: popkit memory admin join --no"
         )
 
 
@@ -174,7 +174,7 @@ class Project:
         data = _bytes_of(self.document_path, MOST_BYTES + 1)
         text = files.text_of(data).strip()
         if len(data) > MOST_BYTES or text.count("\n") >= MOST_LINES or estimate_tokens(text, CONTENT) > MOST_TOKENS:
-            raise TooLarge(27, "more than a session may get: popkit memory file --tokens 500", self.document_path)
+            raise TooLarge(27, "more than a session may get: popkit memory admin file --tokens 500", self.document_path)
         return text
 
     def write_document(self, document: str, entries: Sequence[Entry] = ()) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
 SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
-# The sources of tokens in a window (`popkit limits --json`) -> a short name.
+# The sources of tokens in a window (`popkit bill limits --json`) -> a short name.
 _TOOK = {
     "conversation": "conversation", "standing": "before the first word", "pauses": "caches gone cold",
     "lost": "other lost caches", "output": "output", "subagents": "subagents",
@@ -93,8 +93,8 @@ def when(at: float, now: float) -> str:
 
 
 def limits_pane_lines(limits: dict[str, Any], now: float) -> list[text.Line]:
-    """Return how full each window is and at which pace, and what took it; [] where no window runs. `limits`: what `popkit limits --json`
-    prints."""
+    """Return how full each window is and at which pace, and what took it; [] where no window runs. `limits`: what `popkit bill limits
+    --json` prints."""
     lines: list[text.Line] = []
     for window in limits.get("windows", ()):
         lines += text.pair(NAMES[window["kind"]], _window_words(window, now))

@@ -19,7 +19,7 @@ _PARTS = {
     "standing": "What comes before your first word, in each request",
     "conversation": "The conversation, as it is sent with each request",
     "pauses": "Written again after a pause longer than the cache lives",
-    "lost": "Written again for other reasons: popkit misses",
+    "lost": "Written again for other reasons: popkit bill misses",
     "output": "What {agent} wrote, thinking included",
 }
 # kind of what a conversation is made of, beside results -> in words

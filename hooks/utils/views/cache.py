@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COLD = {
     cold.ON: "on. Between turns, once the prompt cache is cold and it pays, the least needed results leave: no model, a receipt, undo",
-    cold.OFF: "off. Nothing leaves the conversation by itself",
+    cold.OFF: "off. Nothing leaves before the context is full",
     cold.ASK: "not decided yet. The pane asks the first time it would have paid",
 }
 
@@ -25,9 +25,9 @@ _COLD = {
 # --- once it is cold -----------------------------------------------------------------------------------------------------------------
 
 
-def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
-    """Return the answer to `cold`."""
-    shown = text.title("Compacting when the cache is cold")
+def auto_lines(current: CompactsCold, command: str) -> list[text.Line]:
+    """Return the answer to `auto`."""
+    shown = text.title("Compacting by itself")
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
     if current["tokens"]:
         clear = current["clear"]
@@ -36,7 +36,7 @@ def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
         words += f" {text.long_tokens(rest)} more, {cold_sum(current)} in all."
         shown += text.wrap(words if clear else f"Now {cold_sum(current)} would leave.")
     other = "off" if current["setting"] == cold.ON else "on"
-    return [*shown, "", *text.wrap(f"To change that: {command} cold {other}")]
+    return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 
 
 def cold_sum(current: CompactsCold) -> str:
@@ -64,7 +64,7 @@ def cold_question(current: CompactsCold) -> str:
 CAUSES = {
     lost_cache.PAUSE: (
         "A pause longer than the cache lives",
-        "popkit bill says which lifetime of the cache pays; /popkit cold on makes what is written again smaller.",
+        "popkit bill says which lifetime of the cache pays; /popkit auto on makes what is written again smaller.",
     ),
     lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
     lost_cache.COMPACTION: ("A compaction", "The shorter conversation is written once. That is its purpose."),

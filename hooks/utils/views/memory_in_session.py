@@ -51,7 +51,7 @@ def turned_lines(switched: Switched, command: str) -> list[text.Line]:
         ),
         *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(switched['folder'])}."),
         "To learn from the sessions so far:",
-        f"  {us} learn --past",
+        f"  {us} admin learn --past",
         "To switch it off:",
         f"  {us} off",
     ]

@@ -51,6 +51,9 @@ def run(
     expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
         parsed = flag_parser.parse(words, table)
+        if parsed.former:
+            own = called or table.name
+            say_renamed(f"{own} {parsed.former}", f"{own} {table.renamed[parsed.former]}", environ)
         if parsed.operation is flag_parser.HELP:
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
@@ -63,7 +66,7 @@ def run(
         after: list[Line]
         after = ["", text.whole("  " + typed)] if typed else []  # on a line of its own, so that it can be copied
         if isinstance(error, UsageError):
-            more = "--help lists all flags." if name or "help" not in table.by_name else "help lists all words and flags."
+            more = "--help lists all flags." if name or "help" not in table.by_name else "help lists all words."
             after = [f"{name or called or table.name} {more}"]
         return fail(name or table.name, message_of(error), "--json" in words, environ, after)
 
@@ -187,10 +190,15 @@ def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
     import re
     import shlex
 
-    from .main import COMMANDS
+    from .main import COMMANDS, words_of_context
 
-    command = re.compile(rf"(?<![\w./:@-])popkit(?= (?:{'|'.join(COMMANDS)}|COMMAND|help|--)(?![\w:]))")
+    command = re.compile(rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**COMMANDS, **words_of_context()})}|COMMAND|help|--)(?![\w:]))")
     return [command.sub(lambda _: shlex.quote(called), line) for line in lines]
+
+
+def say_renamed(former: str, current: str, environ: Mapping[str, str]) -> None:
+    """Say on standard error what a command is called that was called by its name of the version before."""
+    write_view(text.wrap("popkit: " + flag_parser.renaming(former, current), indent="  "), sys.stderr, environ)
 
 
 def say(words: str, environ: Mapping[str, str]) -> None:

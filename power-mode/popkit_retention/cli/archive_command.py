@@ -1,5 +1,5 @@
-"""`popkit archive`: list, search and show the records of cleared results, check that they are intact, and delete them for good. Exit 0 when
-all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
+"""`popkit restore` on the archive itself: list, search and show the records of cleared results, check that they are intact, and delete them
+for good. Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do one operation of `popkit archive`."""
+    """Do one operation of `popkit restore` on the archive itself."""
     path = home.archive_path(_home_of(args, environ))
     try:
         db = archive.open_archive(path, create=False)
@@ -118,7 +118,7 @@ def _record_of(db: Connection, word: str) -> Record:
         raise Refused(f"{name} could be {', '.join(handles)}. Give more of the handle")
     if len(word) < archive.PREFIX_CHARS:
         raise Refused(f"{name} is too short: give at least {archive.PREFIX_CHARS} letters of a handle")
-    raise Refused(f"there is no record {name}. `popkit archive list` shows the handles")
+    raise Refused(f"there is no record {name}. `popkit restore list` shows the handles")
 
 
 def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -186,7 +186,7 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
     try:
         with (
             Workspace(environ, now=lambda: now) as workspace,
-            workspace.manual_deletion(RAG, archive.prunable(db, older_than, now), command="popkit archive prune"),
+            workspace.manual_deletion(RAG, archive.prunable(db, older_than, now), command="popkit restore prune"),
         ):
             return archive.prune(db, older_than, False, now)
     except GovernanceError as error:

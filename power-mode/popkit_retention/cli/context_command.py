@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.flag_parser import UsageError
+from hooks.utils.flag_parser import UsageError, chosen
 from hooks.utils.io import files
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import CONTEXT
+from hooks.utils.policy.kinds import OF_THE_ARCHIVE
 from hooks.utils.state import live
 from hooks.utils.text import clean, laid_out
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 COMMAND, RESTORE = "popkit context", "popkit restore"
+_HELP = frozenset(("help", "--help", "-h"))
 # Operations, and flags of others, that change a session.
 _CHANGING = ("undo", "pin", "unpin")
 _CHANGING_FLAGS = frozenset(("in-place", "profile", "aggressive", "conservative"))
@@ -37,8 +39,21 @@ def run(words: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(CONTEXT, _answer, words, environ)
 
 
+def word(words: list[str], environ: Mapping[str, str]) -> int:
+    """Answer one line of words whose first is a command of its own (`popkit why T1`)."""
+    return answering.run(CONTEXT, _answer, words, environ, name=f"popkit {words[0]}")
+
+
 def restore(words: list[str], environ: Mapping[str, str]) -> int:
-    """Print the contents that the words name; words about a session are answered as `popkit context restore`."""
+    """Print the contents that the words name; words about a session are answered as `popkit context restore`, those about the archive from
+    it."""
+    if not (_HELP | OF_THE_ARCHIVE).isdisjoint(words):  # else the table of all commands, which takes long, need not be loaded
+        from ..operations.tables import RESTORE as TABLE
+
+        if chosen(words, TABLE)[0].name or not _HELP.isdisjoint(words):
+            from . import archive_command
+
+            return answering.run(TABLE, archive_command.run, words, environ, archive_command.MISTAKES)
     return answering.run(CONTEXT, _restored, ["restore", *words], environ, name=RESTORE)
 
 

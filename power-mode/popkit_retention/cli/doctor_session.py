@@ -29,7 +29,7 @@ SESSIONS = 3
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _OURS = ("serve", "door")
 _NO_PLACE = "nothing of any session is kept, as this system offers no folder in memory"
-_FROM_BEFORE = " What was stored of it before the rule came up is still on disk: `popkit archive prune` deletes its contents."
+_FROM_BEFORE = " What was stored of it before the rule came up is still on disk: `popkit restore prune` deletes its contents."
 _IF_NONE = 'If none applies, say so in your own configuration: "data_rules": [].'
 
 

@@ -1,4 +1,4 @@
-"""`popkit lab`: what past sessions would have saved, cost and missed under each policy; with `--decisions`, what one policy would have
+"""`popkit lab`: what past sessions would have saved, cost and missed under each policy; `popkit lab replay`: what one policy would have
 cleared and let in, request by request. Reads transcripts; writes only the files that --parquet and --out name. Exit 0, or 1 when
 there is nothing to show."""
 
@@ -47,9 +47,9 @@ MISTAKES = (Unavailable, session_lookup.NoSession)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Run `popkit lab`, and `popkit lab --decisions`; Refused."""
+    """Run `popkit lab`, and `popkit lab replay`; Refused."""
     gc.enable()  # a long run, unlike other commands
-    if args.word == "--decisions":
+    if args.word == "replay":
         return write_decisions(args)
     return _survey(args, environ)
 

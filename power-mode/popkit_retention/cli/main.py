@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 COMMANDS = {
     "context": "context_command.run",
     "restore": "context_command.restore",
-    "archive": "archive_command.run",
     "memory": "memory_command.run",
     "retention": "retention_command.run",
     "try": "try_command.run",
     "lab": "lab_command.run",
     "bill": "spending_command.bill",
-    "misses": "spending_command.misses",
-    "limits": "spending_command.plan_limits",
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
@@ -42,6 +39,19 @@ COMMANDS = {
     "completion": "program_commands.completion",
     "uninstall": "uninstall_command.run",
 }
+# The commands that a person needs most, with which help begins -> what they do. Words of `popkit context` are commands, too.
+FIRST = {
+    "context": "what the context holds, and what to do about it",
+    "clear": "remove what is no longer needed, when that pays off",
+    "undo": "take back the last clear",
+    "restore": "bring back what left the context; search the archive",
+    "why": "why a result stays, or why it left",
+    "auto": "let PopKit clear by itself once the prompt cache is cold",
+    "bill": "what you pay, what the cache lost, your plan's limits",
+    "try": "what PopKit would say about your newest session",
+}
+# What a command was called in the version before -> its words.
+RENAMED = {"archive": "restore", "limits": "bill limits", "misses": "bill misses", "replay": "lab replay"}
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
 _COLUMN = 14  # of the left column of the overview
 _COMMIT, _COMMIT_CHARS = frozenset("0123456789abcdef"), 12  # how Claude Code names a copy
@@ -80,22 +90,31 @@ def _write_no_more() -> None:
 def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
-        if not rest or rest == ["--json"]:
-            return answering.show(Answer(overview(), commands()), bool(rest), environ)
-        name, rest = rest[0], ["--help"]
+        if not rest or rest in (["--json"], ["--all"]):
+            return answering.show(Answer(overview(rest == ["--all"]), titles()), rest == ["--json"], environ)
+        name, rest = rest[0], [*rest[1:], "--help"]
         if name.startswith("-"):
-            return _not_known(f'"{text.cut(text.clean(name), 40)}" is not a command. popkit help takes the name of one, or --json', environ)
-    if name == "replay":
-        name, rest = "lab", _as_decisions(rest)
+            return _not_known(
+                f'"{text.cut(text.clean(name), 40)}" is not a command. popkit help takes the name of one, --all or --json', environ
+            )
     if name in ("--version", "-V", "version"):
         print("popkit " + version())
         return 0
+    if name in RENAMED:
+        answering.say_renamed(f"popkit {name}", f"popkit {RENAMED[name]}", environ)
+        rest = _out_of_replay(rest) if name == "replay" else rest
+        name, *words = RENAMED[name].split()
+        rest = [*words, *rest]
+    if name in words_of_context():
+        from . import context_command
+
+        return context_command.word([name, *rest], environ)
     if name not in COMMANDS:
         from hooks.utils.config import gone
 
         if name in gone.WORDS:
             return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])
-        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, COMMANDS)}', environ)
+        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, names())}', environ)
     module_name, _, function = COMMANDS[name].partition(".")
     module = importlib.import_module("." + module_name, __package__)
     command = getattr(module, function)
@@ -108,31 +127,45 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _not_known(message: str, environ: Mapping[str, str]) -> int:
-    known = ", ".join((*COMMANDS, "help", "--version"))
+    known = ", ".join((*names(), "help", "--version"))
     answering.write_view(text.wrap(f"popkit: {message}. Known: {known}", indent="  "), sys.stderr, environ)
     return 1
 
 
-def _as_decisions(words: list[str]) -> list[str]:
-    """Turn the words of `popkit replay` into those of `popkit lab --decisions`, and say so."""
-    print("popkit replay is another name of popkit lab --decisions, where its --decisions is --out", file=sys.stderr)
+def _out_of_replay(words: list[str]) -> list[str]:
+    """Return words that followed `popkit replay`, whose --decisions is --out."""
     old, new = "--decisions", "--out"
-    return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
+    return [new + word[len(old) :] if word.partition("=")[0] == old else word for word in words]
 
 
-def commands() -> dict[str, str]:
-    """Return command -> its title."""
+def words_of_context() -> dict[str, str]:
+    """Return word -> what it does, of the words of `popkit context` that are commands, too."""
+    from hooks.utils.operations import CONTEXT
+
+    return {word: operation.help for word, operation in CONTEXT.by_name.items() if word not in ("", "help", *COMMANDS)}
+
+
+def names() -> list[str]:
+    """Return the names of all commands, those first that a person needs most."""
+    return list(dict.fromkeys((*FIRST, *words_of_context(), *COMMANDS)))
+
+
+def titles() -> dict[str, str]:
+    """Return command -> what it does."""
     from ..operations.tables import TABLES
 
-    return {name: TABLES[name].title for name in COMMANDS}
+    known = {**words_of_context(), **{name: TABLES[name].title for name in COMMANDS}, **FIRST}
+    return {name: known[name] for name in names()}
 
 
-def overview() -> list[text.Line]:
-    """Return the overview of all commands."""
+def overview(everything: bool = False) -> list[text.Line]:
+    """Return the commands that a person needs most, or all."""
+    shown = titles() if everything else FIRST
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
-    for name, title in commands().items():
+    for name, title in shown.items():
         lines += text.pair("  " + name, title, _COLUMN)
-    return [*lines, "", "popkit help COMMAND says more; popkit --version shows the version."]
+    rest = "" if everything else f"popkit help --all shows the other {len(names()) - len(FIRST)} commands. "
+    return [*lines, "", *text.wrap(rest + "popkit help COMMAND says more; popkit --version shows the version.")]
 
 
 def version() -> str:

@@ -64,7 +64,7 @@ class Request:
 
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
-    if words[:1] == ["learn"] and "--quiet" in words:
+    if "learn" in words[:2] and "--quiet" in words:
         from ..governance import retention
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
@@ -92,7 +92,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
             wrong = place.memory.store.verify()
             if not wrong:
                 raise
-            raise StoreUnavailable(f"the store is damaged: {wrong[0]}. `popkit memory verify` lists all that is broken") from None
+            raise StoreUnavailable(f"the store is damaged: {wrong[0]}. `popkit memory admin verify` lists all that is broken") from None
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _nothing(request: Request) -> str:
         return "Nothing is waiting for your approval."
     if "tier" in request.flags or "kind" in request.flags:
         return "Nothing matches."
-    return f"Nothing is remembered about {request.place.name} yet. {request.command} learn --past learns from its past sessions."
+    return f"Nothing is remembered about {request.place.name} yet. {request.command} admin learn --past learns from its past sessions."
 
 
 def _search(request: Request) -> Answer:
@@ -198,12 +198,12 @@ def _forget(request: Request) -> Answer:
     ids = request.arguments or [item.id for item in memory.list(most=None)]
     answer = _changed(request, memory.forget(ids))
     if not request.place.project.is_on():
-        answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {request.command} run"]
+        answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {request.command} admin run"]
     from ..governance.data_folder import Folder
 
     archives = Folder(popkit_home(request.environ)).archives
     if os.path.isdir(archives) and os.listdir(archives):
-        answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention archives"]
+        answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention admin archives"]
     return answer
 
 
@@ -246,7 +246,7 @@ def _learn(request: Request) -> Answer:
 def _run(request: Request) -> Answer:
     report = request.place.memory.run("force" in request.flags)
     if report is None:
-        return Answer(text.wrap(f"The job ran less than an hour ago. {request.command} run --force runs it anyway."), {"ran": False})
+        return Answer(text.wrap(f"The job ran less than an hour ago. {request.command} admin run --force runs it anyway."), {"ran": False})
     request.place.refresh()
     result = report.to_json()
     return Answer(views.ran(result, request.now, request.command), {"ran": True, **result})
@@ -263,7 +263,7 @@ def _file(request: Request) -> Answer:
         items = [item for item in request.place.memory.list(marked=None, most=None) if item.id in absent]
         lines = views.left_out(document, items, budget, request.now)
     elif not document.text:
-        empty = f"MEMORY.md would be empty. {request.command} file --why says why."
+        empty = f"MEMORY.md would be empty. {request.command} admin file --why says why."
         lines = text.wrap(empty if document.left_out else _nothing(request))
     data = {name: value for name, value in vars(document).items() if name != "entries"}
     return Answer(lines, data, "" if "why" in request.flags else document.text)

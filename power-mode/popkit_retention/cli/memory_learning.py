@@ -1,5 +1,5 @@
-"""Learn from transcripts in order of time, with progress (`popkit memory learn`, and child processes of hooks at a session's end); and read
-and write the lines of an export."""
+"""Learn from transcripts in order of time, with progress (`popkit memory admin learn`, and child processes of hooks at a session's end);
+and read and write the lines of an export."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _named(environ: Mapping[str, str], word: str) -> str:
         return os.path.abspath(word)
     if "/" in word or word.endswith(projects.SUFFIX):
         raise Refused(f"there is no file {shown(word)}")
-    return session_lookup.by_id(environ, word, "popkit memory learn --past takes all sessions of this project", of_any_host=True)
+    return session_lookup.by_id(environ, word, "popkit memory admin learn --past takes all sessions of this project", of_any_host=True)
 
 
 def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:

@@ -8,7 +8,7 @@ import os
 import sys
 
 from .answering import Refused
-from .main import COMMANDS, version
+from .main import names, version, words_of_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,8 +118,10 @@ def words_after(words: list[str]) -> list[str]:
     from ..operations.tables import TABLES
 
     if not words or words == ["help"]:
-        return [*COMMANDS, "help"]
+        return [*names(), "help"]
     name, *before = words[1:] if words[0] == "help" else words
+    if name in words_of_context():
+        name, before = "context", [name, *before]
     if name not in TABLES:
         return []
     table = TABLES[name]

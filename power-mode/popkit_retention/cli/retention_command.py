@@ -225,7 +225,7 @@ def _archive(request: Request) -> Answer:
     if not request.arguments:
         wanted = {domain: None for domain in wanted if _has_eligible(request, domain)}
         if not wanted:
-            raise Refused(f"nothing may be deleted now. To archive something else, name it: {RETENTION_COMMAND} archive ID…")
+            raise Refused(f"nothing may be deleted now. To archive something else, name it: {RETENTION_COMMAND} admin archive ID…")
     for domain, ids in wanted.items():
         archived = request.controller.archive(domain, ids, request.flags.get("note", ""), request.progress)
         archives.append({"domain": domain, **archived})
@@ -255,7 +255,7 @@ def _remove(request: Request) -> Answer:
         listed: dict[str, Any] = request.controller.archives()
         known = {each["archive_id"]: each for each in listed["archives"]}
         if unknown := [id for id in ids if manifests.check_id(id) not in known]:
-            raise Refused(f"there is no archive {unknown[0]}. `popkit retention archives` lists the archives")
+            raise Refused(f"there is no archive {unknown[0]}. `popkit retention admin archives` lists the archives")
         answering.write_view(retention_activity.to_remove([known[id] for id in ids], request.now), sys.stdout, request.environ)
         if not answering.is_confirmed("Delete for good?"):
             raise Refused("nothing was deleted. --yes skips the question")

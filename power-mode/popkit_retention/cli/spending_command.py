@@ -1,6 +1,6 @@
 """What sessions cost, and what they may cost. `popkit bill`: what each prompt of a project contains before the first word, what that costs,
-and what could be removed; hide, defer, show tools. `popkit misses`: which requests wrote again what the previous one had left in the prompt
-cache, why, and what that cost. `popkit limits`: how full the plan's limits are, when they will be full, and what used them. `popkit
+and what could be removed; hide, defer, show tools. `bill misses`: which requests wrote again what the previous one had left in the prompt
+cache, why, and what that cost. `bill limits`: how full the plan's limits are, when they will be full, and what used them. `popkit
 budget`: the user's own limits, how much of them is used, and how large a context they allow."""
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ _FROM = "from the next session on, where PopKit's code runs inside Claude Code (
 
 def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit bill`."""
+    if args.word in _OTHERS:
+        return _OTHERS[args.word](args, environ)
     now = time.time()
     popkit_home = home.popkit_home(environ)
     project = client_reports.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
@@ -68,8 +70,8 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(views.lines_of(bill, now, args.details, _most(args)), bill)
 
 
-def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do `popkit misses`."""
+def _misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do `popkit bill misses`."""
     now, left_out = time.time(), session_lookup.LeftOut()
     if _names_sessions(args):
         used, left_out = _digests_named(args, environ)
@@ -233,8 +235,8 @@ CONTEXT = "context"  # the record of the configuration that has them
 _NONE = ("none", "null", "")
 
 
-def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do `popkit limits`: read the readings that the helper has stored, and the transcripts that have changed since the last time."""
+def _limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do `popkit bill limits`: read the readings that the helper has stored, and the transcripts that have changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
     readings = client_reports.readings(popkit_home)
     running = windows(readings, now)
@@ -292,6 +294,10 @@ def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
     except DatabaseUnavailable as error:
         raise Refused(str(error)) from None
     return Answer(spending.budgets(used), used)
+
+
+# The operations of the bill that are no statement of one project.
+_OTHERS = {"misses": _misses, "limits": _limits}
 
 
 def _limits_of(words: list[str]) -> dict[str, Any]:

@@ -195,9 +195,7 @@ def _outcome_lines(outcome: dict[str, Any] | None, report: Report, may_clear: bo
         lines += text.pair(name, words)
     life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
     restored = f"; {text.counted(outcome['missed'], 'content')} fetched again" if outcome["missed"] else ""
-    words = (
-        f"Counted over {text.counted(outcome['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
-    )
+    words = f"Counted over {text.counted(outcome['requests'], 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
     how = f": clearing whenever that pays off{restored}" if may_clear else ""
     lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]
     return lines + (text.wrap(_now_and_then(outcome, report, life)) if may_clear else [])

@@ -1,6 +1,6 @@
-"""Reports of what sessions cost and what was saved. The bill of a project and what caches lost, as `popkit bill` and `popkit misses` have
-them: a thread reads transcripts when the page asks, and until all are read, an answer says how many are. The savings by day and project:
-sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers are not read again."""
+"""Reports of what sessions cost and what was saved. The bill of a project and what caches lost, as `popkit bill` and `popkit bill misses`
+have them: a thread reads transcripts when the page asks, and until all are read, an answer says how many are. The savings by day and
+project: sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers are not read again."""
 
 from __future__ import annotations
 

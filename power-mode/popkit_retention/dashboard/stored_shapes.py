@@ -223,8 +223,8 @@ class BillPhrases(Shape):
 
 class Bill(Shape):
     """`reading`: the share of the changed transcripts that has been read, None when all have been; until then, the rest is from the earlier
-    digests. `bill`: as `popkit bill --json`, of `project`; None before anything is known. `misses`: as `popkit misses --json`, over all
-    projects; `causes`: cause -> [what happened, what would prevent it]. `projects`: the newest first."""
+    digests. `bill`: as `popkit bill --json`, of `project`; None before anything is known. `misses`: as `popkit bill misses --json`, over
+    all projects; `causes`: cause -> [what happened, what would prevent it]. `projects`: the newest first."""
 
     reading: Optional[float] = None
     project: str = ""

@@ -215,7 +215,7 @@ def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Exp
     resource = next(iter(domain.resources(now, ids=[id])), None)
     described = domain.describe([id]).get(id)
     if resource is None or described is None:
-        raise NotThere(f"nothing is stored under {id} in {domain.name}. `popkit retention log --id {id}` shows what was done with it")
+        raise NotThere(f"nothing is stored under {id} in {domain.name}. `popkit retention admin log --id {id}` shows what was done with it")
     applied = apply_rules(policy, [resource], now)
     verdict = (applied.eligible or applied.protected)[0]
     mark = domain.marked().get(id)

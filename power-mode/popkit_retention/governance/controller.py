@@ -178,7 +178,7 @@ class Controller(Workspace):
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise
-            message = f"{id} is no longer stored. `popkit retention log --id {id}` shows what was done with it"
+            message = f"{id} is no longer stored. `popkit retention admin log --id {id}` shows what was done with it"
             raise NotThere(message) from None
         described = holder.describe([whole]).get(whole)
         policy = self.state().policy(holder.name, described.project if described else None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TITLE = "retention policies and their log"
 WAIT_S = 30.0
-_NAME, _VERIFY = "retention", "popkit retention verify"  # of the check
+_NAME, _VERIFY = "retention", "popkit retention admin verify"  # of the check
 # A process that has just had the lock leaves others time to take it: each tries every 2 ms.
 _PAUSE_S = 0.005
 # A process that closes such a file gives up its lock, though it has it open a second time: so the thread that holds one does not open it

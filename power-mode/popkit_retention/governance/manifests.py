@@ -119,7 +119,9 @@ def place(folder: Folder, archive_id: str) -> str:
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise NotThere(f"there is no archive {archive_id} in {folder.archives}. `popkit retention archives` lists the archives") from None
+        raise NotThere(
+            f"there is no archive {archive_id} in {folder.archives}. `popkit retention admin archives` lists the archives"
+        ) from None
     if not stat.S_ISDIR(mode):
         raise Damaged(f"{path} must be a folder, not a link or a file")
     return path

@@ -160,8 +160,8 @@ def _clamped(value: object) -> RetentionPolicy:
 def damaged(path: str, what: str) -> str:
     """Return the message for a damaged file: what is wrong with it, and what to do."""
     return (
-        f"{path} {what}. No policy is in force until it is fixed. `popkit retention history` lists the revisions, and"
-        " `popkit retention rollback REVISION` restores one; revision 0 has the defaults"
+        f"{path} {what}. No policy is in force until it is fixed. `popkit retention admin history` lists the revisions, and"
+        " `popkit retention admin rollback REVISION` restores one; revision 0 has the defaults"
     )
 
 

@@ -172,7 +172,7 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
     named = ", ".join(islice(damaged, _NAMED)) + (", …" if len(damaged) > _NAMED else "")
     sound = len(manifest.items) - len(damaged)
     changed = "is not as it was written" if len(damaged) == 1 else "are not as they were written"
-    rest = f". To bring back the rest: `popkit retention restore {manifest.archive_id} --sound`" if sound else ""
+    rest = f". To bring back the rest: `popkit retention admin restore {manifest.archive_id} --sound`" if sound else ""
     return (
         f"{len(damaged)} of the {len(manifest.items)} contents in archive {manifest.archive_id} {changed} ({named}). "
         f"Nothing was restored{rest}"

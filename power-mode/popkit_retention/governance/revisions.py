@@ -118,7 +118,7 @@ def at_revision(log: Log, revision: int) -> State:
     for entry in log.entries(action=CONFIGURED):
         if _revision(entry) == revision:
             return _state_of(entry)
-    raise NotThere(f"there is no revision {revision}. `popkit retention history` lists the revisions")
+    raise NotThere(f"there is no revision {revision}. `popkit retention admin history` lists the revisions")
 
 
 def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
@@ -171,7 +171,7 @@ def differs(log: Log, path: str) -> str:
         return ""
     return (
         f"the policy of {' and '.join(changed)} is not what was configured: somebody else has changed the file. "
-        f"`popkit retention rollback {revision}` restores what was configured"
+        f"`popkit retention admin rollback {revision}` restores what was configured"
     )
 
 

@@ -107,7 +107,7 @@ def find_id(domains: Sequence[Domain], word: str, project: str | None = None) ->
     if matches:
         raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in matches)}. Give more of the id")
     names = " or ".join(domain.name for domain in domains)
-    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit archive list` show the ids")
+    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit restore list` show the ids")
 
 
 def _check_text(needs: str, text: object) -> None:

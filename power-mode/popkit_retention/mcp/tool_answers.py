@@ -151,7 +151,7 @@ def memory_add(call: ToolCall) -> dict[str, Any]:
             raise ToolError("memory is off for this project, so nothing is kept. The user can switch it on: /popkit:context memory on")
         item = place.memory.add(call["text"], source=AGENT, key=bool(call.get("key")))
         place.refresh()
-    yes = f"/popkit:context memory accept {quote(item.id)}"
+    yes = f"/popkit:context memory admin accept {quote(item.id)}"
     return {**_item(item), "note": f"No session gets this until the user accepts it. Tell the user: {yes}"}
 
 
@@ -172,7 +172,9 @@ def memory_forget(call: ToolCall) -> dict[str, Any]:
         is_on = place.project.is_on()
     result: dict[str, Any] = {"marked": marked, "undo": "/popkit:context memory undo " + join(marked)}
     if not is_on:
-        result["note"] = "Memory is off for this project: what is marked is deleted when the user runs `popkit memory run` after 24 hours."
+        result["note"] = (
+            "Memory is off for this project: what is marked is deleted when the user runs `popkit memory admin run` after 24 hours."
+        )
     return result
 
 
@@ -217,7 +219,7 @@ def retention_configure(call: ToolCall) -> dict[str, Any]:
         result: dict[str, Any] = controller.configure(call["domain"], call["config"])
     if result["success"]:
         return {**result, "status": "applied"}
-    accept, decline = (f"popkit retention {word} {result['request']}" for word in ("accept", "decline"))
+    accept, decline = (f"popkit retention admin {word} {result['request']}" for word in ("accept", "decline"))
     reason = "Nothing has changed: this would keep less, so it waits for the user's approval, for this project only."
     return {**result, "status": "waiting", "note": f"{reason} Tell the user, who decides: {accept} or {decline}"}
 

@@ -84,7 +84,7 @@ def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now
             status: dict[str, Any] = opened.status()
     except StoreUnavailable as error:
         return Check(
-            _CHECK, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{notes}", "popkit memory verify", **facts
+            _CHECK, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{notes}", "popkit memory admin verify", **facts
         )
     ran = status["run"]
     facts.update(items=status["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
@@ -93,7 +93,7 @@ def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now
     state += "" if document else "; MEMORY.md is empty"
     if facts["run_failures"]:
         return Check(
-            _CHECK, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory run --force", **facts
+            _CHECK, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory admin run --force", **facts
         )
     return Check(_CHECK, OK, state + notes, **facts)
 
@@ -111,6 +111,6 @@ STORAGE = (
             r"|.+-[0-9a-f]{12}/(MEMORY\.md|entries\.json|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
         },
         check_folder,
-        keep=("To keep what sessions taught:", "popkit memory export --all FILE"),
+        keep=("To keep what sessions taught:", "popkit memory admin export --all FILE"),
     ),
 )

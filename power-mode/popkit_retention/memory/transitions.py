@@ -303,7 +303,7 @@ def moved(item: Item, by: int, now: float) -> Fields:
         raise BadItem(f"{item.id} is already {item.tier}: there is no tier {'above' if by > 0 else 'below'} it")
     if item.waits and _ORDER[at] == ARCHIVE:
         raise BadItem(
-            f"{item.id} was added by an agent, and ARCHIVE keeps things for good. Accept it first: popkit memory accept {item.id}"
+            f"{item.id} was added by an agent, and ARCHIVE keeps things for good. Accept it first: popkit memory admin accept {item.id}"
         )
     return {**_placed(item, _ORDER[at], now), **({"key": False} if item.tier == ARCHIVE else {})}
 

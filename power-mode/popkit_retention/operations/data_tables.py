@@ -1,4 +1,5 @@
-"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention` and `popkit archive`."""
+"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention`, and those of `popkit restore`
+on the archive."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ MEMORY_SEARCH = Operation(
     "the items that match best; each one shown counts as retrieved",
     Flag("--most N", "show at most N", whole(), default=10, agent=("most", whole(1, MOST_FOUND))),
     joined=True,
+    admin=True,
     agent=("query", text(1, LONGEST_QUERY)),
 )
 MEMORY_ADD = Operation(
@@ -56,7 +58,7 @@ MEMORY = Table(
         Flag("--all", f"all items, not only the first {ITEMS_LISTED}"),
     ),
     MEMORY_SEARCH,
-    Operation("show ID", "one item with its text"),
+    Operation("show ID", "one item with its text", admin=True),
     Operation("why ID", "why an item is in its tier, what happens to it next, and when"),
     MEMORY_ADD,
     Operation(
@@ -64,12 +66,13 @@ MEMORY = Table(
         "let MEMORY.md include items that an agent added; to reject one, forget it",
         Flag("--all", "everything that is waiting for your approval"),
         effect=CHANGES,
+        admin=True,
     ),
-    Operation("pin ID…", "keep items in their tier, whatever their score", effect=CHANGES),
-    Operation("unpin ID…", "let the tier of items follow their score again", effect=CHANGES),
-    Operation("promote ID…", "move items one tier up", effect=CHANGES),
-    Operation("demote ID…", "move items one tier down", effect=CHANGES),
-    Operation("restore ID…", "bring back the full text of compressed items", effect=CHANGES),
+    Operation("pin ID…", "keep items in their tier, whatever their score", effect=CHANGES, admin=True),
+    Operation("unpin ID…", "let the tier of items follow their score again", effect=CHANGES, admin=True),
+    Operation("promote ID…", "move items one tier up", effect=CHANGES, admin=True),
+    Operation("demote ID…", "move items one tier down", effect=CHANGES, admin=True),
+    Operation("restore ID…", "bring back the full text of compressed items", effect=CHANGES, admin=True),
     MEMORY_FORGET,
     Operation("undo [ID…]", "bring back forgotten items: these, or all that were forgotten last", effect=CHANGES),
     Operation(
@@ -84,12 +87,14 @@ MEMORY = Table(
         type=FILE,
         more="With --past, PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/."
         " What a session teaches goes to the project that it began in, or to the one that --project names.",
+        admin=True,
     ),
     Operation(
         "run",
         "score, move, compress and delete what is due; hooks do this at most once an hour",
         Flag("--force", "even if it ran less than an hour ago"),
         effect=DESTROYS,
+        admin=True,
     ),
     Operation(
         "file",
@@ -97,13 +102,15 @@ MEMORY = Table(
         Flag("--tokens N", "limit it to N tokens (default: memory.tokens in the configuration)", whole()),
         Flag("--for PROMPT", "choose the items that help with this prompt, not only in general"),
         Flag("--why", "show what was left out and why, instead of the document"),
+        admin=True,
     ),
-    Operation("loss", "how much compression loses, measured on this project's items"),
+    Operation("loss", "how much compression loses, measured on this project's items", admin=True),
     Operation(
         "export [FILE]",
         "this project's items as JSON lines, to a file or to standard output",
         Flag("--all", "the items of all projects"),
         type=FILE,
+        admin=True,
     ),
     Operation(
         "import FILE|-",
@@ -111,8 +118,9 @@ MEMORY = Table(
         Flag("--missing", "skip items that are there already; without it, they stop the import"),
         effect=CHANGES,
         type=FILE,
+        admin=True,
     ),
-    Operation("verify", "check that the store is intact"),
+    Operation("verify", "check that the store is intact", admin=True),
     Operation("on", "learn from this project's sessions, and give new ones a MEMORY.md", effect=CHANGES),
     Operation("off", "stop both; stored items stay", effect=CHANGES),
     Operation(
@@ -120,6 +128,7 @@ MEMORY = Table(
         "let this folder share the memory of the project that it is a checkout of",
         Flag("--no", "keep it separate instead; it can have a memory of its own"),
         effect=CHANGES,
+        admin=True,
     ),
     common=(Flag("--project FOLDER", "the project that this folder belongs to", FOLDER), Flag("--json", "the answer as JSON")),
     examples={"ID": "m3fa", "WORDS": "how to run the tests", "TEXT": '"run the tests with make check"'},
@@ -161,22 +170,24 @@ RETENTION_ARCHIVE = Operation(
     _DOMAIN,
     Flag("--note TEXT", "what the archive is for"),
     effect=CHANGES,
+    admin=True,
 )
 RETENTION = Table(
     RETENTION_COMMAND,
     "what stored data may be deleted, and when: policies, holds, the log",
     RETENTION_SHOW,
     RETENTION_SET,
-    Operation("accept REQUEST…", "accept an agent's request, only for the project that it came from", effect=DESTROYS),
-    Operation("decline REQUEST…", "decline an agent's request", effect=CHANGES),
-    Operation("unset PROJECT", "remove a project's own policies", _DOMAIN, effect=DESTROYS),
-    Operation("history", "how the policies changed, newest first", _DOMAIN),
+    Operation("accept REQUEST…", "accept an agent's request, only for the project that it came from", effect=DESTROYS, admin=True),
+    Operation("decline REQUEST…", "decline an agent's request", effect=CHANGES, admin=True),
+    Operation("unset PROJECT", "remove a project's own policies", _DOMAIN, effect=DESTROYS, admin=True),
+    Operation("history", "how the policies changed, newest first", _DOMAIN, admin=True),
     Operation(
         "rollback REVISION",
         "go back to the policies of a revision, as history lists them",
         _DOMAIN,
         effect=DESTROYS,
         type=whole(0, _LARGEST_REVISION),
+        admin=True,
     ),
     Operation("explain ID", "which rules apply to one thing, since when, and what happens next", _DOMAIN),
     RETENTION_APPLY,
@@ -207,18 +218,20 @@ RETENTION = Table(
     Operation("hold list", "the holds in force", _DOMAIN, Flag("--all", "also holds that have ended"), implied=True),
     Operation("hold release HOLD", "end a hold", effect=DESTROYS),
     RETENTION_ARCHIVE,
-    Operation("archives", "all archives, newest first"),
+    Operation("archives", "all archives, newest first", admin=True),
     Operation(
         "restore ARCHIVE_ID",
         "bring back what is in an archive and no longer stored",
         Flag("--sound", "skip what is damaged in the archive, and bring back the rest"),
         effect=CHANGES,
+        admin=True,
     ),
-    Operation("remove ARCHIVE_ID…", "delete archives for good", YES, effect=DESTROYS),
+    Operation("remove ARCHIVE_ID…", "delete archives for good", YES, effect=DESTROYS, admin=True),
     Operation(
         "verify",
         "check that policies, log and archives are as they were written",
         Flag("--read-data", "also read all contents of all archives"),
+        admin=True,
     ),
     Operation(
         "log",
@@ -227,6 +240,7 @@ RETENTION = Table(
         Flag("--action A", "only this action", choice(*ACTIONS)),
         Flag("--id ID", "only entries about this thing"),
         _DOMAIN,
+        admin=True,
     ),
     common=(Flag("--json", "the answer as JSON"),),
     examples={
@@ -237,7 +251,7 @@ RETENTION = Table(
         "": "There are two domains: memory is what past sessions have taught, rag is the archive of results that left contexts. Without"
             " --domain, an operation covers both.",
         "ID": "ID is a memory's id or an archived result's handle, such as m3fa91c, or the beginning of one if no other begins the same"
-            " way. apply shows ids, and so do popkit memory list and popkit archive list.",
+            " way. apply shows ids, and so do popkit memory list and popkit restore list.",
         "REQUEST": "REQUEST is the id of an agent's request, PROJECT the key of a project that has its own policy; show lists both.",
         "HOLD": "HOLD is a hold's id, as hold list shows it.",
         "ARCHIVE_ID": "ARCHIVE_ID is an archive's id, as archives shows it.",
@@ -251,20 +265,20 @@ ARCHIVE_SEARCH = Operation(
     _SESSION,
     Flag("--everywhere", "search all projects"),
     Flag("--limit N", "show at most N", whole(), default=10, agent=("most", whole(1, MOST_FOUND))),
+    JSON,
     joined=True,
     agent=("query", text(1, LONGEST_QUERY)),
     more="Words, names (getUserName, get_user_name), paths; case does not matter.",
 )
-ARCHIVE = Table(
-    "popkit archive",
-    "inspect what was cleared: list, search, show, verify, prune",
-    Operation("stats", "how much it holds"),
+ARCHIVE = (
+    Operation("stats", "how much the archive holds", JSON),
     Operation(
         "list [PATTERN]",
-        "its records, newest first",
+        "the records of the archive, newest first",
         _SESSION,
         Flag("--since WHEN", "only records archived since then: 2h, 3d, or a date and time in UTC", WHEN),
         Flag("--limit N", "list at most N", whole(), default=50),
+        JSON,
         more="With PATTERN, only records whose path or command matches.",
     ),
     ARCHIVE_SEARCH,
@@ -272,16 +286,17 @@ ARCHIVE = Table(
         "show ID",
         "one record and its content, as the model saw it",
         Flag("--raw", "only the content, byte for byte, including control characters"),
+        JSON,
         more="ID is a handle, or the beginning of one.",
     ),
-    Operation("verify", "check that every record is as it was written, and name the first broken one of each context"),
+    Operation("verify", "check that every record is as it was written, and name the first broken one of each context", JSON),
     Operation(
         "prune",
         "delete old contents for good",
         Flag("--older-than AGE", "delete contents archived longer ago than this: 12h, 30d, 8w", AGE, needed=True),
         DRY_RUN,
         YES,
+        JSON,
         effect=DESTROYS,
     ),
-    common=(JSON,),
 )

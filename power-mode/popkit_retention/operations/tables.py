@@ -56,7 +56,7 @@ LAB = Table(
         more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
     ),
     Operation(
-        "--decisions FILE",
+        "replay FILE",
         "what one policy would have cleared in a past session, request by request, as JSON lines",
         Flag("--policy NAME", "the policy to follow, or your own as module:Class or path/to/file.py:Class", default="auto"),
         Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m"),
@@ -65,8 +65,9 @@ LAB = Table(
         _MODEL,
         Flag("--out OUT.jsonl", "where to write the decisions; - is standard output", FILE, default="-"),
         type=FILE,
-        more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
+        more="FILE is the transcript of a session, or of a subagent.",
     ),
+    renamed={"--decisions": "replay"},
 )
 BUDGET = Table(
     "popkit budget",
@@ -90,34 +91,36 @@ BUDGET = Table(
         " agents and proxies send nothing once a limit is used up; with on_exceeded=warn, they go on and say so.",
     ),
 )
-MISSES = Table(
-    "popkit misses",
-    "what the prompt cache lost, why, and what that cost",
-    Operation(
-        "[PATH…]",
-        "",
-        Flag("--since WHEN", "only sessions that were active since then: 12h, 8w, or a date (default: 30d)", WHEN),
-        *MANY_SESSIONS,
-        JSON,
-        HOST,
-        type=FILE,
-        more="A request is expected to read from the cache what the previous request left there. If it wrote that again, the cause is what"
-        " the transcript shows between the two. " + _PATH_NOTE,
-    ),
-)
+_SINCE = Flag("--since WHEN", "only sessions that were active since then: 12h, 8w, or a date (default: 30d)", WHEN)
 BILL = Table(
     "popkit bill",
-    "what each prompt contains before your first word, what that costs, and what could be removed",
+    "what you pay for: each prompt, what the cache lost, your plan's limits; and what could be removed",
     Operation(
         "[PATH…]",
         "what each prompt of this project contains, and what its bill was made of",
-        Flag("--since WHEN", "only sessions that were active since then: 12h, 8w, or a date (default: 30d)", WHEN),
+        _SINCE,
         Flag("--details", "also each tool, skill, agent, and section of a file"),
         *MANY_SESSIONS,
         HOST,
         type=FILE,
         more="With PATH, which is a transcript, a folder of them, or an address such as s3://company/sessions/, it shows what their bill"
         " was made of.",
+    ),
+    Operation(
+        "misses [PATH…]",
+        "what the prompt cache lost, why, and what that cost",
+        _SINCE,
+        *MANY_SESSIONS,
+        HOST,
+        type=FILE,
+        more="A request is expected to read from the cache what the previous request left there. If it wrote that again, the cause is what"
+        " the transcript shows between the two. " + _PATH_NOTE,
+    ),
+    Operation(
+        "limits",
+        "how full your plan's limits are, when they will be full, and what used them",
+        more="Claude Code reports the limits while a session with PopKit's panel runs. The pace is that of the last hour, for the weekly"
+        " limit that of the last day; when it will be full is shown only where that comes before the reset.",
     ),
     Operation(
         "hide NAME",
@@ -144,18 +147,6 @@ BILL = Table(
     ),
     common=(JSON,),
     examples={"NAME": "linear", "FILE#SECTION": "CLAUDE.md#Deploying"},
-)
-LIMITS = Table(
-    "popkit limits",
-    "how full your plan's limits are, when they will be full, and what used them",
-    Operation(
-        "",
-        "each window: its use, its pace, when it will be full and when it resets; then the tokens that used it, and each session's share by"
-        " their price",
-        JSON,
-        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is that of the last hour, for the"
-        " weekly window that of the last day; when it will be full is shown only where that comes before the reset.",
-    ),
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
@@ -279,9 +270,9 @@ UNINSTALL = Table(
 _RESTORE = CONTEXT.by_name["restore"]
 RESTORE = Table(
     "popkit restore",
-    "print what was cleared, or put it back",
-    Operation(_RESTORE.label, "", *_RESTORE.flags, effect=_RESTORE.effect),
-    common=CONTEXT.common,
+    "print what left the context, or put it back; list, search or delete what the archive holds",
+    Operation(_RESTORE.label, _RESTORE.help, *_RESTORE.flags, *CONTEXT.common, effect=_RESTORE.effect),
+    *ARCHIVE,
     notes=CONTEXT.notes,
 )
 COMPLETION = Table(
@@ -299,7 +290,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, BUDGET,
+        CONTEXT, RESTORE, MEMORY, RETENTION, TRY, LAB, BILL, BUDGET,
         CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

@@ -31,7 +31,7 @@ def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Lin
             f"Nothing is remembered about {text.cut(text.clean(answer['name']), 30)} yet.",
             *(["What this session teaches is noted when it ends."] if answer["on"] else []),
             "To learn from past sessions:",
-            f"  {command} learn --past",
+            f"  {command} admin learn --past",
         ]
     lines += pair("Learnt", f"from {text.counted(answer['sessions'], 'session')}; {answer['used']:,} of them used something from memory")
     lines += pair("Retrieved", f"{text.counted(answer['asked'], 'time')} in the last 7 days")
@@ -92,7 +92,7 @@ def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
 
 def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[text.Line]:
     if run is None:
-        return pair("Last run", f"never. {command} run scores, moves and compresses what is remembered")
+        return pair("Last run", f"never. {command} admin run scores, moves and compresses what is remembered")
     done = [
         f"{text.counted(sum(run['moved'].values()), 'move')} between tiers",
         f"{sum(run['compressed'].values()):,} compressed",
@@ -143,7 +143,7 @@ def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[tex
     """Return items of value that are about to be deleted."""
     if not items:
         return []
-    lines = ["", *text.wrap(f"{text.counted(len(items), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
+    lines = ["", *text.wrap(f"{text.counted(len(items), 'item')} of value will be deleted soon. To keep one: {command} admin pin ID")]
     for each in items:
         head = f"  {text.clean(each['id'])}  {ahead(each['at'], now):<10}  "
         lines.append(text.fitted(head + text.clean(each["text"])))
@@ -198,5 +198,5 @@ def joined(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return the answer to `join`. `command`: how the reader calls us."""
     owner = text.clean(answer["owner"])
     if answer["joined"]:
-        return text.wrap(f"This folder now shares the memory of {owner}. To separate them again: {command} join --no")
+        return text.wrap(f"This folder now shares the memory of {owner}. To separate them again: {command} admin join --no")
     return text.wrap(f"This folder does not use the memory of {owner}. To give it a memory of its own: {command} on")

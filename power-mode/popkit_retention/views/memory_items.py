@@ -37,7 +37,7 @@ _BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, 
 _NAMED = 20  # items shown of those that a word has changed
 _LOGGED = 8  # entries of the log
 _ROOTS = 8  # checkouts
-_DUE = "with the next run, at the end of a session or by {} run"
+_DUE = "with the next run, at the end of a session or by {} admin run"
 _FROM = {
     SESSION: "learnt from sessions",
     USER: "said by you",
@@ -158,7 +158,7 @@ def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
     several = len(ids) > 1
     words = f"{len(ids):,} of these items {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
     lines = text.wrap(f"{words} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
-    return ["", *lines, f"  {command} accept {'ID…' if several else ids[0]}"]
+    return ["", *lines, f"  {command} admin accept {'ID…' if several else ids[0]}"]
 
 
 # --- one item ---------------------------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def _state(item: Item, now: float, command: str) -> list[text.Line]:
         words = [name for name, holds in _states(item) if holds]
         lines = pair("State", ", ".join(words)) if words else []
         if item.waits:
-            lines += pair("Waits", f"for your approval. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
+            lines += pair("Waits", f"for your approval. Until then it is not in MEMORY.md: {command} admin accept {text.clean(item.id)}")
         return lines
     did = _MARKED.get(item.marked_by, "forgotten")
     lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")

@@ -157,13 +157,13 @@ def archived(written: Sequence[Mapping[str, Any]], command: str) -> list[text.Li
         # On a line of its own and not wrapped, so that it can be copied.
         lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
     lines += text.wrap("Nothing was deleted. To bring back what is missing later:")
-    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in written]
+    return lines + [f"  {command} admin restore {text.clean(each['archive_id'])}" for each in written]
 
 
 def archives(listed: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Return all archives."""
     if not listed:
-        return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
+        return text.wrap(f"There are no archives. {command} admin archive writes one of what may be deleted.")
     return [line for each in listed for line in _archive(each, now)]
 
 

@@ -72,7 +72,7 @@ def _request(request: Mapping[str, Any], now: float, command: str) -> list[text.
     head = f"An agent in {project} asked for this {request['domain']} policy {ago(seconds_of(request['at']), now)}. It would keep"
     lines = text.wrap(f"{head} less, so it waits for your approval, and would apply to that project only:")
     lines += _changed({f"{request['domain']}.{key}": (request["now"][key], value) for key, value in request["asked"].items()}, "now")
-    return [*lines, "To decide:", f"  {command} accept {id}", f"  {command} decline {id}"]
+    return [*lines, "To decide:", f"  {command} admin accept {id}", f"  {command} admin decline {id}"]
 
 
 def accepted(answer: Mapping[str, Any], command: str) -> list[text.Line]:
@@ -80,7 +80,7 @@ def accepted(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     project = text.clean(answer["project"])
     lines = text.wrap(f"Accepted {answer['request']}. This now applies to {project} only, as revision {answer['revision']:,}:")
     lines += _changed({f"{answer['domain']}.{key}": tuple(both) for key, both in answer["changed"].items()}) or ["  the same as before"]
-    return [*lines, "To let your own policy apply there again:", f"  {command} unset {project}"]
+    return [*lines, "To let your own policy apply there again:", f"  {command} admin unset {project}"]
 
 
 def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
@@ -93,7 +93,7 @@ def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
         return lines
     lines += pair("Stored", counted(counts["total"], part["domain"]) if counts["total"] else "nothing")
     lines += pair("Eligible", eligible(counts["eligible"], part["left_out"])) if counts["total"] else []
-    return [*lines, f"  {command} unset {project}"]
+    return [*lines, f"  {command} admin unset {project}"]
 
 
 def _setting(key: str, setting: object) -> list[text.Line]:
@@ -134,7 +134,7 @@ def configured(before: Mapping[str, Any], results: Sequence[Mapping[str, Any]], 
     head = f"The policies changed. They are now revision {max(each['revision'] for each in results):,}:"
     own = sorted({key for each in results for key in before.get("projects", {}).get(each["domain"], ())})
     theirs = text.wrap(f"Not in {text.listed(list(map(text.clean, own)), 3)}: {command} show says what applies there.") if own else []
-    return [head, *_changed(changed), *theirs, "To undo this:", f"  {command} rollback {before['revision']}"]
+    return [head, *_changed(changed), *theirs, "To undo this:", f"  {command} admin rollback {before['revision']}"]
 
 
 def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping[str, Any], command: str) -> list[text.Line]:
@@ -145,7 +145,7 @@ def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping
     if before is None:
         return [*lines, *text.wrap("The file of policies was damaged, and has been written again.")]
     changed = changes(before, {domain: answer[domain] for domain in answer["domains"]})
-    return [*lines, *_changed(changed), "To undo this:", f"  {command} rollback {before['revision']}"]
+    return [*lines, *_changed(changed), "To undo this:", f"  {command} admin rollback {before['revision']}"]
 
 
 def _changed(differences: Mapping[str, tuple[object, ...]], was_word: str = "was") -> list[text.Line]:
@@ -169,7 +169,7 @@ def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> 
         lines += text.wrap(head)
         lines += _changed({f"{each['domain']}.{key}": (was, became) for key, (was, became) in each["changed"].items()})
         lines += [] if each["changed"] else ["  the same as before"]
-    return [*lines, "", "To go back to one (0: the defaults):", f"  {command} rollback REVISION"]
+    return [*lines, "", "To go back to one (0: the defaults):", f"  {command} admin rollback REVISION"]
 
 
 # --- all of a domain -------------------------------------------------------------------------------------------------------------------

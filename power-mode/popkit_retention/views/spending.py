@@ -1,5 +1,5 @@
-"""The texts of spending: how full the windows of the plan are and what used them (`popkit limits`), what lost caches cost (`popkit
-misses`), the user's own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
+"""The texts of spending: how full the windows of the plan are and what used them (`popkit bill limits`), what lost caches cost (`popkit
+bill misses`), the user's own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _kinds(took: Took) -> list[text.Line]:
     lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
     if rest:
         tokens = sum(row["tokens"] for row in rest)
-        lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit limits --json", "  "))
+        lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit bill limits --json", "  "))
     return lines
 
 

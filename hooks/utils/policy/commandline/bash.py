@@ -254,7 +254,7 @@ def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action
 
 
 def _popkit(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
-    if inner.words[1:2] == ["restore"] and deciding + 1 == len(stages):
+    if inner.words[1:2] == ["restore"] and kinds.OF_THE_ARCHIVE.isdisjoint(inner.words[2:3]) and deciding + 1 == len(stages):
         return [plain(kinds.RESTORED, ["popkit", *inner.words[1:]], inner.cwd)]
     return [_other(stages, inner.cwd)]
 

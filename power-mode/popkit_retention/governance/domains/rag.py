@@ -237,7 +237,7 @@ def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _text_of(db: Connection, id: str) -> str | None:
-    """Return the content of a record; None where it has none, or a damaged one, which `popkit archive verify` reports."""
+    """Return the content of a record; None where it has none, or a damaged one, which `popkit restore verify` reports."""
     try:
         stored = archive.retrieve_record(db, id) if id else None
     except archive.RetentionIntegrityError:

@@ -69,7 +69,7 @@ class SqliteStore:
         except StoreError as error:
             raise StoreUnavailable(str(error)) from None
         except FileNotFoundError:
-            raise StoreUnavailable(f"{path} does not exist yet. Learn something first: popkit memory learn --past") from None
+            raise StoreUnavailable(f"{path} does not exist yet. Learn something first: popkit memory admin learn --past") from None
         except OSError as error:
             raise StoreUnavailable(
                 f"{path}: {error.strerror or error}. Change its owner to you, or set POPKIT_HOME to another folder"

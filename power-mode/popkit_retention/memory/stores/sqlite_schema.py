@@ -106,7 +106,7 @@ MIGRATIONS = (
     ("what they are found by", (_WORDS, _EXTENTS, _INDEX)),
     ("when they were of use", ("ALTER TABLE items ADD COLUMN reinforced TEXT NOT NULL DEFAULT '[]'",)),
 )
-SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory starts empty; popkit memory import restores an export")
+SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory starts empty; popkit memory admin import restores an export")
 
 COLUMNS = tuple(name for name in FIELDS if name != "embedding")
 _READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)

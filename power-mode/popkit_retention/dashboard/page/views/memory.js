@@ -72,7 +72,7 @@ function Project({ project }) {
               ${
                 asked.q || asked.tier
                   ? "Try fewer words, or choose All."
-                  : html`To learn from past sessions: <code>popkit memory learn --past</code>`
+                  : html`To learn from past sessions: <code>popkit memory admin learn --past</code>`
               }
             <//>`
         }

@@ -160,7 +160,7 @@ function Log({ whole: sound }) {
               )}</tbody>
             </table></div>
             <${More} shown=${entries.length} total=${total} limit=${limit} step=${LOG_PAGE} most=${LOG_MOST} ask=${more}
-              rest=${`popkit retention log --most ${total}`} />`
+              rest=${`popkit retention admin log --most ${total}`} />`
           : html`<${Empty} title="The log is empty">Changes of policies, holds and stored data are recorded here.<//>`}
     <//>
   <//>`;
