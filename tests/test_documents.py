@@ -25,11 +25,17 @@ def test_the_documents_that_are_made_are_what_docstrings_and_tables_say():
 
 
 def test_every_module_says_in_a_sentence_what_it_is():
-    assert [line for line in read(DOCS / "modules.md").splitlines() if line.endswith("|  |")] == []
+    assert [line for line in read(DOCS / "design" / "modules.md").splitlines() if line.endswith("|  |")] == []
 
 
 def test_the_design_is_read_in_one_sitting():
-    assert len(read(DOCS / "design.md").splitlines()) <= 200
+    assert len(read(DOCS / "design" / "README.md").splitlines()) <= 200
+
+
+def test_what_a_user_reads_is_read_in_an_afternoon():
+    """All but the figures, and what is for engineers."""
+    texts = [path for path in [ROOT / "README.md", *DOCS.glob("*.md")] if path.name != "measured.md"]
+    assert sum(len(read(path).split()) for path in texts) <= 25_000
 
 
 def test_a_decision_has_a_title_a_date_and_what_would_revoke_it():

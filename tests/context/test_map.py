@@ -1,4 +1,4 @@
-"""The tests by which the specification's statements are shown, as docs/context.md has them, and what `from popkit_retention.context
+"""The tests by which the specification's statements are shown, as docs/design/context.md has them, and what `from popkit_retention.context
 import …` gives."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 from popkit_retention import context
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "docs" / "context.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "design" / "context.md").read_text(encoding="utf-8")
 
 
 def section(title: str) -> str:

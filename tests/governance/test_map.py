@@ -1,4 +1,4 @@
-"""Where each statement of the specification is held and tested, as docs/governance.md has it."""
+"""Where each statement of the specification is held and tested, as docs/design/governance.md has it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = ROOT / "power-mode/popkit_retention"
 ARCHIVE = ROOT / "hooks/utils/archive"
-TEXT = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "design" / "governance.md").read_text(encoding="utf-8")
 # Of the archive's modules and the command line's, those that are there for governance.
 OURS = ("chains.py", "deletion.py", "recovery.py", "index.py", "searching.py")
 MAPPED = [

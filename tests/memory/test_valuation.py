@@ -1,5 +1,5 @@
 """Signals, score and forgetting: the specification's formulas; and the policies of the tiers: its names, its values but for those that
-docs/memory.md explains, and all of them in force."""
+docs/design/memory.md explains, and all of them in force."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_clock_that_leaps_back_makes_nothing_older():
 
 # --- the tiers' policies ------------------------------------------------------------------------------------------------------------------
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "memory.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "design" / "memory.md"
 NAMES = ("HOT_TIER_POLICY", "WARM_TIER_POLICY", "COLD_TIER_POLICY", "ARCHIVE_TIER_POLICY")
 HOT_POLICY, WARM_POLICY, COLD_POLICY, ARCHIVE_POLICY = (getattr(memory, name) for name in NAMES)
 # Of the specification's, that are others here.

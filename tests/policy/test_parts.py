@@ -1,4 +1,4 @@
-"""Parts cover each other as the table in docs/design.md says."""
+"""Parts cover each other as the table in docs/design/README.md says."""
 
 import pytest
 from hypothesis import given

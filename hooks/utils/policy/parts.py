@@ -1,6 +1,6 @@
 """The parts `(key, scope)` that a result is about, and when one part covers another. Pure: paths are only compared as text.
 
-Keys and scopes are those of the table in docs/design.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`) has a
+Keys and scopes are those of the table in docs/design/README.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`) has a
 `?` in that position and is covered by nothing: what is not understood never expires.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
 
-    # (key, scope), a list where it comes from a file. What a scope holds depends on the key: see docs/design.md.
+    # (key, scope), a list where it comes from a file. What a scope holds depends on the key: see docs/design/README.md.
     Part = Sequence[Any]
     # (folder, what changes there, the words of the command): commandline/worktree.py.
     Changes = tuple[str, tuple[str, ...], list[str]]
@@ -364,7 +364,7 @@ ALWAYS, ON_SUCCESS, UNSURE = 0, 1, 2
 
 class Action:
     """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
-    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: what git changes, `move`: to which tree it goes
+    `part` is `(key, scope)` as in the table of docs/design/README.md. `changes`: what git changes, `move`: to which tree it goes
     (commandline/worktree.py). `ran`: when it has run and its output can be seen."""
 
     __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran")

@@ -1,5 +1,5 @@
 """Whatever callers put into messages comes to the builder as plain data, and arrives as it would have; a user of Claude Code has one
-name; the example of docs/context.md that builds by hand runs as it stands there."""
+name; the example of docs/design/context.md that builds by hand runs as it stands there."""
 
 from __future__ import annotations
 
