@@ -191,7 +191,7 @@ def package(wheel: Path, tmp_path: Path) -> Package:
 
 def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Package) -> None:
     assert "sample session" in package.popkit("try")
-    assert "Cache misses" in package.popkit("misses")
+    assert "Cache misses" in package.popkit("bill", "misses")
     assert "What the bill was made of" in package.popkit("bill")
     nothing = package.ran("lab")
     assert (nothing.returncode, nothing.stdout) == (1, "")
@@ -206,7 +206,7 @@ def test_it_reads_the_sessions_of_the_person(package: Package) -> None:
     assert "sample session" not in package.popkit("try")
     # Its exit says whether a policy missed something, and stderr how far it is.
     assert "1 session" in package.ran("lab").stdout
-    assert "Cache misses" in package.popkit("misses", "--since", "9999d")
+    assert "Cache misses" in package.popkit("bill", "misses", "--since", "9999d")
     assert "The bill" in package.popkit("bill")
 
 

@@ -3,8 +3,8 @@ of the memory tiers, by the specification's names and in its form (4.2 to 4.5).
 
 Counts show which names a project needs again, and the specification's composite adds nothing to them. For prose neither helps; the
 information in a sentence does. docs/measured.md has the figures. Pure: the time may be a parameter. `transitions`, `job` and `exchange`
-read their bounds from the policies, which have no unused values; docs/design/memory.md explains each value or missing key that differs from the
-specification.
+read their bounds from the policies, which have no unused values; docs/design/memory.md explains each value or missing key that differs from
+the specification.
 """
 
 from __future__ import annotations
