@@ -60,6 +60,7 @@ def upgraded(
         note = home.config / "popkit" / "retention-config.json"
         note.write_text('{"retention": {"grace": 3}}')
 
+        git(work, "rm", "-rq", ".")
         checkout(work)
         new = commit(work)
         git(work, "push", "-q", str(bare), "main")
@@ -80,6 +81,9 @@ def as_it_was_before(work: Path) -> None:
         manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": OLD}))
     marketplace = work / ".claude-plugin/marketplace.json"
     marketplace.write_text(marketplace.read_text().replace("./.claude-plugin/popkit", "./"))
+    for name in ("mod", "register.ts"):
+        (work / "hooks" / name).unlink()
+        (work / ".claude-plugin/popkit/hooks" / name).rename(work / "hooks" / name)
     shutil.rmtree(work / ".claude-plugin/popkit")
     version = work / "hooks/utils/version.py"
     version.write_text(f'VERSION = "{OLD}"\n')

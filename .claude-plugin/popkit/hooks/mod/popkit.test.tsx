@@ -237,9 +237,11 @@ test('a row goes on as it came when the helper answers garbage', PATIENT, async 
 
 test('a helper whose code has been replaced makes room for another, which is told of the turn', PATIENT, async ($, on) => {
   let isOld = true
-  const { requests } = await begun($, on, { '/rows': () => (isOld ? { outdated: true } : {}), '/end': () => ((isOld = false), {}) })
+  const { requests, clock } = await begun($, on, { '/rows': () => (isOld ? { outdated: true } : {}), '/end': () => ((isOld = false), {}) })
   requests.length = 0
-  await $.turn.start({ text: 'go', turnId: 't1' })
+  const starting = $.turn.start({ text: 'go', turnId: 't1' })
+  await clock.advance(1_000)
+  await starting
 
   expect(requests.map(one => one.path).filter(path => path === '/rows' || path === '/end')).toEqual(['/rows', '/end', '/rows'])
 })
