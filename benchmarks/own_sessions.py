@@ -3,13 +3,7 @@ them in ~/.claude/projects."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
-
-from popkit_retention.lab import survey
 
 
 def below(folder: Path) -> list[Path]:
@@ -23,5 +17,7 @@ def below(folder: Path) -> list[Path]:
 def repository_of(path: Path) -> str:
     """The repository of a session: its file's name up to "__", else its project's folder, as Claude Code names it ("-home-dev-shop"), else
     its file's name up to the first "-"."""
-    known = survey.repository_of(str(path))
-    return known if "__" in path.name or known.startswith("-") else path.name.partition("-")[0]
+    if "__" in path.name:
+        return path.name.partition("__")[0]
+    folder = path.parents[2] if path.parent.name == "subagents" else path.parent
+    return folder.name if folder.name.startswith("-") else path.name.partition("-")[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import context_clients, mcp_server
+from benchmarks import context_clients, mcp_server, own_sessions
 from tests.paths import ROOT
 from tests.views.written import spec_session
 
@@ -61,3 +61,16 @@ def test_where_there_are_no_sessions_it_says_so(tmp_path: Path):
     done = held_out(tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"{tmp_path}: there is no session (*.jsonl) in it or below it\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "repository"),
+    [
+        ("corpus/shop__one-2.jsonl", "shop"),
+        ("corpus/shop-one.jsonl", "shop"),
+        ("projects/-home-dev-shop/5e551017-0000.jsonl", "-home-dev-shop"),
+        ("projects/-home-dev-shop/5e551017-0000/subagents/agent-a1.jsonl", "-home-dev-shop"),
+    ],
+)
+def test_a_session_belongs_to_the_repository_that_its_place_names(path: str, repository: str):
+    assert own_sessions.repository_of(Path(path)) == repository

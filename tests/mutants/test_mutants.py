@@ -17,8 +17,9 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = Path("hooks", "utils", "policy")
 COPIED = (
-    "hooks", "benchmarks/remaining_requests.py", "retention-config.json", "tests/policy", "tests/state", "tests/kit",
-    "tests/hooks/conftest.py", "tests/hooks/payloads.py", "tests/hooks/processes.py", "tests/hooks/remembering.py",
+    "hooks", "benchmarks/own_sessions.py", "benchmarks/remaining_requests.py", "retention-config.json",
+    "tests/policy", "tests/state", "tests/kit", "tests/hooks/conftest.py",
+    "tests/hooks/payloads.py", "tests/hooks/processes.py", "tests/hooks/remembering.py",
     "tests/hosts/lines.py", "tests/hosts/test_rewritten.py", "tests/__init__.py", "tests/examples.py",
     "tests/reclaim/sending.py", "tests/reclaim/test_nothing_lost.py", "tests/paths.py", "tests/patience.py", "tests/work.py",
 )  # fmt: skip
