@@ -169,7 +169,7 @@ def test_the_first_request_tells_how_its_model_counts(driver, model, tokens):
 @pytest.mark.parametrize("factor", [0.75, 0.9, 1.2, 1.5])
 @pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-opus-5"])
 def test_the_more_requests_tell_how_a_session_counts_the_more_they_are_believed(factor, model):
-    few, more, many = (growing(Driver(), factor, pairs, model=model) for pairs in (2, 10, 200))
+    few, more, many = (growing(Driver(), factor, pairs, model=model) for pairs in (5, 20, 200))
     assert abs(few - factor) > abs(more - factor) > abs(many - factor)
     assert many == pytest.approx(factor, rel=0.02)
 
@@ -187,7 +187,8 @@ def test_another_model_is_measured_anew(driver):
     assert driver.conversation.state.calibration == 1.0, "and what was measured before the first change is gone"
 
 
-def test_little_growth_and_what_is_no_growth_by_what_was_written_down_calibrate_nothing():
+def test_few_requests_little_growth_and_what_is_no_growth_by_what_was_written_down_calibrate_nothing():
+    assert growing(Driver(), 1.4, 4) == 1.0, "four pairs of requests"
     assert growing(Driver(), 1.4, 9, 270) == 1.0, "so small a growth tells too little"
     assert growing(Driver(), 2.6, 9) == 1.0, "an attachment"
     assert growing(Driver(), 0.3, 9) == 1.0, "something has left"

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS, seconds_of
-from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.estimate import RESULT_TOKENS, estimate_tokens
+from hooks.utils.policy.messages import call_tokens
 from hooks.utils.policy.placeholder import gain, placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
@@ -183,7 +184,7 @@ def test_after_a_compaction_nothing_that_it_took_has_a_place(lines, tmp_path):
 def test_what_came_since_the_last_request_has_not_been_sent(lines, tmp_path):
     lines.call("a")
     asked = rebuilt(lines, tmp_path)
-    assert asked.conversation.unsent == asked.state.live["a"].tokens + estimate_tokens(json.dumps({"what": "a"}), "markup")
+    assert asked.conversation.unsent == RESULT_TOKENS + asked.state.live["a"].tokens + call_tokens({"what": "a"})
     lines.say("That is it.", {"input_tokens": 32_000})
     assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("That is it.")
 
@@ -196,9 +197,9 @@ def test_what_two_calls_of_one_request_gave_has_not_been_sent(lines, tmp_path):
     one = rebuilt(lines, tmp_path).conversation.unsent
     lines.result("c", text_of("c"))
     replayed = rebuilt(lines, tmp_path)
-    assert replayed.conversation.unsent - one == replayed.state.live["c"].tokens
+    assert replayed.conversation.unsent - one == RESULT_TOKENS + replayed.state.live["c"].tokens
     assert "a" in replayed.state.live
-    assert replayed.conversation.unsent < replayed.state.live["b"].tokens + replayed.state.live["c"].tokens + 100
+    assert replayed.conversation.unsent < replayed.state.live["b"].tokens + replayed.state.live["c"].tokens + 200
 
 
 def test_before_the_first_request_everything_that_was_said_is_unsent(tmp_path):
@@ -207,7 +208,7 @@ def test_before_the_first_request_everything_that_was_said_is_unsent(tmp_path):
     assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("go")
     lines.bash("a", "ls", text_of("a"))
     replayed = rebuilt(lines, tmp_path)
-    assert replayed.conversation.unsent == estimate_tokens("go") + replayed.state.live["a"].tokens
+    assert replayed.conversation.unsent == estimate_tokens("go") + RESULT_TOKENS + replayed.state.live["a"].tokens
 
 
 def test_what_no_request_has_sent_the_model_has_not_seen(lines, tmp_path):

@@ -43,7 +43,7 @@ def test_each_call_of_which_something_left_has_a_row_with_the_reasons_that_the_c
     talk.change("a.py", "x" * 900, "y" * 900)
     talk.read("b.py", text=CODE * 40)
     talk.nothing(5)
-    done = talk.compact(0.06)
+    done = talk.compact(0.14)
     rows = {row["id"]: row for row in receipts.calls_of(done.left, talk.conversation.state, done.before - done.after)}
     assert [(row["number"], row["label"]) for row in rows.values()] == [(1, "Read a.py"), (2, "Edit a.py"), (3, "Read b.py")]
     assert rows["T1"]["left"][0] == [RESULT, done.left[0].handle, "its file was edited: Edit a.py"]
@@ -55,7 +55,7 @@ def test_calls_that_left_whole_have_a_row_each_under_the_handle_of_all():
     talk = Talk()
     for n in range(40):
         talk.bash(f"echo {n}", f"{n} said")
-    done = talk.compact(0.1)
+    done = talk.compact(0.14)
     folds = [one for one in done.left if one.kind == CALLS]
     assert folds
     rows = [row for row in receipts.calls_of(done.left, talk.conversation.state, done.before - done.after) if row["left"][-1][0] == CALLS]

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from .tools import Call
 
 _OF_FILES = (READ, EDIT, WRITE)
-# What is known of a model counts as much as so many estimated tokens of its own requests; how far these can lead away from it.
+# What is known of a model counts as much as so many estimated tokens of the session's own requests, of which a calibration needs so many
+# pairs; how far these can lead away from it.
 _KNOWN_TOKENS = 5_000
+_CALIBRATION_PAIRS = 5
 _CALIBRATION_RANGE = (0.6, 1.7)
 # Growth of fewer estimated tokens tells too little. What grows by less or more than these multiples of the estimate has lost something, or
 # has got something that nobody wrote down.
@@ -135,7 +137,7 @@ class Conversation:
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
         self._files: dict[str, int] = {}  # path -> most tokens of it that a result showed or a call wrote, the last touched at the end
         self._tokens = 0.0  # that the model takes for one that is estimated, as far as its family tells; 0 before the first request
-        self._growth = (0, 0)  # tokens of that model's requests: measured, estimated
+        self._growth = (0, 0, 0)  # pairs of that model's requests, tokens measured, tokens estimated
         engine.reindex(state, self.rules)
 
     # --- what happens ---------------------------------------------------------------------------------------------------------------
@@ -223,12 +225,14 @@ class Conversation:
     def _calibrate(self, usage: Usage) -> None:
         tokens = self.rules.models.model(usage.model).tokens
         if tokens != self._tokens:  # another tokenizer: what was measured with the one before tells nothing of it
-            self._tokens, self._growth, self.state.calibration = tokens, (0, 0), tokens
+            self._tokens, self._growth, self.state.calibration = tokens, (0, 0, 0), tokens
             return
         grown, added, (low, high) = usage.tokens - self.last.tokens, self.unsent, _GROWTH_RANGE
         if not self.last.tokens or added < _LEAST_ADDED or not low <= grown / (added * tokens) <= high:
             return
-        measured, estimated = self._growth = (self._growth[0] + grown, self._growth[1] + added)
+        pairs, measured, estimated = self._growth = (self._growth[0] + 1, self._growth[1] + grown, self._growth[2] + added)
+        if pairs < _CALIBRATION_PAIRS:
+            return
         beyond = (measured / tokens + _KNOWN_TOKENS) / (estimated + _KNOWN_TOKENS)
         low, high = _CALIBRATION_RANGE
         self.state.calibration = round(tokens * min(high, max(low, beyond)), 3)
