@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.handlers import context_monitor
-from hooks.utils.helper import drawing
+from hooks.utils.helper import commands, drawing
 from hooks.utils.helper.commands import Commands
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.drawing import PaneRequest
@@ -22,6 +22,7 @@ from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, status_line, store
 from hooks.utils.views import report
+from tests.patience import HANG_S
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered
 from tests.views.written import long_session
@@ -356,3 +357,15 @@ def test_a_notice_names_the_command_that_is_answered_there(helper_with: Callable
     stop = {"hook_event_name": "Stop", "session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project)}
     told = (context_monitor.handle(stop, helper.env) or {}).get("systemMessage", "")
     assert ("/popkit:context clear" if not is_helped else "/popkit clear") in told
+
+
+def test_a_command_that_takes_longer_than_a_person_waits_is_answered_when_it_is_asked_for_again(
+    helper: Helper, monkeypatch: pytest.MonkeyPatch
+):
+    asked = Commands(helper.env, str(helper.project))
+    monkeypatch.setattr(commands, "_PATIENCE_S", 0.0)
+    assert "still working on this" in asked.run("limits --json")
+    late = asked._late["limits --json"]
+    monkeypatch.setattr(commands, "_PATIENCE_S", HANG_S)
+    assert json.loads(asked.run("limits --json")) == json.loads(late.wait() or "")
+    assert asked._late == {}

@@ -24,7 +24,7 @@ const NARROWEST = 40
 const COLUMNS = 70
 const ROWS = 40
 // Rows that the pane asks for above the prompt: the client spares no more than half of its own.
-const WANTED_ROWS = 24
+const WANTED_ROWS = 40
 // Below these the tabs have no room for how long the cache stays warm, and the helper says it.
 const ROOMY = 57
 const ROOMY_ROWS = 16
