@@ -102,6 +102,12 @@ def test_after_half_a_day_a_session_that_is_resumed_had_ended(shop: Shop):
     assert shop.live("one") == []
 
 
+def test_a_session_that_holds_nothing_is_not_listed(shop: Shop):
+    shop.happens("one", payloads.session_start("startup"))
+    shop.happens("one", payloads.session_end("other"))
+    assert shop.listed() == []
+
+
 def test_the_list_forgets_what_time_has_ended(shop: Shop):
     shop.tests_pass("one")
     shop.now += RESUMED_WITHIN_S

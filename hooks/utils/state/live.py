@@ -330,7 +330,7 @@ def end_client(site: Site, now: float, why: str) -> None:
         nonlocal is_closed
         store.journal(paths, entry)
         engine.observe(stored.state, ClientEnded(now, why), rules)
-        is_closed = stored.state.closed > 0
+        is_closed = stored.state.closed > 0 and bool(stored.state.live)
 
     try:
         change(site, paths, "", observe)
