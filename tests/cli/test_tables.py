@@ -245,7 +245,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("memory", {"status", "list", "admin", "help", "--project", "--json"}),
         ("memory admin", {"search", "pin", "join"}),
         ("memory admin search", {"--most", "--json"}),
-        ("memory help admin", {"search", "pin", "join"}),
+        ("help memory admin", {"search", "pin", "join"}),
         ("context memory admin", {"search", "pin", "join"}),
         ("retention admin", {"archive", "archives", "log"}),
         ("memory list", {"--tier", "--kind", "--json"}),

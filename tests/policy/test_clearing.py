@@ -175,6 +175,12 @@ def test_what_the_model_restored_by_bash_is_held_itself(command):
     assert session.state.counts.false_expirations == {}
 
 
+@pytest.mark.parametrize("command", ["popkit restore list", "popkit restore search login", "popkit restore verify --json"])
+def test_what_is_asked_of_the_archive_by_bash_restores_nothing(session: Scenario, command: str):
+    session.bash(command, "the records")
+    assert session.state.holds == {}
+
+
 def test_a_restore_that_fails_holds_nothing(session: Scenario):
     session.bash_fails("popkit restore abcd2345", "gone for good")
     assert session.state.holds == {}
