@@ -1,7 +1,7 @@
 """The parts `(key, scope)` that a result is about, and when one part covers another. Pure: paths are only compared as text.
 
-Keys and scopes are those of the table in docs/design/README.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`) has
-a `?` in that position and is covered by nothing: what is not understood never expires.
+Keys and scopes are those of the table in docs/design/README.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`)
+has a `?` in that position and is covered by nothing: what is not understood never expires.
 """
 
 from __future__ import annotations
