@@ -16,10 +16,11 @@ from .client import ClientHome
 from .installs import Installed
 from .kept import kept
 from .scripted_api import Recorded, ScriptedApi, call, say
-from .terminal import ESCAPE, ClientTerminal
+from .terminal import CTRL_U, ESCAPE, ClientTerminal
 from .test_mod import ROOT
 
 COLUMNS, ROWS = 80, 24
+DROPPED_S = 15.0  # after which a key is pressed again
 PANE_KEYS = "\x18", "\t"  # ctrl+x tab
 KEYS = "keys: ctrl+x tab"
 LEFT_OUT = "[PopKit left out "
@@ -77,11 +78,9 @@ def _use_the_pane(story: Story, terminal: ClientTerminal, api: ScriptedApi) -> N
     terminal.send("/popkit")
     story.screens["pane"] = "\n".join(terminal.wait(lambda shown: "Context  " in shown and KEYS not in shown))
     terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
-    terminal.press("x")
-    story.screens["x"] = "\n".join(terminal.wait(lambda _shown: terminal.prompt() == "x"))
+    terminal.insist(lambda: terminal.press("x"), lambda _shown: terminal.prompt().startswith("x"), DROPPED_S)
     story.screens["without keys"] = "\n".join(terminal.wait(KEYS))
-    terminal.press("\x15", *PANE_KEYS)
-    terminal.wait(lambda shown: KEYS not in shown)
+    terminal.insist(lambda: terminal.press(CTRL_U, *PANE_KEYS), lambda shown: KEYS not in shown, DROPPED_S)
     terminal.press_until("3", lambda shown: "left the context" in shown)
     terminal.press_until(ESCAPE, lambda shown: "1: Now" not in shown)
     terminal.send("/popkit")
