@@ -196,7 +196,7 @@ def test_an_end_that_comes_while_somebody_holds_the_lock_is_an_end(home: process
     with held(_path(home, "main.lock")):
         assert processes.run_event(payloads.session_end("logout"), home.env()).silent
     assert len(home.state(SESSION).live) == 1
-    assert home.caught_up(SESSION).live == {}
+    assert home.caught_up(SESSION).closed
     assert [entry["why"] for entry in store.read_lines(home.paths(SESSION).journal)] == ["logout"]
 
 

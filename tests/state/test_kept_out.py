@@ -71,7 +71,7 @@ def test_an_answer_of_the_door_that_came_too_late_saved_nothing(door: Door) -> N
 
 def test_what_was_printed_again_is_charged(door: Door) -> None:
     door.enters_short()
-    door.bash("popkit restore abcd2345", SHORT * 5)
+    door.bash("popkit restore abcd2345", SHORT * 6)
     figures = door.ledger()
     assert figures["restored"] == 1
     assert figures["charged_restores"] > figures["saved_kept_out"], "all of it was written, at once"

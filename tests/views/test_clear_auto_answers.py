@@ -63,7 +63,7 @@ def _placeholders(asking: Asking) -> list:
 
 def test_with_a_cold_cache_what_is_long_unused_goes_at_once_and_nothing_more_a_moment_later(cold: Asking, golden) -> None:
     golden(GOLDENS / "auto-cold.txt", cold.dialogue("clear --dry-run", "clear", "clear"))
-    assert len(_placeholders(cold)) == 12
+    assert len(_placeholders(cold)) == 13
     outlines = [content.partition("\n")[2] for content in _placeholders(cold)]
     assert "handleCheckoutStep1" in outlines[0]
 
