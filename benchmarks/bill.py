@@ -23,8 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import own_sessions
-
+from benchmarks import own_sessions
 from tests.paths import ROOT
 
 MOST_ONE_S, MOST_MANY_S, MOST_OFF = 0.2, 10.0, 0.02

@@ -24,8 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import own_sessions
-
+from benchmarks import own_sessions
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import calls, entries
 from hooks.utils.hosts.claude_code.entries import is_answer

@@ -20,8 +20,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-import own_sessions
-
+from benchmarks import own_sessions
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped

@@ -16,8 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import own_sessions
-
+from benchmarks import own_sessions
 from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState

@@ -19,7 +19,7 @@ from popkit_retention.context.clients.call import made_plain, person_of
 from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Ledger, result, with_a_mark
 from .providers import Providers
 
-TEXT = (Path(__file__).resolve().parents[3] / "docs" / "context.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "design" / "context.md").read_text(encoding="utf-8")
 
 
 def test_the_example_builds_each_request_on_the_one_before(api: Providers) -> None:
