@@ -177,7 +177,7 @@ def test_it_begins_with_all_sessions_of_the_last_30_days(tmp_path, capsys) -> No
     shown = _try(tmp_path, capsys)[1]
     sentence = " ".join(shown.partition("\n\n")[0].splitlines()[2:])
     assert sentence.startswith("In 2 sessions of the last 30 days, PopKit by itself would have kept ~")
-    for part in ("tokens word for word instead of ~", "less (", "its own cost taken off; with /popkit cold on, ~$"):
+    for part in ("tokens word for word instead of ~", "less (", "its own cost taken off; with /popkit auto on, ~$"):
         assert part in sentence
     assert shown.index("last 30 days") < shown.index("Session   one")
     assert all(len(line) <= 70 for line in shown.splitlines())

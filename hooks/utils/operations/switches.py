@@ -1,4 +1,4 @@
-"""The switches of a project or a session: `memory`, and whether the conversation compacts once the prompt cache is cold (`cold`).
+"""The switches of a project or a session: `memory`, and whether the conversation compacts by itself (`auto`).
 
 `memory on` and `memory off` are done here, every other word of it by `popkit memory` in a process of its own; its marks and alerts are
 shown unasked. Of a cold cache only the data are gathered here: reclaim/cold_compaction.py decides.

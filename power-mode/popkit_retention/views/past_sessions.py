@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_COLD_ON = "/popkit cold on"
+_AUTO_ON = "/popkit auto on"
 _LEAST_USD = 0.005
 _ASIDE = 11
 
@@ -53,7 +53,7 @@ def _cold(past: dict[str, Any], before: str) -> str:
     if past["cold_usd"] < _LEAST_USD:
         return ""
     whole = past["kept_out_usd"] + past["compactions_usd"] + past["cold_usd"]
-    return f"{before}with {_COLD_ON}, {_less(whole, past['usd'])}"
+    return f"{before}with {_AUTO_ON}, {_less(whole, past['usd'])}"
 
 
 def _less(saved: float, usd: float) -> str:
@@ -73,7 +73,7 @@ def _parts(past: dict[str, Any]) -> list[text.Line]:
         more = ", because more stays than of a summary" if past["compactions_usd"] < -_LEAST_USD else ""
         parts.append(("Compacted", words + _saves(past, "compactions_usd") + more))
     if past["cold_usd"] >= _LEAST_USD:
-        parts.append(("Cold cache", f"{_COLD_ON} also compacts after a pause, when that pays{_saves(past, 'cold_usd')}"))
+        parts.append(("Cold cache", f"{_AUTO_ON} also compacts after a pause, when that pays{_saves(past, 'cold_usd')}"))
     return [line for name, words in parts for line in text.pair(name, words, _ASIDE)]
 
 
