@@ -23,7 +23,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from tests.paths import ROOT
 
 MOST_ONE_S, MOST_MANY_S, MOST_OFF = 0.2, 10.0, 0.02

@@ -24,9 +24,9 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
+import own_sessions
 from held_out import LEAST_REQUESTS
 
-from benchmarks import own_sessions
 from hooks.utils.policy.economics import HOUR_S, Prices
 from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.policy import Request, Session

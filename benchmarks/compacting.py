@@ -38,10 +38,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import held_out
+import own_sessions
 from lab import conversations
 from lab.fitting import AHEAD
 
-from benchmarks import own_sessions
 from hooks.utils.policy import compacting, events, lists, remaining, ways
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, handle_of_list, result_tokens, texts_in

@@ -29,7 +29,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from popkit_retention.lab import sent_requests
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,7 +24,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import calls, entries
 from hooks.utils.hosts.claude_code.entries import is_answer

@@ -34,10 +34,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import compacting_cost
+import own_sessions
 import reference_decoder
 from lab import fitting
 
-from benchmarks import own_sessions
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset

@@ -20,7 +20,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped

@@ -26,9 +26,9 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import held_out
+import own_sessions
 from lab import fitting
 
-from benchmarks import own_sessions
 from hooks.utils.policy.door.once import REMINDER, listed
 from hooks.utils.policy.placeholder import outline
 from hooks.utils.policy.tools import READ

@@ -17,7 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from hooks.utils.hosts.claude_code import entries, seconds_of
 from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.policy.economics import LIKELY_REQUESTS

@@ -16,7 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState

@@ -19,7 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import own_sessions
+import own_sessions
+
 from hooks.utils.hosts.claude_code import entries
 
 SEAL_CHARS = 235
