@@ -25,10 +25,12 @@ def test_a_clear_says_its_sum_takes_that_and_can_be_undone(board: Board) -> None
     assert "popkit context --session " in done["text"], "a session that does not run is named as in a shell"
     assert "/popkit" not in done["text"]
     assert set(board.shop.noted().only) == EXPIRED
+    assert board.session()["report"]["verdict"]["kind"] == "noted", "and it is not advised again"
     assert "clear" not in _offered(board)
     assert _offered(board)["undo"]["label"] == "Cancel the clear"
     assert board.do("undo")["done"]
     assert board.shop.noted().only == []
+    assert board.session()["report"]["verdict"]["kind"] == "clear"
     assert "clear" in _offered(board)
     assert board.shop.transcript.read_bytes() == before
 

@@ -100,6 +100,13 @@ def test_unasked_a_person_is_told_of_much_or_of_a_context_that_is_nearly_full(
     assert is_worth_a_word({"kind": kind, "tokens": tokens}, context, 0.9) is worth
 
 
+def test_a_clear_that_is_noted_is_the_answer_until_the_session_is_resumed() -> None:
+    found = verdict(COLD, COLD, context(left_s=0), CRITICAL, noted={"items": 3, "tokens": 9_000})
+    assert (found["kind"], found["items"], found["tokens"]) == ("noted", 3, 9_000)
+    assert not is_worth_a_word(found, context(left_s=0), CRITICAL)
+    assert verdict(COLD, COLD, context(left_s=0), CRITICAL, noted={"items": 0, "tokens": 0})["kind"] == "clear"
+
+
 def test_where_no_request_is_known_only_much_is_worth_a_word() -> None:
     assert is_worth_a_word({"kind": "clear", "tokens": 20_000}, None, 0.9)
     assert not is_worth_a_word({"kind": "clear", "tokens": 2_000}, None, 0.9)

@@ -9,11 +9,12 @@ from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..state import journal, receipts, reconciling, session, shipped, store
+from ..state.noted import Noted
 from . import cold_compaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from typing import Any, Protocol
 
     from ..policy.context import Result
@@ -41,7 +42,8 @@ class Outlook:
     """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
     request · `agents`: the subagents · `ledger`: of the whole session · `compacts`: tokens that a compaction takes now · `taken`: ids of
-    the calls of which compactions of ours took something out -> whether it is back · `at` (seconds)."""
+    the calls of which compactions of ours took something out -> whether it is back · `noted`: ids of what leaves once the session is
+    resumed · `at` (seconds)."""
 
     __slots__ = (
         "agents",
@@ -50,6 +52,7 @@ class Outlook:
         "compacts",
         "context",
         "ledger",
+        "noted",
         "now",
         "project",
         "rebuilt",
@@ -70,11 +73,12 @@ class Outlook:
         is_cold: bool | None = None,
         taken: Mapping[str, bool] | None = None,
         compacts: int = 0,
+        noted: Collection[str] = (),
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
         self.project, self.transcript, self.taken = site.session_project, transcript_path, taken or {}
-        self.compacts = compacts
+        self.compacts, self.noted = compacts, noted
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -114,7 +118,9 @@ class Outlook:
     @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
-        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], self.compacts)
+        waits = [result for id, result in (*self.state.live.items(), *self.state.expired.items()) if id in self.noted]
+        noted, critical = _sums(waits, self.state.calibration), self.rules.thresholds["critical"]
+        return verdict.verdict(self.now, self.cold, self.context, critical, self.expired["items"], self.compacts, noted)
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -155,7 +161,8 @@ def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outloo
     """Return the outlook of a Rebuilt context."""
     compacts = 0 if rebuilt.index.doubts else cold_compaction.taken_when_asked(site, rebuilt.conversation, now)
     rules = rebuilt.conversation.rules
-    return Outlook(site, transcript_path, rebuilt.state, rules, now, rebuilt, taken=_taken(site), compacts=compacts)
+    noted = Noted(site.home, site.session_id).only
+    return Outlook(site, transcript_path, rebuilt.state, rules, now, rebuilt, taken=_taken(site), compacts=compacts, noted=noted)
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:

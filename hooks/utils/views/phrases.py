@@ -296,6 +296,10 @@ def _compact(advice: Verdict, _report: Report) -> str:
     return f"Compact now: the cache is cold, so {text.short_tokens(advice['tokens'])} of what is needed least leave: /compact"
 
 
+def _noted(advice: Verdict, _report: Report) -> str:
+    return f"A clear is noted: {text.short_tokens(advice['tokens'])} leave {RESUMED}"
+
+
 def _nothing(advice: Verdict, report: Report) -> str:
     if not report["results"]:
         why = no_results(report)
@@ -326,7 +330,7 @@ def sum_line(report: Report) -> str:
     return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
-_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "compact": _compact, "nothing": _nothing}
+_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "compact": _compact, "noted": _noted, "nothing": _nothing}
 
 
 def _price(advice: Verdict) -> str:
