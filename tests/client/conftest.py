@@ -61,7 +61,7 @@ def installed(clients: dict[str, installs.Installed], client_version: str) -> in
 @pytest.fixture(scope="session")
 def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin without code inside the client, as in those that know none."""
-    copy = copied(tmp_path_factory.mktemp("hooks_alone"))
+    copy = copied(tmp_path_factory.mktemp("hooks_alone") / "popkit")
     hooks = copy / "hooks" / "hooks.json"
     config = json.loads(hooks.read_text())
     del config["modules"]

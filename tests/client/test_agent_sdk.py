@@ -16,7 +16,7 @@ from tests.patience import HANG_S
 from . import installs, sdks
 from .client import ClientHome
 from .compacted import READ, RUN, Compacted, good, words
-from .reclaimed import LIST, placeholders, result
+from .reclaimed import LIST, result
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .test_mod import referred, sent
 from .test_plugin import ROOT
@@ -109,11 +109,16 @@ def test_the_compaction_asks_no_model_and_what_was_said_stays(agent: Agent):
 
 
 def test_what_was_taken_out_can_be_restored(agent: Agent):
-    left = placeholders(agent.requests[TYPED[4]].tool_results())
-    assert set(left) <= {RUN, READ}
-    assert left
-    for id, handle in left.items():
-        assert agent.world.popkit("restore", handle).stdout.strip() == result(agent.requests[TYPED[0]], id).strip()
+    before, after = agent.requests[TYPED[0]], agent.requests[TYPED[4]]
+    printed = {"": after.text}
+    while new := {handle for text in printed.values() for handle in re.findall(r": popkit restore (\w{8})\]", text)} - set(printed):
+        printed |= {handle: agent.world.popkit("restore", handle).stdout for handle in new}  # what left in a list leads to its results
+    restored = "\n".join(printed.values())
+    stayed = after.tool_results()
+    left = [id for id, text in before.tool_results().items() if stayed.get(id) != text]
+    assert any(id.startswith((RUN, READ)) for id in left)
+    for id in left:
+        assert [line for line in before.tool_results()[id].strip().splitlines() if line.strip() not in restored] == []
 
 
 def test_the_panel_is_answered_without_a_request(agent: Agent):
