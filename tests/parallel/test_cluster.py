@@ -67,7 +67,9 @@ def shop(tmp_path: Path) -> Remembered:
 def company(tmp_path: Path) -> Path:
     """Sessions of three repositories, and one that is broken."""
     for number in range(9):
-        session(tmp_path / f"-shop-{number % 3}" / f"{number}.jsonl", 8 + number, number)
+        path = tmp_path / f"-shop-{number % 3}" / f"{number}.jsonl"
+        session(path, 8 + number, number)
+        path.write_text(path.read_text().replace('"id": "m', f'"id": "{number}-m'))  # each has answers of its own
     (tmp_path / "-shop-0" / "noise.jsonl").write_bytes(os.urandom(500))
     return tmp_path
 
