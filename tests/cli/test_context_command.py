@@ -15,6 +15,7 @@ import pytest
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io import home
 from hooks.utils.operations.context_words import answer
+from hooks.utils.version import VERSION
 from popkit_retention.cli.main import COMMANDS, FIRST, main, names
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
@@ -264,8 +265,7 @@ def test_a_mistake_is_explained_in_a_sentence_about_the_command_that_was_typed(s
 
 
 def test_the_version_is_that_of_the_plugin(shell: Shell) -> None:
-    manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
-    assert shell("--version") == (0, f"popkit {manifest['version']}\n", "")
+    assert shell("--version") == (0, f"popkit {VERSION}\n", "")
 
 
 class Nowhere(dict):

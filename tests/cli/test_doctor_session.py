@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.version import VERSION
 from popkit_retention.cli import doctor_session
 from tests.cli.healthy import found, machine
 from tests.cli.played import ROOT, SESSION, Played
@@ -70,7 +71,7 @@ def test_the_helper_of_the_newest_session_is_asked(played: Played, helper: subpr
     played.read("a.py", "x = 1\n")
     check = found(played, "helper")
     assert (check["level"], check["running"], check["modules"], check["session"]) == ("ok", True, True, SESSION)
-    assert check["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+    assert check["version"] == VERSION
     assert f"runs for session {SESSION[:8]}: 0 results, 0 of them entered shorter, " in check["text"]
     assert check["rss_mb"] > 1
 

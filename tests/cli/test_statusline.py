@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import status_line
+from hooks.utils.version import VERSION
 from popkit_retention.cli import settings_file, statusline_command
 from popkit_retention.cli.claude_settings import value
 from tests.cli.played import ROOT, SESSION, Played
@@ -385,7 +386,7 @@ def test_the_command_works_through_a_link_and_from_any_folder(played: Played, tm
     for command in ([elsewhere / "popkit"], ["popkit"], ["./popkit"]):
         env = {**played.env, "PATH": f"{elsewhere}:{played.env['PATH']}"}
         done = subprocess.run([*command, "--version"], cwd=elsewhere, env=env, capture_output=True, text=True, check=True)
-        assert done.stdout == "popkit " + json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"] + "\n"
+        assert done.stdout == "popkit " + VERSION + "\n"
 
 
 def test_without_a_python_the_command_says_what_is_missing(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from hooks.utils.handlers import session_events
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, sockets, store
+from hooks.utils.version import VERSION
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
@@ -156,7 +157,7 @@ def test_its_health_says_what_it_has_done(helper: Helper):
     helper.read("app.py", lines(40))
     health = helper.ask("/health")
     assert (health["rows"], health["rewritten"]) == (2, 1)
-    assert health["version"] == json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"]
+    assert health["version"] == VERSION
 
 
 def test_a_compaction_is_advised_once_by_the_helper_or_by_the_hook(helper: Helper):

@@ -164,7 +164,7 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
 
 def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
     """Return the saving of moving a section into a skill."""
-    worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line, {_monthly(row['tokens'], pace)}"
+    worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line{_also_monthly(row['tokens'], pace)}"
     return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
 
 
@@ -176,10 +176,15 @@ def draft_words(row: dict[str, Any]) -> str:
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
     """Return the saving of hiding or deferring a server or tool."""
-    worth = f"{text.long_tokens(row['tokens'])} less in each prompt, {_monthly(row['tokens'], pace)}"
+    worth = f"{text.long_tokens(row['tokens'])} less in each prompt{_also_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
         worth = "nothing in a prompt until Claude loads it"
     return f"{_named(row)}: {worth}; {_used(row['used'], now)}."
+
+
+def _also_monthly(tokens: int, pace: dict[str, Any]) -> str:
+    """Return what that comes to in a month, after a comma; "" where no month is told."""
+    return ", " + _monthly(tokens, pace) if pace["is_told"] else ""
 
 
 def _monthly(tokens: int, pace: dict[str, Any]) -> str:

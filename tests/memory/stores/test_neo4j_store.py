@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.archive.chains import Hold
+from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
 from popkit_retention.memory.reports import Compressed, monitor
@@ -156,7 +157,7 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
     everything, of_p, of_q = monitor(store, NOW), monitor(store, NOW, "p"), monitor(store, NOW, "q")
     assert of_p.tiers == {"HOT": 3, "WARM": 2, "COLD": 1}
     assert everything.tiers["COLD"] == 2
-    assert everything.levels == [Compressed("summary", 2, 15.0, 0.5)]
+    assert everything.levels == [Compressed("summary", 2, (estimate_tokens("y" * 29) + estimate_tokens("y" * 58)) / 2, 0.5)]
     assert [(item.id, item.score, item.access_count) for item in everything.demotion] == [("m00001", 0.5, 0)]
     assert [(item.id, item.text) for item in of_p.archive] == [("m00004", "x" * 250)]
     assert of_q.archive == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hooks.utils.policy.estimate import estimate_tokens
+
 from ..items import DIMENSIONS, BadItem
 from ..terms import terms_of
 from . import Change, Total
@@ -87,12 +89,14 @@ def places_give_their_items(store: Store, again: Callable[[], Store]) -> None:
 
 def totals_add_up(store: Store, again: Callable[[], Store]) -> None:
     """Totals count items and tokens by project, tier and level, and follow changes."""
-    store.add([example(number, text="x" * 29, project="pq"[number % 2], tier=("HOT", "COLD")[number // 4]) for number in range(8)])
-    expect(store.totals("p"), [Total("p", "COLD", "full", 2, 20), Total("p", "HOT", "full", 2, 20)], "totals of p")
-    store.change([Change("m00000", {"text": "y" * 290, "level": "summary"}), Change("m00002", {"tier": "COLD", "marked_at": NOW})])
-    wanted = [Total("p", "COLD", "full", 3, 30), Total("p", "HOT", "summary", 1, 100)]
+    short, long = "x" * 29, "y" * 290
+    store.add([example(number, text=short, project="pq"[number % 2], tier=("HOT", "COLD")[number // 4]) for number in range(8)])
+    each, more = estimate_tokens(short), estimate_tokens(long)
+    expect(store.totals("p"), [Total("p", "COLD", "full", 2, 2 * each), Total("p", "HOT", "full", 2, 2 * each)], "totals of p")
+    store.change([Change("m00000", {"text": long, "level": "summary"}), Change("m00002", {"tier": "COLD", "marked_at": NOW})])
+    wanted = [Total("p", "COLD", "full", 3, 3 * each), Total("p", "HOT", "summary", 1, more)]
     expect(store.totals("p"), wanted, "totals of p")
-    expect(store.totals(), [*wanted, Total("q", "COLD", "full", 2, 20), Total("q", "HOT", "full", 2, 20)], "totals")
+    expect(store.totals(), [*wanted, Total("q", "COLD", "full", 2, 2 * each), Total("q", "HOT", "full", 2, 2 * each)], "totals")
     expect(store.totals("r"), [], "totals of nothing")
 
 
