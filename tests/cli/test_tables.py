@@ -18,7 +18,7 @@ from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
 from hooks.utils.operations import help_lines, offers
 from hooks.utils.text import NARROWEST, laid_out
-from popkit_retention.cli import opencode_setup
+from popkit_retention.cli import opencode_setup, shell_setup
 from popkit_retention.cli.main import COMMANDS, FIRST, names, titles
 from popkit_retention.cli.program_commands import SCRIPTS, words_after
 from popkit_retention.extras import EXTRAS
@@ -76,7 +76,7 @@ def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
     """The tables load nothing of what they are about."""
-    assert SETUP.operations[0].type.known == (*EXTRAS, opencode_setup.OPENCODE)
+    assert SETUP.operations[0].type.known == (*EXTRAS, opencode_setup.OPENCODE, shell_setup.SHELL)
     assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
     assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
 

@@ -59,7 +59,7 @@ def test_of_a_chat_without_tools_it_is_told_what_was_sent_and_what_of_it_is_said
     assert [(row["builds"], row["needs"]) for row in rows] == [(3, 2)] * 4
     assert [row["all"] for row in rows] == sorted((row["all"] for row in rows), reverse=True)
     assert rows[0]["sent"] == "33 of 33"
-    assert rows[3]["sent"] == "8 of 33"
+    assert rows[3]["sent"] == "9 of 33"
     assert all(row["kept next 5"] == 1.0 for row in rows[:3])
     assert rows[2]["in place"] < 1.0
 

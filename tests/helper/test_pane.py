@@ -308,12 +308,12 @@ def test_near_the_limit_nobody_is_asked_to_wait(band_asking: Asking) -> None:
     kind, band = _band(band_asking, 54_000)
     assert kind == "wait"
     assert band.startswith("Full: /compact (what is dead goes first); in ")
-    assert band.endswith(" a clear takes ~9.7k")
+    assert band.endswith(" a clear takes ~10k")
 
 
 def test_a_clear_of_a_tenth_of_the_window_is_suggested_once_it_pays(band_asking: Asking) -> None:
     band_asking.written.now += COLD_S
-    assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~9.7k tokens leave at no cost")
+    assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~10k tokens leave at no cost")
     assert _band(band_asking, 200_000) == ("clear", "")
 
 
@@ -364,8 +364,8 @@ def test_a_command_that_takes_longer_than_a_person_waits_is_answered_when_it_is_
 ):
     asked = Commands(helper.env, str(helper.project))
     monkeypatch.setattr(commands, "_PATIENCE_S", 0.0)
-    assert "still working on this" in asked.run("limits --json")
-    late = asked._late["limits --json"]
+    assert "still working on this" in asked.run("bill limits --json")
+    late = asked._late["bill limits --json"]
     monkeypatch.setattr(commands, "_PATIENCE_S", HANG_S)
-    assert json.loads(asked.run("limits --json")) == json.loads(late.wait() or "")
+    assert json.loads(asked.run("bill limits --json")) == json.loads(late.wait() or "")
     assert asked._late == {}
