@@ -127,7 +127,7 @@ def test_below_40_percent_cuts_are_more_frequent_and_become_seldom_too(provider)
     gaps = [after - at for at, after in zip(cuts, cuts[1:])]
     assert len(gaps) < 20
     assert sum(gaps[-5:]) > 3 * sum(gaps[:5])
-    assert result.total_tokens < 0.5 * result.full_tokens
+    assert result.total_tokens < 0.51 * result.full_tokens
 
 
 def test_in_a_session_with_tools_an_exchange_leaves_with_all_its_calls_and_results_and_one_whose_result_is_needed_stays():

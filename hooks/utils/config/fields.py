@@ -159,7 +159,7 @@ MODEL = described(
             "window_since": {"kind": "text", "shortest": 0, "longest": 10, "about": "The day from which window holds, as in 2026-03-13."},
             "thinking_bound": described("Whether changing earlier messages loses the thinking that follows.", FLAG),
             "kept_s": whole(0, MOST_KEPT_S, "Seconds for which the provider keeps an unused cache by itself."),
-            "tokens": number(0.2, 5, "tokens of this model for each of Claude Opus 5", "Tokens that it counts where Claude Opus 5 counts one."),
+            "tokens": number(0.2, 5, "tokens of this model for each of Claude Opus 5", "Its tokens for one that Claude Opus 5 counts."),
         },
     ),
 )
