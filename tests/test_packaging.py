@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -190,7 +191,7 @@ def package(wheel: Path, tmp_path: Path) -> Package:
 
 
 def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Package) -> None:
-    assert "sample session" in package.popkit("try")
+    assert "A made-up afternoon" in package.popkit("try")
     assert "Cache misses" in package.popkit("bill", "misses")
     assert "What the bill was made of" in package.popkit("bill")
     nothing = package.ran("lab")
@@ -201,9 +202,9 @@ def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Pa
 def test_it_reads_the_sessions_of_the_person(package: Package) -> None:
     projects = package.home / ".claude/projects/-shop"
     projects.mkdir(parents=True)
-    sample = (package.site / "popkit_retention/cli/sample-session.jsonl").read_text()
+    sample = gzip.decompress((package.site / "popkit_retention/cli/sample-session.jsonl.gz").read_bytes()).decode()
     (projects / "5e551017-0000-4000-8000-000000000001.jsonl").write_text(sample)
-    assert "sample session" not in package.popkit("try")
+    assert "Your sessions with PopKit" in package.popkit("try", "--all")
     # Its exit says whether a policy missed something, and stderr how far it is.
     assert "1 session" in package.ran("lab").stdout
     assert "Cache misses" in package.popkit("bill", "misses", "--since", "9999d")

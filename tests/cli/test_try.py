@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = made_up_afternoon.SAMPLE
+AFTERNOON = gzip.decompress(SAMPLE.read_bytes()).decode()
 GOLDENS = Path(__file__).parent / "goldens"
 
 
@@ -162,7 +164,7 @@ def _afternoon(folder: Path, id: str, days_ago: float = 1.0) -> Path:
     """The made-up afternoon as a session of one's own."""
     path = folder / "claude" / "projects" / "-home-dev-shop" / f"{id}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(SAMPLE, path)
+    path.write_text(AFTERNOON)
     os.utime(path, (time.time() - days_ago * past_sessions.DAY_S,) * 2)
     return path
 
@@ -188,7 +190,7 @@ def test_each_session_counts_with_its_subagents(tmp_path, capsys) -> None:
     alone = _past(tmp_path, capsys)
     agent = path.parent / "one" / "subagents" / "agent-a1.jsonl"
     agent.parent.mkdir(parents=True)
-    agent.write_text(SAMPLE.read_text().replace('"isSidechain": false', '"isSidechain": true'))
+    agent.write_text(AFTERNOON.replace('"isSidechain": false', '"isSidechain": true'))
     both = _past(tmp_path, capsys)
     assert (both["sessions"], both["subagents"], both["requests"]) == (1, 1, 2 * alone["requests"])
     assert both["usd"] == pytest.approx(2 * alone["usd"])
@@ -287,10 +289,10 @@ def test_in_the_made_up_one_everything_happens_that_popkit_does(tmp_path, capsys
 
 
 def test_the_made_up_one_is_what_its_maker_writes_and_as_long_as_it_says() -> None:
-    assert SAMPLE.read_text().splitlines() == made_up_afternoon.lines()
-    before = next(json.loads(line)["compactMetadata"]["preTokens"] for line in SAMPLE.read_text().splitlines() if "compactMetadata" in line)
+    assert AFTERNOON.splitlines() == made_up_afternoon.lines()
+    before = next(json.loads(line)["compactMetadata"]["preTokens"] for line in AFTERNOON.splitlines() if "compactMetadata" in line)
     assert 130_000 < before < 170_000
-    assert SAMPLE.stat().st_size < 450_000
+    assert SAMPLE.stat().st_size < 100_000
 
 
 def test_it_needs_no_home(capsys) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -432,7 +433,9 @@ def test_the_command_answers_without_a_request(day: Session):
 
 
 def test_the_modules_own_tests_pass_on_every_surface(newest: Session, tmp_path: Path):
-    output = plugin_says(newest.home, "test", str(copied(tmp_path / "popkit")))
+    plugin = copied(tmp_path / "popkit")
+    shutil.copy(Path(__file__).with_name("popkit.test.tsx"), plugin / "hooks" / "mod")  # users get what runs
+    output = plugin_says(newest.home, "test", str(plugin))
     assert " 0 fail" in output
     for surface in ("terminal", "desktop", "vscode", "mobile"):
         assert f"(pass) the pane shows the panel and what a button came to: {surface}" in output

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import time
+from contextlib import contextmanager
 
 from hooks.utils import text
 from hooks.utils.config import layers
@@ -33,7 +34,7 @@ from .shell_setup import is_package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
@@ -48,7 +49,7 @@ _MADE_UP = (
     "You have no sessions yet, so a working afternoon was made up, with a meeting and a /compact in it. PopKit's README says what it saved"
     " in recorded sessions."
 )
-_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
+_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.gz")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -57,19 +58,40 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if args.argument:
         path = session_lookup.named(environ, args.argument)
     else:
-        path = session_lookup.newest_with_results(environ, args.host, os.getcwd()) or _SAMPLE
+        path = session_lookup.newest_with_results(environ, args.host, os.getcwd())
+    if path:
+        return _answer(path, False, args, environ)
+    with _made_up() as path:
+        return _answer(path, True, args, environ)
+
+
+@contextmanager
+def _made_up() -> Iterator[str]:
+    """Yield the path of the made-up session, which is unpacked for as long as it is read."""
+    import gzip
+    import shutil
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="popkit-") as folder, gzip.open(_SAMPLE) as packed:
+        path = os.path.join(folder, os.path.basename(_SAMPLE).removesuffix(".gz"))
+        with open(path, "wb") as file:
+            shutil.copyfileobj(packed, file)
+        yield path
+
+
+def _answer(path: str, is_made_up: bool, args: Parsed, environ: Mapping[str, str]) -> Answer:
     try:
         project = session_lookup.check(path)
         host = recordings.host_of(path)
-        lately = [] if args.argument or path == _SAMPLE else _lately(environ, args.host)
+        lately = [] if args.argument or is_made_up else _lately(environ, args.host)
         done = _of_past(lately or [path], environ)
         report, outcome = _counted(path, project, host, environ)
     except OSError as error:
         raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
-    first = _first(done if _may_clear(host) else {**done, "cold_usd": 0.0}, bool(lately), path == _SAMPLE)
+    first = _first(done if _may_clear(host) else {**done, "cold_usd": 0.0}, bool(lately), is_made_up)
     last = None if "all" in args.flags else args.last
-    lines = [*first, *_whose(report, path == _SAMPLE), *_shown(report, outcome, last), *ends]
+    lines = [*first, *_whose(report, is_made_up), *_shown(report, outcome, last), *ends]
     return Answer(lines, {**report, "installed": outcome, "past": done})
 
 
