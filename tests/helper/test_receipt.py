@@ -76,8 +76,8 @@ def test_pane_words_and_data_say_the_same_and_what_was_noted(busy: Helper):
     assert head.endswith(f"{len(found['calls'])} results left the context, and all can be restored.")
     assert [operation["id"] for operation in shown["operations"]] == ["undo"]
     at = shown["lines"].index("Its file was edited: Edit app.py")
-    assert shown["lines"][at + 1] == " ~5.1k  T1 Read app.py"
-    assert shown["lines"].index(" ~3.8k  T3 Read other.py") > shown["lines"].index("T" + ROOM[1:])
+    assert shown["lines"][at + 1] == " ~7.5k  T1 Read app.py"
+    assert shown["lines"].index(" ~5.6k  T3 Read other.py") > shown["lines"].index("T" + ROOM[1:])
     assert "Saved" in shown["lines"], "what was saved stands below"
     assert head in answer_of(busy, "why")
 
@@ -102,7 +102,7 @@ def test_what_was_put_back_says_so_on_the_receipt(busy: Helper):
     client.compacts()
     busy.ask("/command", {"words": "restore T1 --in-place"})
     client.compacts(own=True)
-    assert " ~5.1k  T1 Read app.py (put back)" in pane(busy)["lines"]
+    assert " ~7.5k  T1 Read app.py (put back)" in pane(busy)["lines"]
     assert "1 put back" in " ".join(pane(busy)["head"])
     assert busy.ask("/press", {"id": "undo"})["compact"] is True
     client.compacts(own=True)

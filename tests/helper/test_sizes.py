@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
@@ -102,11 +103,11 @@ def test_each_place_says_the_same_size_after_a_compaction_and_an_undo_and_the_se
     first = client.compacts()["notice"]
     [entry] = [entry for entry in worked.journal() if entry["event"] == "compact"]
     small = entry["after"] + entry["beside"]
-    assert SYSTEM + 4_200 * 3 < small < SYSTEM + 4_200 * 4, "the newest three results stay, and the system"
+    assert SYSTEM + 4_200 * 2 < small < SYSTEM + 4_200 * 3, "the newest two results stay, and the system"
     assert first.startswith(f"Compacted without a model: 65k to {text.tokens(small)} tokens.")
     assert places(worked) == pytest.approx([small] * 4, rel=0.01)
     worked.ask("/command", {"words": "undo"})
-    assert f", {text.tokens(small)} to ~65k tokens" in client.compacts(own=True)["notice"]
+    assert re.search(rf", {text.tokens(small)} to ~6[45]k tokens", client.compacts(own=True)["notice"])
     assert places(worked) == pytest.approx([worked.prompt] * 4, rel=0.01)
     assert worked.failures() == ""
 

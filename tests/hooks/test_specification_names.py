@@ -128,7 +128,7 @@ def test_equal_contents_have_equal_hashes_and_others_have_others():
 def test_tokens_are_estimated_from_the_length_of_a_text():
     assert estimate_tokens("") == 0
     assert 300 < estimate_tokens("word " * 200) < 500
-    assert estimate_tokens("x" * 3200, "code") == 1000
+    assert estimate_tokens("x" * 2_200, "code") == 1_000
 
 
 # The scripts.

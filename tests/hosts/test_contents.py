@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code import sent
 from hooks.utils.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
-from hooks.utils.policy.estimate import IMAGE_TOKENS
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN, IMAGE_TOKENS
 from popkit_retention.bill.digests import digest_of
 from tests.bill.conversations import Conversation
 from tests.hosts import rollouts, test_opencode
@@ -42,7 +42,7 @@ def test_results_are_of_their_tools_and_grow_as_the_prompt_did(tight: bool, tmp_
     sizes = sizes_of(worked(), tmp_path, tight)
     assert set(sizes) == {SAID, WROTE, CALLED, READ, BASH}
     assert sum(sizes.values()) == pytest.approx(4_000 + sizes[SAID], abs=3)
-    assert sizes[READ] / sizes[BASH] == pytest.approx((800 * 6 / 3.2) / (300 * 9 / 1.7), rel=0.05)
+    assert sizes[READ] / sizes[BASH] == pytest.approx((800 * 6 / CHARS_PER_TOKEN["code"]) / (300 * 9 / CHARS_PER_TOKEN["log"]), rel=0.05)
 
 
 def test_a_result_whose_call_is_not_there_is_of_no_tool(tmp_path: Path):

@@ -45,14 +45,15 @@ def test_the_cache_lifetime_is_the_accounts(tmp_path, created, ttl):
     assert not newest.is_warm(newest.at + ttl)
 
 
-def test_only_the_end_of_a_long_file_is_read(tmp_path):
+def test_the_end_of_a_long_file_is_read_and_more_of_it_where_that_has_no_answer(tmp_path):
     lines = Lines()
     lines.say("early", usage={"cache_read_input_tokens": 10_000})
     for _ in range(50):
         lines.prompt("x" * 1_000)
     path = lines.write(tmp_path / "t.jsonl")
-    assert usage.newest_usage(path, 4_000) is None
-    assert usage.newest_usage(path).tokens == 10_000
+    assert usage.newest_usage(path, 4_000).tokens == 10_000
+    lines.say("late", usage={"cache_read_input_tokens": 12_000})
+    assert usage.newest_usage(lines.write(tmp_path / "t.jsonl"), 4_000).tokens == 12_000
 
 
 def test_a_missing_file_and_odd_usage_tell_nothing(tmp_path):
