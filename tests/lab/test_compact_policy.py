@@ -180,7 +180,8 @@ def test_a_conversation_that_is_smaller_by_then_goes_on():
 
 def idle(prompt: bool, after: float = 1_000, thinking: int = 0) -> SessionBuilder:
     builder = worked(SessionBuilder())
-    builder._add(0).thinking = thinking
+    thought = builder._add(0)
+    thought.thinking = thought.estimate = thinking
     if prompt:
         builder.prompt()
     builder.request(after=after)
@@ -209,7 +210,7 @@ def test_all_thinking_is_lost_and_costs_its_output_once():
 
 def test_what_was_fetched_again_though_it_is_still_there_enters_in_the_dearer_count_alone():
     builder = worked(SessionBuilder())
-    builder.compact(40_000)
+    builder.compact(55_000)
     newest = next(step[1] for step in reversed(builder.session.steps) if step[0] == "add" and step[1].id)
     builder.result("Read", text=newest.text, file_path="/p/11.py")
     builder.request()

@@ -75,7 +75,7 @@ def test_what_was_taken_back_gives_no_rows_any_more():
 
 def test_small_results_are_left_out():
     builder = SessionBuilder()
-    builder.read("/p/a.py", chars=170)
+    builder.read("/p/a.py", chars=100)
     builder.request()
     assert labels(builder) == []
 

@@ -128,9 +128,9 @@ def test_context_editing_does_nothing_below_its_limit():
 
 
 def test_context_editing_with_a_least_amount_waits_until_that_much_goes():
-    builder = reads(16, base=100_000)  # 2,069 tokens each
+    builder = reads(16, base=100_000)  # 2,857 tokens each
     played = builder.under(rivals.ContextEditing(at_least=20_000))
-    assert played.at == {13: [f"T{number}" for number in range(1, 11)]}
+    assert played.at == {11: [f"T{number}" for number in range(1, 9)]}
 
 
 def test_pruning_spares_two_turns_and_the_newest_forty_thousand_tokens():

@@ -9,6 +9,7 @@ import pytest
 
 from hooks.utils.io import repository
 from hooks.utils.io.repository import Repository
+from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.files import defined_in, definitions, needs
@@ -136,7 +137,7 @@ def test_look_ups_are_counted_with_their_tokens(session, tmp_path):
     session.run("rg -n needle src", "y" * 290)
     session.run("pnpm test", "z" * 290)
     lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP)
-    assert (lesson.lookups, lesson.lookup_tokens) == (2, 200)
+    assert (lesson.lookups, lesson.lookup_tokens) == (2, 2 * estimate_tokens("x" * 290))
 
 
 def test_what_is_written_once_more_when_a_conversation_is_taken_up_again_counts_once(session, tmp_path):

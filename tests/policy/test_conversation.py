@@ -279,7 +279,7 @@ def test_whatever_happens_places_are_in_order_and_within_the_prompt(history, uns
 def test_the_host_would_put_back_the_five_files_that_were_touched_last_each_up_to_a_bound():
     session = Conversing()
     for number in range(7):
-        session.read(f"/p/f{number}.py", text=LONG * (number + 1))
+        session.read(f"/p/f{number}.py", text=LONG[: 100 * (number + 1)])
     last = session.conversation.last.files
     sizes = [result.tokens for result in session.conversation.results()]
     assert last == sum(sizes[2:]) < sum(sizes)

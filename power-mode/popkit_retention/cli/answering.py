@@ -192,7 +192,7 @@ def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
 
     from .main import COMMANDS, words_of_context
 
-    command = re.compile(rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**COMMANDS, **words_of_context()})}|COMMAND|help|--)(?![\w:]))")
+    command = re.compile(rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**COMMANDS, **words_of_context()})}|COMMAND|help|--\w+)(?![\w:]))")
     return [command.sub(lambda _: shlex.quote(called), line) for line in lines]
 
 

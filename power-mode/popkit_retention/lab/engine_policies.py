@@ -63,7 +63,8 @@ class Tracked(Policy):
         if block.id:
             self._call("observe", block.call, block=block)
         else:
-            self._call("add_text", block.estimate, block.thinking, block=block)
+            said, thought = (0, block.estimate) if block.thinking else (block.estimate, 0)
+            self._call("add_text", said, thought, block=block)
 
     def event(self, event: Event) -> None:
         self._call("observe", event)

@@ -196,7 +196,9 @@ class _Reading:
             if isinstance(block.get("text"), str):
                 self._answer(block, block["text"], [block["text"]])
             elif thinking_tokens(block):
-                self._add(0).thinking = round(thinking_tokens(block) * self.session.factor)
+                thought = self._add(0)
+                thought.estimate = thinking_tokens(block)
+                thought.thinking = round(thought.estimate * self.session.factor)
             elif block.get("type") == "tool_use":
                 self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}

@@ -237,7 +237,7 @@ APART_S = ACTIVE_HOURS * HOUR_S  # where no session is named, uses this close to
 
 _CHARS = 20_000  # of one request's text
 _TITLE = HEAD.partition("\n")[0]
-_COMMAND = re.compile(r"\bpopkit(?:\.py)?['\"]?\s+memory\s+(?:search|list|why)\b")
+_COMMAND = re.compile(r"\bpopkit(?:\.py)?['\"]?\s+memory\s+(?:admin\s+)?(?:search|list|why)\b")
 _TOOL = "memory_search"
 _WORD = re.compile(r"[\w.@~/-][\w./:@~-]*")
 _AROUND = ".:-/@~"
