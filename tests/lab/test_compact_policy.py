@@ -58,10 +58,10 @@ def score(session: Session, policy: measure.Policy) -> measure.Score:
     return measure.score(session, policy, prices())
 
 
-def worked(builder: SessionBuilder, results: int = 12) -> SessionBuilder:
+def worked(builder: SessionBuilder, results: int = 12, chars: int = 8_000) -> SessionBuilder:
     """So many files read, of which every other one comes again, one request each."""
     for number in range(results):
-        builder.read(f"/p/{number // 2}.py", chars=8_000)
+        builder.read(f"/p/{number // 2}.py", chars=chars)
         builder.request()
     return builder
 
@@ -209,8 +209,8 @@ def test_all_thinking_is_lost_and_costs_its_output_once():
 
 
 def test_what_was_fetched_again_though_it_is_still_there_enters_in_the_dearer_count_alone():
-    builder = worked(SessionBuilder())
-    builder.compact(55_000)
+    builder = worked(SessionBuilder(), chars=5_500)
+    builder.compact(40_000)
     newest = next(step[1] for step in reversed(builder.session.steps) if step[0] == "add" and step[1].id)
     builder.result("Read", text=newest.text, file_path="/p/11.py")
     builder.request()

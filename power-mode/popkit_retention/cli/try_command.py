@@ -56,11 +56,10 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Show what PopKit would have done in all sessions of the last days, or in the one that is named; then status, timeline and what could
     be reclaimed of one session."""
     if args.argument:
-        path = session_lookup.named(environ, args.argument)
-    else:
-        path = session_lookup.newest_with_results(environ, args.host, os.getcwd())
-    if path:
-        return _answer(path, False, args, environ)
+        return _answer(session_lookup.named(environ, args.argument), False, args, environ)
+    newest = session_lookup.newest_with_results(environ, args.host, os.getcwd())
+    if newest:
+        return _answer(newest, False, args, environ)
     with _made_up() as path:
         return _answer(path, True, args, environ)
 
