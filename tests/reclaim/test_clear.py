@@ -65,6 +65,8 @@ def test_a_dry_run_changes_nothing_and_says_the_same(shop: Shop):
     assert {row["id"] for row in would["results"]} == EXPIRED
     assert shop.noted().only == []
     did = shop.context("clear", "--json").json
+    advised, after = would.pop("verdict"), did.pop("verdict")
+    assert (advised["kind"], after["kind"]) == ("clear", "noted")
     assert {**did, "dry_run": True, "cleared": False, "later": False} == would
     assert set(shop.noted().only) == EXPIRED
 

@@ -100,6 +100,10 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
     assert f"Reclaimable: {text.long_tokens(taken['tokens'])}, from 3 expired results" in shown
 
 
+def tokens_of(seen: Visit, number: int) -> int:
+    return seen.fetch(f"/api/sessions/{SESSION}/results/{number}")["row"]["tokens"]
+
+
 def test_every_result_has_a_bar_that_says_what_became_of_it(visit: Visits) -> None:
     seen = visit(PLACE)
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
@@ -108,7 +112,8 @@ def test_every_result_has_a_bar_that_says_what_became_of_it(visit: Visits) -> No
         seen.page.get_by_role("button", name=re.compile(f"^{name}, expired, still in the context, .* Show each$")).press("Enter")
     expect(bars).to_have_count(34)
     expect(bars.nth(8)).to_be_focused()
-    expect(bars.first).to_have_accessible_name("T1 Read old.ts, expired, still in the context, ~786 tokens, edited at T2. Why?")
+    size = text.long_tokens(tokens_of(seen, 1))
+    expect(bars.first).to_have_accessible_name(f"T1 Read old.ts, expired, still in the context, {size}, edited at T2. Why?")
     seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Would be cleared").click()
     expect(bars).to_have_count(len(EXPIRED))
     seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Live").click()
@@ -135,9 +140,10 @@ def test_a_bar_opens_the_reasons_and_a_pin_keeps_the_result(home: Home, visit: V
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts")).click()
     why = seen.page.get_by_role("complementary", name="Why T31")
-    expect(why).to_contain_text("file contents, ~535 tokens (estimate)")
+    size = text.long_tokens(tokens_of(seen, 31))
+    expect(why).to_contain_text(f"file contents, {size} (estimate)")
     expect(why).to_contain_text("when its file is edited or changes on disk")
-    assert seen.confirm("Pin") == "Its ~535 tokens stay in the context until you unpin it."
+    assert seen.confirm("Pin") == f"Its {size} stay in the context until you unpin it."
     assert "T31" in seen.status()
     expect(seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts.*pinned"))).to_be_visible()
     assert home.state().pins == ["read-lib"]
@@ -196,8 +202,7 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
     expect(seen.page.get_by_role("complementary", name="Why T5")).to_be_visible()
-    tokens = seen.fetch(f"/api/sessions/{SESSION}/results/5")["row"]["tokens"]
-    assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back in place."
+    assert seen.confirm("Put back") == f"{text.long_tokens(tokens_of(seen, 5))} come back in place."
     assert "resumed" in seen.status()
     assert home.noted().back == [home.cleared()["found"]]
 
