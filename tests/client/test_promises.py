@@ -41,9 +41,10 @@ open(client + "/projects/two.jsonl").close()
 """
 # What the mod asks of the client. None of these makes it send a request of its own: `http.fetch` goes to the helper's socket.
 ASKED = {
-    "clock", "clock.after", "clock.every", "clock.now", "clock.sleep", "command.register", "command.run", "env.get", "http.fetch",
+    "clock", "clock.after", "clock.every", "clock.now", "clock.sleep", "command.register", "command.run", "env.get", "fs.exists",
+    "fs.list", "http.fetch",
     "plugin.root", "process.spawn", "session.id", "session.info", "session.messages", "session.model", "session.redact",
-    "session.root", "session.usage", "ui.invalidate", "ui.log", "ui.open", "ui.panes", "ui.resolve", "ui.toast",
+    "session.root", "session.surfaces", "session.usage", "ui.invalidate", "ui.log", "ui.open", "ui.panes", "ui.resolve", "ui.toast",
 }  # fmt: skip
 
 

@@ -19,10 +19,9 @@ CHANGES = {
 def watch(notes, program):
     """Note to a file what this process does from now on."""
     client = os.path.realpath(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.environ.get("HOME", "/"), ".claude"))
-    ours = [
-        os.path.realpath(path)
-        for path in (os.environ.get("POPKIT_HOME") or os.path.join(client, "popkit"), os.path.dirname(os.path.dirname(program)))
-    ]
+    plugin = os.path.dirname(os.path.dirname(os.path.abspath(program)))  # the client may have made it of links
+    kept = os.environ.get("POPKIT_HOME") or os.path.join(client, "popkit")
+    ours = [plugin, *map(os.path.realpath, (plugin, kept, os.path.dirname(os.path.dirname(os.path.realpath(program)))))]
     log = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def is_clients(path):
@@ -78,7 +77,7 @@ def main():
     else:
         sys.argv = words
         sys.path[0] = os.path.dirname(os.path.abspath(words[0]))
-        watch(notes, os.path.realpath(words[0]))
+        watch(notes, words[0])
         with open(words[0], "rb") as file:
             run(file.read(), words[0])
 
