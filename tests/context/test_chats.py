@@ -89,13 +89,13 @@ def test_what_left_is_mentioned_by_its_request_and_its_names_short_ones_too():
     assert "first/last" not in remains
 
 
-def grown(provider: Provider, used: float) -> tuple[list[int], ContextResult]:
+def grown(provider: Provider, used: float, exchanges: int = 80) -> tuple[list[int], ContextResult]:
     """Build a chat that grows to 80 exchanges at each request, and check that a build keeps what was sent, but for cuts. Return the numbers
     of the requests that cut, and the last build."""
     talk, cuts, drawn = chat(0, provider), [], random.Random(7)
     before: list = []
     left: set[int] = set()
-    for n in range(80):
+    for n in range(exchanges):
         talk.messages[-1] = {"role": "user", "content": f"What about topic_{n:03}_of_the_plan? " + " ".join(drawn.choices(WORDS, k=30))}
         result = talk.build(used)
         out = set(range(n)) - set(sent(talk, result.messages))
@@ -123,11 +123,11 @@ def test_what_left_stays_out_and_what_was_sent_stays_to_the_byte_until_the_next_
 
 @BOTH
 def test_below_40_percent_cuts_are_more_frequent_and_become_seldom_too(provider):
-    cuts, result = grown(provider, 80.0)
+    cuts, result = grown(provider, 80.0, 90)  # at 80 the next cut is due
     gaps = [after - at for at, after in zip(cuts, cuts[1:])]
     assert len(gaps) < 20
     assert sum(gaps[-5:]) > 3 * sum(gaps[:5])
-    assert result.total_tokens < 0.51 * result.full_tokens
+    assert result.total_tokens < 0.5 * result.full_tokens
 
 
 def test_in_a_session_with_tools_an_exchange_leaves_with_all_its_calls_and_results_and_one_whose_result_is_needed_stays():

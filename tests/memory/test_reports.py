@@ -132,11 +132,12 @@ def find(texts: Mapping[str, str]) -> Callable[[str], list[str]]:
     return ask
 
 
+FRUITS = ("apples", "cherries", "walnuts", "pears")
 LONG = {
-    f"m{at}": " ".join(f"On day {day} the {animal} of {name} ate {day + at} {fruit} near {name}'s {place}." for day in range(30))
-    for at, (animal, name, fruit, place) in enumerate(
-        [("horse", "Alice", "apples", "stable"), ("cat", "Bob", "cherries", "kitchen"), ("parrot", "Carol", "walnuts", "balcony")]
+    f"m{at}": " ".join(
+        f"On day {day} the {animal} of {name} ate {day + at} {FRUITS[(day - at) % 4]} near {name}'s {place}." for day in range(30)
     )
+    for at, (animal, name, place) in enumerate([("horse", "Alice", "stable"), ("cat", "Bob", "kitchen"), ("parrot", "Carol", "balcony")])
 }
 
 
@@ -146,7 +147,7 @@ def test_the_report_tells_what_each_level_loses_of_real_texts():
     short, words, vector = by_level.values()
     assert short.items == 3
     assert short.tokens > short.tokens_at_level > words.tokens_at_level > vector.tokens_at_level == 0
-    assert all(1 > level.semantic_preservation > 0.95 for level in (short, words))
+    assert 1 > short.semantic_preservation > words.semantic_preservation > 0
     assert vector.semantic_preservation == 1.0
     assert short.token_efficiency < words.token_efficiency
     assert short.f1_score > 0

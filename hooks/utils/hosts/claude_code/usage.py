@@ -123,10 +123,7 @@ def _newest_in(lines: list[bytes]) -> Usage | None:
         is_boundary = newest is None and not compacted_at and _BOUNDARY in line
         if not is_boundary and (b'"usage"' not in line or b'"assistant"' not in line):
             continue
-        try:
-            entry = loads(line.decode("utf-8", "replace"))
-        except ValueError:
-            continue
+        entry = _entry_of(line)
         usage = usage_of(entry)
         if usage is None:
             if is_boundary and isinstance(entry, dict) and entry.get("subtype") == "compact_boundary" and not entry.get("isSidechain"):
@@ -140,6 +137,14 @@ def _newest_in(lines: list[bytes]) -> Usage | None:
         newest.compacted_at = compacted_at
         newest.cache_ttl_s = 3_600 if hour else newest.cache_ttl_s
     return newest
+
+
+def _entry_of(line: bytes) -> Any:
+    """Return what a line holds; None for one that is damaged."""
+    try:
+        return loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
 
 
 def stands(newest: Usage, session: Mapping[str, Any]) -> int | None:
@@ -164,10 +169,7 @@ def base_tokens(path: str) -> int:
         for line in file.read(TAIL_BYTES).split(b"\n")[:-1]:
             if not line.startswith(b"{") or (b'"user"' not in line and b'"assistant"' not in line):
                 continue
-            try:
-                entry = loads(line.decode("utf-8", "replace"))
-            except ValueError:
-                continue
+            entry = _entry_of(line)
             usage = usage_of(entry)
             if usage is not None:
                 return usage.tokens - said if said < _LITTLE_SAID * usage.tokens else 0
