@@ -44,6 +44,18 @@ def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) 
     assert recorded.outcome.content_hash == hooked.outcome.content_hash
 
 
+def test_a_call_in_the_foreground_is_the_same_whoever_says_that_it_is_one(tmp_path: Path) -> None:
+    asked = {"description": "look", "prompt": "Read it"}
+    lines = Lines()
+    lines.use("T1", "Agent", {**asked, "run_in_background": False})
+    lines.result("T1", "done")
+    recorded = next(event for event in claude_code.events_of(str(lines.write(tmp_path / "t.jsonl"))) if event.name == "call")
+    payload = {"hook_event_name": "PostToolUse", "tool_use_id": recorded.id, "tool_name": "Agent", "tool_input": asked}
+    assert recorded.tool_input == claude_code.call_of(payload, recorded.at).tool_input == asked
+    behind = claude_code.arriving_call("T2", {"tool": "Agent", "input": {**asked, "run_in_background": True}}, False, 1.0, "/")
+    assert behind.tool_input != asked
+
+
 TASK = {
     "task_id": "a1",
     "task_type": "local_agent",

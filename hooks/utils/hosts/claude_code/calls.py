@@ -60,8 +60,7 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
     if not id or not name:
         return None
     tool = TOOLS.of(name)
-    tool_input = payload.get("tool_input")
-    tool_input = _as_recorded(tool_input) if isinstance(tool_input, dict) else {}
+    tool_input = _as_recorded(input_of(payload.get("tool_input")))
     if payload.get("hook_event_name") == "PostToolUseFailure":
         outcome = outcome_of_error(text(payload, "error"))
     else:
@@ -76,6 +75,15 @@ def run_as_ours(command: str) -> str:
     them."""
     folder = home.plugin_root() + "/bin"
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
+
+
+def input_of(value: object) -> dict[str, Any]:
+    """Return the input of a call, which is the same whether or not it says that the call runs in the foreground: a client that writes that
+    down may not tell hooks of it."""
+    tool_input = value if isinstance(value, dict) else {}
+    if tool_input.get("run_in_background") is False:
+        return {name: argument for name, argument in tool_input.items() if name != "run_in_background"}
+    return tool_input
 
 
 def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...policy.tools import Call, Outcome
 from . import TOOLS
-from .calls import call_of
+from .calls import call_of, input_of
 from .projects import every as transcripts
 from .spans import content_spans as spans_of
 from .transcript import events_of
@@ -23,6 +23,6 @@ REWRITES = frozenset(("arriving", "compaction", "transcript"))
 
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
     """Return the call of a result that is about to enter, from the tool and input that the mod tells of it."""
-    tool, tool_input = call.get("tool"), call.get("input")
-    arguments = tool_input if isinstance(tool_input, dict) else {}
+    tool = call.get("tool")
+    arguments = input_of(call.get("input"))
     return Call(id, TOOLS.of(tool if isinstance(tool, str) else ""), arguments, Outcome(error=error), now, cwd)

@@ -224,8 +224,7 @@ class Reader:
         if kind == "assistant":
             for block in blocks_of(entry):
                 if block.get("type") == "tool_use" and isinstance(block.get("id"), str) and block["id"] in self.index.calls:
-                    tool_input = block.get("input")
-                    self.pending[block["id"]] = (str(block.get("name") or ""), tool_input if isinstance(tool_input, dict) else {})
+                    self.pending[block["id"]] = (str(block.get("name") or ""), calls.input_of(block.get("input")))
             return []
         events: list = []
         if kind == "user":
