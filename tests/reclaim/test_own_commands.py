@@ -6,7 +6,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
-from hooks.utils.reclaim.in_place import without_commands
+from hooks.utils.reclaim.own_commands import without_commands
 
 CAVEAT = "<local-command-caveat>The command below was run directly in Claude Code.</local-command-caveat>"
 COMPACT = "<command-name>/compact</command-name>\n            <command-message>compact</command-message>"

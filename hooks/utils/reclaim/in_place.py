@@ -7,27 +7,25 @@ The answer is whole or there is none: whatever is not understood is left to the 
 from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 
 from .. import archive
 from ..hosts.claude_code import as_sent, usage
 from ..hosts.claude_code.attachments import Attachments
-from ..io import files, home
-from ..io.system import sha256
 from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
-from ..policy.messages import USER, Message, handle_of_list, put_back
+from ..policy.messages import Message, handle_of_list, put_back
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
-from ..policy.remaining import NOT_TEXT, Left
+from ..policy.remaining import Left
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, live, receipts, reconciling, shipped, store
-from ..state.archived import content_of, errors, task_id
-from . import cooling
+from ..state.archived import content_of, errors
 from .access import Opened, Refused
-from .contents import stamp_of
+from .keeping import Keeper
 from .outlook import context_of, note_size
+from .own_commands import without_commands
 from .sizes import Sizes, sizes_of
 
 TYPE_CHECKING = False
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..hosts.claude_code.as_sent import AsSent
-    from ..policy.compacting import Compacted, Content
+    from ..policy.compacting import Compacted
     from ..policy.placeholder import Findings
     from ..state.live import Site
 
@@ -46,20 +44,8 @@ _TAIL_BYTES = 256 * 1024
 ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
 # For which reason a live result leaves, where it is not to make room.
 _WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "it was the least likely to be needed, and the prompt cache was cold"}
-# Commands that were typed at the host are messages, too: those of ours, and of compactions, say nothing to the model.
-_OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit</command-name>", "<command-name>/popkit:context</command-name>")
-_ARGUMENTS, _OWN_ARGUMENTS = "<command-args>", ("", "popkit")
-_REMINDER, _REMINDER_ENDS = "<system-reminder>", "</system-reminder>"
-_CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>", "Compacted"
-_CODES = 8  # characters of a terminal's codes that may come before what a command printed
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
-# What the person showed beside text, in the archive and where it was.
-SHOWN = "shown"
-# What the host counts or lists anew, but for the newest.
-REMINDERS = "reminders"
-_NOT_HERE = "[{} was here. A compaction cannot carry it; it is archived: popkit restore {}]"
-_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
 
 
 class Wanted:
@@ -123,7 +109,7 @@ def answer(
     """Return the answer to a compaction of a conversation. Archives what leaves. Declined where something is not understood, or nothing
     would change. Nothing is noted of it before it is done. `found_in`: as `placeholder.findings` does it; `attachments`: of this
     transcript, where they have been read before."""
-    keeper = _Keeper(site, agent_id, transcript_path)
+    keeper = Keeper(site, agent_id, transcript_path)
     attachments = attachments or Attachments(transcript_path)
     try:
         attachments.look()
@@ -155,7 +141,7 @@ def answer(
     if not done.left or done.before - done.after < wanted.least:
         raise Declined("too little would leave" if done.left else "nothing would leave")
     done.left += keeper.shown
-    keeper.keep(done.left, conversation.state)
+    _keep(keeper, done.left, conversation.state)
     sizes = sizes_of(conversation, current, handed.sent, done.before, done.after)
 
     def note(summarised: bool) -> Callable[[], None]:
@@ -215,7 +201,7 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
 def _with_back(
     site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, sent: AsSent,
-    keeper: _Keeper, now: float, handed_sent: object,
+    keeper: Keeper, now: float, handed_sent: object,
 ) -> Answer:  # fmt: skip
     """Return the conversation with what these handles name in its place again. What shows more than text cannot be handed back: it keeps
     its placeholder, or leaves one."""
@@ -239,7 +225,7 @@ def _with_back(
     done = compacting.compact(back, conversation, shipped.need_soon_model(), _NO_TARGET, keeper.name, (), sent.lost)
     left = done.left + keeper.shown
     if left:
-        keeper.keep(left, conversation.state)
+        _keep(keeper, left, conversation.state)
     back = done.messages
     sizes = sizes_of(conversation, current, handed_sent, before, compacting.tokens_of(back, conversation))
     window = context_of(conversation, site.session, now)
@@ -262,39 +248,6 @@ def _with_back(
         return keeper.take_in if left else lambda: None
 
     return Answer(_rows(back), sizes, left, [record.tool_use_id for record in records], True, sent.loaded, note)
-
-
-def without_commands(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without commands of ours and earlier compactions, and without what they printed: it would grow with each of
-    them."""
-    kept: list[Message] = []
-    was_ours = False
-    for message in messages:
-        is_word = message.role == USER and not message.results
-        is_ours = is_word and message.text.startswith(_OURS) and not _has_words(message.text)
-        if is_ours and kept and kept[-1].role == USER and kept[-1].text.startswith(_CAVEAT):
-            kept.pop()
-        if not is_ours and not (is_word and (_is_printed(message.text, was_ours) or _is_typed(message.text))):
-            kept.append(message)
-        was_ours = is_ours
-    return kept
-
-
-def _has_words(text: str) -> bool:
-    """Return whether a command that compacts says how: these are words of the person's."""
-    return text.startswith(_OURS[0]) and text.partition(_ARGUMENTS)[2].partition("<")[0].strip() not in _OWN_ARGUMENTS
-
-
-def _is_typed(text: str) -> bool:
-    """Return whether a text is the command as it was typed that has this conversation compacted, or an earlier one."""
-    command, _, words = text[len(_REMINDER) : -len(_REMINDER_ENDS)].strip().partition(" ")
-    is_reminder = text.startswith(_REMINDER) and text.endswith(_REMINDER_ENDS)
-    return is_reminder and command == "/compact" and words.strip() in _OWN_ARGUMENTS
-
-
-def _is_printed(text: str, by_ours: bool) -> bool:
-    """Return whether a text is what a command of ours, or a compaction, printed."""
-    return text.startswith(_STDOUT) and (by_ours or _COMPACTED in text[: len(_STDOUT) + _CODES + len(_COMPACTED)])
 
 
 def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
@@ -361,76 +314,11 @@ def _content(archived: str | None) -> Any:
     return value
 
 
-class _Keeper:
-    """Names what leaves, and archives it. `contents`: id of a result -> its content as JSON text, where that is more than one text.
-    `shown`: what leaves with any compaction: pictures and documents of the person's, and reminders that the host has renewed."""
-
-    def __init__(self, site: Site, agent_id: str, transcript_path: str) -> None:
-        self.contents: dict[str, str] = {}
-        self.shown: list[Left] = []
-        self.texts: dict[str, str] = {}  # by handle
-        self.path = home.archive_path(site.home)
-        self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
-
-    def name(self, id: str, content: Content) -> str:
-        """Return the handle under which it is archived."""
-        text = self._text(id, content)
-        handle = archive.handle_of(self.chain, id, text)
-        self.texts[handle] = text
-        return handle
-
-    def show(self, block: dict[str, Any]) -> str:
-        """Return the text that takes the place of a picture or a document that the person showed."""
-        content = _as_json([block])
-        what = "An image" if block["type"] == "image" else "A document"
-        id = f"{block['type']}-{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-        self.contents[id] = content
-        handle = self.name(id, "")
-        if all(one.handle != handle for one in self.shown):
-            self.shown.append(Left(SHOWN, id, f"{what} that you showed", NOT_TEXT, handle, ""))
-        return _NOT_HERE.format(what, handle)
-
-    def take(self, sent: AsSent) -> None:
-        """Take the contents that are more than text, and what the host has said anew since."""
-        self.contents.update(sent.contents)
-        if sent.renewed:
-            content = _as_json("\n".join(sent.renewed))
-            id = f"reminders-{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-            self.contents[id] = content
-            self.shown.append(Left(REMINDERS, id, "Reminders of Claude Code", "a newer one follows", self.name(id, ""), ""))
-
-    def take_in(self) -> None:
-        """Have the archive take in what lies beside it, and grow cold where git keeps the same."""
-        with closing(archive.open_archive(self.path)) as db:
-            cooling.cool(db, self.chain.task_id)
-
-    def _text(self, id: str, content: Content) -> str:
-        known = self.contents.get(id) if isinstance(content, str) else None
-        return known if known is not None else _as_json(content)
-
-    def keep(self, left: Sequence[Left], state: ContextState) -> None:
-        """Lay everything beside the archive, which takes it in when it is next opened. Declined where it cannot."""
-        try:
-            self._lay_beside(left, state)
-        except errors() as error:
-            raise Declined(f"the archive cannot be used: {error}") from None
-
-    def _lay_beside(self, left: Sequence[Left], state: ContextState) -> None:
-        if store.file_stamp(self.path):
-            files.make_private_file(self.path, create=False)  # an error for anything else than a file
-        else:
-            files.make_private_folder(self.path.rpartition("/")[0])
-            archive.open_archive(self.path).close()
-        known = {**state.expired, **state.live}
-        records = []
-        for one in left:
-            result = known.get(one.id) if one.kind == compacting.RESULT else None
-            kind = result.kind if result else one.kind
-            stamp = stamp_of(result.at if result else state.at)
-            tokens = round(result.tokens * state.calibration) if result else 0
-            subjects = result.subjects if result else []
-            records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))
-        archive.leave_beside(self.path, self.chain, *records)
+def _keep(keeper: Keeper, left: Sequence[Left], state: ContextState) -> None:
+    try:
+        keeper.keep(left, state)
+    except errors() as error:
+        raise Declined(f"the archive cannot be used: {error}") from None
 
 
 def _note(
