@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable
 
 # What takes longer hangs. No test is about this time: it only keeps a hanging one from staying for ever.
-HANG_S = 1200.0
+HANG_S = float(os.environ.get("PATIENCE_S", "1200"))  # a person at work waits less
 # Seconds between two looks, the first and the last ones: a look costs processor time, too, and a long wait may be a twentieth longer.
 _FIRST_S, _LAST_S, _SHARE = 0.01, 0.1, 1 / 20
 

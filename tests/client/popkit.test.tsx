@@ -286,6 +286,27 @@ test('a page of the pane, and a result on it, are asked for and shown', PATIENT,
   await ui.unmount()
 })
 
+test('a compaction of ours that the client refuses to begin is begun again until it does', PATIENT, async ($, on) => {
+  let refusals = 3
+  const begins: unknown[] = []
+  on('command.run', { command: 'compact' }, (_, e) => {
+    if (refusals-- > 0) {
+      throw new Error('it would wait on the turn this hook is holding')
+    }
+    begins.push(e.args)
+
+    return { text: '' }
+  })
+  const { clock } = await begun($, on, { '/command': { text: 'cleared', compact: true } })
+  await $.command.run({ command: 'popkit', args: 'clear --now', presentation: { columns: 120 } } as never)
+  await clock.advance(500)
+  expect(begins).toEqual([])
+  await clock.advance(1_500)
+  expect(begins).toEqual(['popkit'])
+  await clock.advance(200_000)
+  expect(begins).toEqual(['popkit'])
+})
+
 test('the band is asked for again while the cache is warm, and not once it is cold', PATIENT, async ($, on) => {
   let isCold = false
   const { requests, clock } = await begun($, on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })

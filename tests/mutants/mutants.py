@@ -970,7 +970,7 @@ MUTANTS = [
     ),
     Mutant(
         "what the person showed is archived",
-        "../reclaim/in_place.py",
+        "../reclaim/keeping.py",
         "self.shown.append(Left(SHOWN",
         "(Left(SHOWN",
         f"{_NOTHING_LOST}::test_pictures_and_documents_leave_under_a_handle_and_an_undo_never_puts_them_back_as_text",
