@@ -4,7 +4,7 @@ a compaction that nobody asked for pays. Pure."""
 from __future__ import annotations
 
 from . import planning, worth
-from .economics import LIKELY_REQUESTS, Change, Prices, Sum
+from .economics import LIKELY_REQUESTS, THINKING_AGAIN, Change, Prices, Sum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,16 +73,13 @@ def _is_same(now: Plan | None, cold: Plan | None) -> bool:
 
 # --- a compaction by itself, once the cache is cold ------------------------------------------------------------------------------------
 # The prompt is written anyway, so what leaves is saved at once and with every request that follows. But a conversation that is built again
-# carries no thinking: all of it may have to be thought again. So a compaction has to save more, over the requests that usually follow a
+# carries no thinking, and a part of it is thought again. So a compaction has to save more, over the requests that usually follow a
 # prompt, than that is reckoned at. Once it does, it goes down to a target, as any other: what else leaves costs no more thinking. How much
 # leaves is known when the conversation is compacted. Before that it is estimated from what the tracker knows, and a compaction that then
 # finds less than `least` leaves everything as it was.
 
 # So much of the conversation may stay. Nine tenths of what the next requests look for stay then (docs/measured.md).
 COLD_TARGET = 0.4
-# Thinking again counts so many times what it costs. How much of it is thought again nobody knows: with none, half, and one and a half times
-# of it, this made hardly a session dearer on repositories that were held out.
-THINKING_AGAIN = 1.25
 # Of what is no result, so much is taken to be inputs that can leave; the rest is what was said.
 _INPUTS = 0.5
 # What stays whatever the target is (planning.REASONS), or takes no less room as a placeholder.

@@ -3,7 +3,7 @@
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
 written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, its thinking
-after the first change is thought again.
+after the first change is lost, and a share of it thought again.
 
 A recorded compaction empties the context, and its summary enters next. That is free unless the policy asks for it to be charged
 (SUMMARISED), at the cost that the ledger counts, too (policy/host_compaction.py); under a policy that compacts by itself (STANDS) it does
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, THINKING_AGAIN, Prices
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.host_compaction import request_units, summary_units
 from hooks.utils.policy.worth import MISS_OUTPUT
@@ -205,7 +205,7 @@ class _Replay:
         return decisions
 
     def _lose(self, first: int) -> None:
-        """Remove the thinking behind the first change, and charge its output again."""
+        """Remove the thinking behind the first change, and charge the output of the share that is thought again."""
         view, total = self.view, self.total
         for at in range(first, len(view.context)):
             block = view.context[at]
@@ -213,7 +213,7 @@ class _Replay:
                 view.lost.add(block)
                 view.sizes[at] = view.size(block)
                 total.rethought += block.thinking
-                total.cost += self.prices.output * block.thinking
+                total.cost += THINKING_AGAIN * self.prices.output * block.thinking
 
     def _need(self, string: str, holders: list[Block], prompt: int) -> None:
         """Charge a miss where no text in the context has a string that the answer wrote."""

@@ -15,7 +15,7 @@ from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 from hooks.utils.policy import compacting, door, lists, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
-from hooks.utils.policy.economics import Prices, prices_of
+from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
@@ -40,14 +40,14 @@ _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handl
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with thinking again counted `caution` times, down to `cold_target`. `soon`: the model of what is needed soon, where it is
-    not the one that is shipped."""
+    and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `soon`: the model of what is needed soon,
+    where it is not the one that is shipped."""
 
     rebuilds = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
+        caution: float = THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
