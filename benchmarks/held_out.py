@@ -39,9 +39,9 @@ import reference_decoder
 from lab import fitting
 
 from hooks.utils.policy import door
+from hooks.utils.policy.auto_compaction import COLD_TARGET
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.policy.verdict import COLD_TARGET
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests

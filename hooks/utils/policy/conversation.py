@@ -288,6 +288,15 @@ class Conversation:
         return self.last.tokens or self.prompt
 
     @property
+    def stood(self) -> int:
+        """Return the tokens that the newest compaction left of the conversation, system and tools apart: what the first request behind it
+        had, before one an estimate; 0 where there was none."""
+        behind = _since_compaction(self)
+        if len(behind) == len(self.requests):
+            return 0
+        return max(0, (behind[0][0].tokens if behind else self.prompt) - self.base)
+
+    @property
     def is_measured(self) -> bool:
         return bool(self.last.tokens)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, door, lists, verdict
+from hooks.utils.policy import compacting, door, lists
+from hooks.utils.policy.auto_compaction import COLD_TARGET, Long, prospect
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -34,26 +35,29 @@ if TYPE_CHECKING:
 
 # The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too.
 _AS_LARGE = 0.98
+_UNSENT = -1  # no request has had it yet
 _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
 
 
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `soon`: the model of what is needed soon,
-    where it is not the one that is shipped."""
+    and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `long`: and where the cache is warm and the
+    conversation that long. `soon`: the model of what is needed soon, where it is not the one that is shipped."""
 
     rebuilds = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
+        caution: float = THINKING_AGAIN, cold_target: float = COLD_TARGET, soon: NeedModel | None = None, long: Long | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
         self.cold = cold
         self.caution = caution
         self.cold_target = max(cold_target, target)
+        self.long = long
+        self.stood = 0  # tokens of the conversation that the newest compaction left, once a request has had them; 0 for none
         self.soon = soon or shipped.need_soon_model()
         self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
         self.left: dict[Block, int] = {}  # the same of branches that were left
@@ -92,10 +96,12 @@ class Compact(AutoPolicy):
 
     def compact(self, event: Event) -> None:
         super().compact(event)
-        self.recorded, self.passed = {}, 0
+        self.recorded, self.passed, self.stood = {}, 0, _UNSENT
 
     def answered(self, request: Request) -> None:
         self.is_turn = False
+        if self.stood == _UNSENT:
+            self.stood = sum(self.view.sizes)
         if self.passed:  # the recorded usage is that of a compacted conversation
             prices = self.view.prices
             self._call("sent", Usage(self.view.base + sum(self.view.sizes), request.answered_at, prices.model, prices.ttl_s))
@@ -110,11 +116,14 @@ class Compact(AutoPolicy):
         if self.is_due or is_full:
             self.is_due = False
             return self._compacted(view, self.at(view.now), self.target)
-        if self.cold and self.is_turn and self.is_cold(view.now):
-            conversation = self.at(view.now)
-            cold = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
-            return self._compacted(view, conversation, self.cold_target, cold.least) if cold.pays else []
-        return []
+        if not self.cold or not self.is_turn:
+            return []
+        is_warm = not self.is_cold(view.now)
+        if is_warm and (self.long is None or not self.long.holds(sum(view.sizes), self.stood)):
+            return []
+        conversation, target = self.at(view.now), self.long.target if is_warm and self.long else self.cold_target
+        found = prospect(conversation, view.now, self.model, self.prices, is_warm, target, self.tuned, self.caution)
+        return self._compacted(view, conversation, target, found.least) if found.pays else []
 
     def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
         """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
@@ -122,6 +131,7 @@ class Compact(AutoPolicy):
         after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS, ours=self.held)
         if after.before - after.after < least_gain:
             return []
+        self.stood = _UNSENT
         choices = choices_of(view, before, after, self.listed)
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in choices if block.id in live]
