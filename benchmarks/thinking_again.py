@@ -59,7 +59,8 @@ def requests_of(path: Path) -> list[tuple[float, int] | None]:
 
 def events_of(path: Path) -> tuple[list[Event], list[Event]]:
     """(those of compactions, those of cold pauses) of a session."""
-    compactions, pauses = [], []
+    compactions: list[Event] = []
+    pauses: list[Event] = []
     found = requests_of(path)
     begin = 0  # of the requests since the last compaction
     for at, one in enumerate(found):
