@@ -240,6 +240,7 @@ def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
         "full": [("Compact", "/compact")],
         "compact": [("Compact", "/compact")],
         "noted": [("Cancel it", f"{command} undo")],
+        "returning": [("Cancel it", f"{command} undo")],
     }.get(kind, [])
     if report["cleared"]["items"]:
         offered.append(("Undo the clear", f"{command} undo"))
