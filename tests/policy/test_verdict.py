@@ -101,6 +101,9 @@ def test_a_clear_that_is_noted_is_the_answer_until_the_session_is_resumed() -> N
     assert (found["kind"], found["items"], found["tokens"]) == ("noted", 3, 9_000)
     assert not is_worth_a_word(found, context(left_s=0), CRITICAL)
     assert verdict(COLD, COLD, context(left_s=0), CRITICAL, noted={"items": 0, "tokens": 0})["kind"] == "clear"
+    found = verdict(COLD, COLD, context(left_s=0), CRITICAL, returning=2)
+    assert (found["kind"], found["items"], found["tokens"]) == ("returning", 2, 0)
+    assert not is_worth_a_word(found, context(left_s=0), CRITICAL)
 
 
 def test_where_no_request_is_known_only_much_is_worth_a_word() -> None:

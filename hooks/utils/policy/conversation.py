@@ -94,6 +94,7 @@ class Conversation:
 
     __slots__ = (
         "_again",
+        "_factors",
         "_files",
         "_growth",
         "_is_noted",
@@ -138,6 +139,7 @@ class Conversation:
         self._files: dict[str, int] = {}  # path -> most tokens of it that a result showed or a call wrote, the last touched at the end
         self._tokens = 0.0  # that the model takes for one that is estimated, as far as its family tells; 0 before the first request
         self._growth = (0, 0, 0)  # pairs of that model's requests, tokens measured, tokens estimated
+        self._factors: list[tuple[float, float]] = []  # (seconds, the same as `_tokens`), of each model that answered, by time
         engine.reindex(state, self.rules)
 
     # --- what happens ---------------------------------------------------------------------------------------------------------------
@@ -213,10 +215,17 @@ class Conversation:
         # A request that has written nothing does not tell the lifetime.
         usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.rules.models.model(usage.model).kept_s)
         usage.files = files_put_back(self._files.values())
+        self.answered(usage)
         self._calibrate(usage)
         self.requests.append((usage, self.unsent))
         self.count += 1
         self.unsent, self.unseen = 0, set()
+
+    def answered(self, usage: Usage) -> None:
+        """Note how the model of a request counts, also of one on a branch that was left."""
+        tokens = self.rules.models.model(usage.model).tokens
+        if not self._factors or self._factors[-1][1] != tokens:
+            self._factors.append((usage.at, tokens))
 
     def went_on(self, at: float) -> None:
         """Note that the answer to the newest request was still being written then, or that something else read the cache that it left."""
@@ -280,6 +289,17 @@ class Conversation:
     def largest(self) -> int:
         """Return the tokens of the largest request of the model that answered last."""
         return max((usage.tokens for usage, _ in self.requests if usage.model == self.newest.model), default=0)
+
+    @property
+    def scaled(self) -> float:
+        """Return by how much the session's own usage has changed what is estimated for its model; 1.0 where that was not measured."""
+        return round(self.state.calibration / self._tokens, 3) if self._growth[0] >= _CALIBRATION_PAIRS else 1.0
+
+    def as_counted(self, tokens: int, at: float) -> int:
+        """Return estimated tokens as the model of that time (seconds) counts them, whatever the session's usage has shown since: what was
+        said of them stays."""
+        known = max(1, bisect_right(self._factors, (at, float("inf"))))
+        return round(tokens * self._factors[known - 1][1]) if self._factors else tokens
 
     @property
     def stands(self) -> int:

@@ -13,7 +13,7 @@ LEAST_SHARE = 0.01
 LITTLE_SHARE = 0.05
 # Seconds that a person waits with a full context.
 LONGEST_WAIT_S = 600
-KINDS = ("clear", "wait", "full", "compact", "noted", "nothing")
+KINDS = ("clear", "wait", "full", "compact", "noted", "returning", "nothing")
 # Tokens, or share of the window, from which a person at work gets a notice without asking.
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
@@ -27,11 +27,11 @@ def takes(plan: Plan | None) -> Sums:
 
 def verdict(
     now: Plan | None, cold: Plan | None, context: Context | None, critical: float, expired: int = 0, compacts: int = 0,
-    noted: Sums | None = None,
+    noted: Sums | None = None, returning: int = 0,
 ) -> Verdict:  # fmt: skip
     """Return what to do now. `now`, `cold`: the Plans, None where there is none · `critical`: the ratio from which on a context is full ·
     `compacts`: tokens that a compaction of ours takes now, where the cache is cold and that pays · `noted`: what a clear takes out that
-    somebody has asked for, once the session is resumed."""
+    somebody has asked for, once the session is resumed · `returning`: how many contents come back then."""
     at_once, later = takes(now), takes(cold)
     tokens, window = (context["tokens"], context["window"]) if context else (0, 0)
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
@@ -40,6 +40,8 @@ def verdict(
     result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
     if noted and noted["items"]:
         return {**result, "kind": "noted", **noted}
+    if returning:
+        return {**result, "kind": "returning", "items": returning, "tokens": 0}
     if context and context["ratio"] >= critical:
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
         if reached["tokens"] < LITTLE_SHARE * window:
@@ -54,7 +56,7 @@ def verdict(
 def is_worth_a_word(result: Verdict, context: Context | None, critical: float) -> bool:
     """Return whether a verdict is worth a person's while who has not asked: much would leave now, or the context is nearly full."""
     near = context is not None and context["ratio"] >= critical
-    if result["kind"] in ("nothing", "noted"):
+    if result["kind"] in ("nothing", "noted", "returning"):
         return False
     if near or result["kind"] == "full":
         return True

@@ -172,6 +172,7 @@ class _Replay:
             self.message = entry["message"].get("id")
             self.conversation.sent(request)
         elif request is not None:
+            self.conversation.answered(request)
             self.conversation.went_on(request.at)  # also on an abandoned branch: it has read the cache of this one
         if on_branch and (request is not None or entry.get("type") == "user"):
             self.conversation.add_text(*_written(entry))
@@ -202,7 +203,7 @@ class _Replay:
     def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
         counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
-        booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
+        booked = journals.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
         if booked or journals.last_compacted(journal):
             removed = {*cleared, *journals.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)

@@ -58,6 +58,12 @@ class Score:
     shortened: int = 0
     spared_tokens: int = 0
 
+    def without(self, first: Score) -> Score:
+        """Return what is left without the first requests of the session, whose sums these are."""
+        ours, theirs = vars(self), vars(first)
+        rest = {name: ours[name] - theirs[name] for name in ours if name != "curve"}
+        return Score(**rest, curve=self.curve[len(first.curve) :])
+
 
 def score(session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None = None) -> Score:
     """Replay a session under a policy, at these prices."""
