@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
@@ -25,33 +25,60 @@ from hooks.utils.state import shipped
 
 from . import measure, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
-from .host_policies import Microcompact, Summaries
+from .host_policies import Microcompact
 from .own_policies import Checked
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 
-# The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too.
-_AS_LARGE = 0.98
+# The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too; and
+# by how much of it a conversation has to have grown since, for what could leave has left.
+_AS_LARGE, _GROWN = 0.98, 0.1
+_WHOLE_AGAIN = "whole again: what it referred to was taken out"
 _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
+
+
+class Prompt(NamedTuple):
+    """What a prompt of the person's finds: the `conversation()` as it is by then, which is copied for it, the time `now`, whether the cache
+    is `cold`, and the tokens of the conversation (system and tools apart): `tokens` of what stands, `left` by the newest compaction, 0
+    where there was none."""
+
+    conversation: Callable[[], Conversation]
+    now: float
+    cold: bool
+    tokens: int
+    left: int
+
+
+class Due(NamedTuple):
+    """A compaction that is to come: how large a share of the conversation may stay, and how many tokens have to leave for it to pay."""
+
+    target: float
+    least: float = 0.0
+
+
+# Asked at each prompt of the person's; None for no compaction.
+Trigger = Callable[[Prompt], Optional[Due]]
 
 
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with thinking again counted `caution` times, down to `cold_target`. `soon`: the model of what is needed soon, where it is
+    and it pays, with thinking again counted `caution` times, down to `cold_target`. `triggers` are asked at each prompt, one after the
+    other. `soon`: the model of what is needed soon, where it is
     not the one that is shipped."""
 
-    rebuilds = True
+    rebuilds = makes_whole = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
         caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
+        triggers: Sequence[Trigger] = (),
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
-        self.cold = cold
+        self.triggers = ((self._when_cold,) if cold else ()) + tuple(triggers)
         self.caution = caution
         self.cold_target = max(cold_target, target)
         self.soon = soon or shipped.need_soon_model()
@@ -59,6 +86,8 @@ class Compact(AutoPolicy):
         self.left: dict[Block, int] = {}  # the same of branches that were left
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
         self.is_due = False  # whether the user has asked for a compaction
+        self.left_tokens = 0  # of the prompt behind the newest compaction, 0 for none
+        self.has_compacted = False  # whether that came right before the request that is being sent
         self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
         self.is_turn = False  # whether the user has spoken since the last request
         self.listed: dict[str, list[str]] = {}  # handle of a list -> ids of the calls that it stands for
@@ -79,12 +108,11 @@ class Compact(AutoPolicy):
         self.recorded, self.left = rewound(self.recorded, self.left, context)
 
     def at_compaction(self, event: Compacted, view: View) -> str:
-        if not self.recorded:
-            return SUMMARISED  # it had begun before the transcript does
-        if event.tokens:
-            thinking = sum(block.thinking for block in self.recorded) if view.prices.bound else 0
-            self.threshold = max(self.threshold, view.base + sum(block.tokens for block in self.recorded) + thinking)
-        else:
+        if self.recorded and event.tokens:
+            self.threshold = max(self.threshold, view.base + self._whole(self.recorded))
+        if not self.recorded or view.earlier:
+            return SUMMARISED  # it had begun before the transcript does: what ours leaves of that nobody can say
+        if not event.tokens:
             self.is_due = True
         self.passed = max(self.recorded.values())
         self.recorded = {}
@@ -92,43 +120,72 @@ class Compact(AutoPolicy):
 
     def compact(self, event: Event) -> None:
         super().compact(event)
-        self.recorded, self.passed = {}, 0
+        self.recorded, self.passed, self.left_tokens = {}, 0, 0
 
     def answered(self, request: Request) -> None:
         self.is_turn = False
-        if self.passed:  # the recorded usage is that of a compacted conversation
-            prices = self.view.prices
-            self._call("sent", Usage(self.view.base + sum(self.view.sizes), request.answered_at, prices.model, prices.ttl_s))
-        else:
-            super().answered(request)
+        view, prompt = self.view, self._prompt(self.view)
+        if self.has_compacted:
+            self.left_tokens, self.has_compacted = prompt, False
+        if not self.passed and request.usage is not None:  # else the recorded usage is that of a compacted conversation
+            prompt = max(1, request.usage.tokens - self._whole(view.context) + sum(view.sizes))
+        self._call("sent", Usage(prompt, request.answered_at, view.prices.model, view.prices.ttl_s))
+
+    def _whole(self, blocks: Iterable[Block]) -> int:
+        """Return the tokens of blocks as they were recorded."""
+        return sum(block.tokens + (block.thinking if self.prices.bound else 0) for block in blocks)
+
+    @staticmethod
+    def _prompt(view: View) -> int:
+        return view.base + sum(view.sizes)
 
     # --- compactions ----------------------------------------------------------------------------------------------------------
 
     def decide(self, view: View) -> list[Choice]:
         self.view = view
-        is_full = self.threshold and view.base + sum(view.sizes) >= _AS_LARGE * self.threshold
-        if self.is_due or is_full:
+        if self.is_due or self._is_full(view):
             self.is_due = False
-            return self._compacted(view, self.at(view.now), self.target)
-        if self.cold and self.is_turn and self.is_cold(view.now):
-            conversation = self.at(view.now)
-            cold = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
-            return self._compacted(view, conversation, self.cold_target, cold.least) if cold.pays else []
-        return []
-
-    def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
-        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
-        before = messages_of(view)
-        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS, ours=self.held)
-        if after.before - after.after < least_gain:
+            return self._compacted(view, self.at(view.now), Due(self.target))
+        if not self.is_turn or not self.triggers:
             return []
+        stands, left = self._prompt(view) - view.base, max(0, self.left_tokens - view.base)
+        prompt = Prompt(lru_cache(maxsize=1)(lambda: self.at(view.now)), view.now, self.is_cold(view.now), stands, left)
+        due = next(filter(None, (trigger(prompt) for trigger in self.triggers)), None)
+        return self._compacted(view, prompt.conversation(), due) if due else []
+
+    def _is_full(self, view: View) -> bool:
+        least = max(_AS_LARGE * self.threshold, self.left_tokens and self.left_tokens + _GROWN * self.threshold)
+        return bool(self.threshold) and self._prompt(view) >= least
+
+    def _when_cold(self, prompt: Prompt) -> Due | None:
+        if not prompt.cold:
+            return None
+        cold = verdict.when_cold(
+            prompt.conversation(), prompt.now, self.model, self.prices, self.tuned, self.cold_target, self.caution
+        )  # fmt: skip
+        return Due(self.cold_target, cold.least) if cold.pays else None
+
+    def _compacted(self, view: View, conversation: Conversation, due: Due) -> list[Choice]:
+        """Return the choices of a compaction; none where too few tokens leave."""
+        before = messages_of(view)
+        after = compacting.compact(
+            before, conversation, self.soon, due.target, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held
+        )  # fmt: skip
+        if after.before - after.after < due.least:
+            return []
+        self.has_compacted = True
         choices = choices_of(view, before, after, self.listed)
         live = {result.id for result in self.conversation.results() if not result.cleared}
-        left = [(block, text) for block, text, _ in choices if block.id in live]
-        self.out.update((block.id, view.size(block) - tokens_of(len(text), view.factor)) for block, text in left)
+        whole = [block for block, text, _ in choices if block.id and text == block.text]
+        left = [block.id for block, text, _ in choices if block.id in live and text != block.text]
         self._call("unthought")
-        self._clear([block.id for block, _ in left])
+        for block in whole:
+            self.entered(block, block.text, (), [_WHOLE_AGAIN])
+        self._clear(left)
         return choices
+
+    def _whole_of(self, id: str) -> str:
+        return self.blocks[id].text
 
     def _handle(self, id: str, content: compacting.Content) -> str:
         if id in self.blocks:
@@ -162,12 +219,12 @@ def messages_of(view: View) -> list[Message]:
 
 
 def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted, ids_of: Mapping[str, Sequence[str]]) -> list[Choice]:
-    """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, and where calls are only listed, the
-    line in the place of the first result and nothing in those of the others. `ids_of`: handle of a list -> ids of the calls that it stands
-    for."""
+    """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, a result's own where it is whole again,
+    and where calls are only listed, the line in the place of the first result and nothing in those of the others. `ids_of`: handle of a
+    list -> ids of the calls that it stands for."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
-    whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
+    whys = {**dict.fromkeys(after.made_whole, _WHOLE_AGAIN), **{each.id: each.why for each in after.left if each.kind == compacting.RESULT}}
     of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
     new_texts, new_inputs = dict(texts), dict(inputs)
     for message in after.messages:
@@ -208,16 +265,26 @@ models = lru_cache(maxsize=1)(shipped.models)
 
 def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:
     """Return the prices of a model, of the one that answered most of the session's requests where none is named, with a lifetime of the
-    cache (seconds). A model that is not in the table gets the most cautious ones."""
+    cache (seconds). What decides for a model that `has_price` does not know goes by the most cautious ones; there is no bill at these."""
     return prices_of(models().model(model or session.model), ttl_s)
+
+
+def has_price(model: str) -> bool:
+    """Return whether the table of models says what a model costs."""
+    return models().model(model).input_usd is not None
 
 
 def _auto(session: Session, prices: Prices) -> Policy:
     return AutoPolicy(prices, shipped.need_model(), shipped.rules())
 
 
-def _compact(cold: bool) -> Factory:
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold)
+# What `popkit auto on` adds to a compaction that is due, beside that of a cold cache; asked at each prompt.
+AUTO_TRIGGERS: tuple[Trigger, ...] = ()
+
+
+def _compact(auto: bool) -> Factory:
+    triggers = AUTO_TRIGGERS if auto else ()
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=auto, triggers=triggers)
 
 
 def _door(name: str) -> Factory:
@@ -228,23 +295,28 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
     return lambda session, prices: Tiers(shipped.rules(profile), only_cold)
 
 
-def _default(session: Session, prices: Prices) -> Policy:
-    rules = shipped.rules()
-    return Door(rules, _compact(False)(session, prices), door.Settings(rules.say_once, rules.shape))
+def _installed(auto: bool) -> Factory:
+    """Return what is installed: the door as it is shipped, and compactions."""
+
+    def made(session: Session, prices: Prices) -> Policy:
+        rules = shipped.rules()
+        return Door(rules, _compact(auto)(session, prices), door.Settings(rules.say_once, rules.shape))
+
+    return made
 
 
+DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
+# What tables begin with.
+INSTALLED = (DEFAULT, DEFAULT_AUTO)
 # name -> (factory, description): the default installation, its parts, and the host's own way.
 USUAL: Known = {
-    "nothing": (lambda session, prices: Policy(), "clears nothing"),
-    "default": (_default, "what PopKit does without being asked: door, and compact; to be compared with host-compaction"),
+    DEFAULT: (_installed(auto=False), "what PopKit does without being asked: door, and compact"),
+    DEFAULT_AUTO: (_installed(auto=True), "what it does after `popkit auto on`: door, and compact-cold"),
+    NOTHING: (lambda session, prices: Policy(), "clears nothing; the host's compactions, with summariser and files put back"),
     "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
-    "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
+    "compact": (_compact(False), "compacts without a model where the recorded session was compacted"),
     "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
     "auto": (_auto, "results that are worth more cleared than kept, by the chance of needing them again and the cache"),
-    "host-compaction": (
-        lambda session, prices: Summaries(),
-        "clears nothing; recorded compactions count, with summariser and files put back",
-    ),
     "microcompact-60m": (lambda session, prices: Microcompact(), "Claude Code: after an hour, all but the last 5"),
 }
 # And what settings can make of them.
