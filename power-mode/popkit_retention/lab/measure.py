@@ -13,7 +13,7 @@ whatever the policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -125,7 +125,7 @@ class _Replay:
     def compact(self, event: Compacted) -> None:
         view = self.view
         self.compaction = self.policy.at_compaction(event, view)
-        left, self.files = _left_by_host(view.context, view.factor)
+        left, self.files = _left_by_host(view.context, event.kept, view.factor)
         self.by_host.update(left)
         if self.compaction == STANDS:
             self.carried = len(view.context)
@@ -257,23 +257,23 @@ def _has(left: str | None, string: str) -> bool:
     return left is None or string in left
 
 
-def _left_by_host(context: list[Block], factor: float) -> tuple[dict[Block, str | None], int]:
-    """Return {Block: what the host leaves of it behind a compaction of its own, None for all of it}, and the tokens of the files that it
-    puts back, which is assumed."""
+def _left_by_host(context: list[Block], kept: Collection[str], factor: float) -> tuple[dict[Block, str | None], int]:
+    """Return {Block: what the host leaves of it behind a compaction of its own, None for all of it}, and the tokens of what it puts back:
+    the results that it has `kept` (ids), and files, which is assumed."""
     asking = {block.asks: block for block in context if block.asks}
     files: dict[str, list[Block]] = {}  # path -> what has shown or written it, the file that was touched last at the end
     for block in context:
         if block.id and block.call.operation in (READ, WRITE, EDIT) and block.call.path and not block.call.outcome.error:
             files[block.call.path] = [*files.pop(block.call.path, ()), block]
-    left: dict[Block, str | None] = dict.fromkeys(context, "")
+    left: dict[Block, str | None] = {block: None if (block.id or block.asks) in kept else "" for block in context}
     sizes = []
     for blocks in files.values():
         shown = [block if block.call.operation == READ else asking.get(block.id, block) for block in blocks]
         sizes.append(max(block.tokens for block in shown))
     for blocks in list(files.values())[-FILES:]:
         for block in blocks:
+            if block.id in asking:
+                left[asking[block.id]] = None  # the path, or what was written
             if block.call.operation == READ:
-                left[block] = block.text[: round(FILE_TOKENS * CHARS_PER_TOKEN / factor)]
-            elif block.id in asking:
-                left[asking[block.id]] = None
-    return left, files_put_back(sizes)
+                left[block] = block.text[: round(FILE_TOKENS * CHARS_PER_TOKEN / factor)] if left[block] == "" else None
+    return left, files_put_back(sizes) + sum(block.tokens for block in context if (block.id or block.asks) in kept)

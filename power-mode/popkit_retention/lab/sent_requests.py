@@ -83,7 +83,7 @@ class _Reading:
         self.opens = True  # whether the next request is one
         self.before: list[Block] = []  # what stood in the context at the compactions so far
         self.holders: dict[str, list[Block]] = {}  # string -> results that hold it, and words from before a compaction
-        self.written: dict[str, Block] = {}  # string -> where the user or the assistant wrote it first since the last compaction
+        self.written: dict[str, list[Block]] = {}  # string -> where the user or the assistant wrote it since the last compaction
         self._empty()
 
     def end(self) -> None:
@@ -98,8 +98,9 @@ class _Reading:
     def _fold(self) -> None:
         """Begin the context that a compaction leaves."""
         self.before += self.blocks
-        for string, block in self.written.items():
-            self._hold((string,), block)
+        for string, blocks in self.written.items():
+            for block in blocks:
+                self._hold((string,), block)
         self.written = {}
         self.opens = True
         self._empty()
@@ -203,7 +204,7 @@ class _Reading:
 
     def _write(self, strings: set[str], block: Block) -> None:
         for string in strings:
-            self.written.setdefault(string, block)
+            self.written.setdefault(string, []).append(block)
 
     def _hold(self, strings: Iterable[str], block: Block) -> None:
         alone = [block]  # most strings are in one result only; these share a list
