@@ -16,8 +16,6 @@ from pathlib import Path
 
 CONFIG = Path(__file__).parents[2] / "retention-config.json"
 CHARS, LEAST_BASE, EARLIER = 2.1, 8_000, 10_000
-import os
-DBG=os.environ.get("DBG")
 FILES, FILE_TOKENS, LOOK_UP = 5, 5_000, 150
 NAME = re.compile(r"\w[\w./:@-]{10,}\w")
 IMAGE_TOKENS = 1_600
@@ -37,7 +35,8 @@ class Told:
 
 @dataclass
 class Piece:
-    """A text of the conversation: of `kind` text, call or result, with the `id` of its use. `said`: its words, of a call what it asks with."""
+    """A text of the conversation, of `kind` text, call or result, with the `id` of its use. `said`: its words, of a call the texts of
+    its input."""
 
     line: int
     kind: str
@@ -99,8 +98,8 @@ class Session:
             elif block.get("type") == "tool_use":
                 asked = block.get("input") or {}
                 path = asked.get("file_path")
-                text = json.dumps(asked, ensure_ascii=False)
-                found.append(Piece(number, "call", block.get("id", ""), text, "\n".join(said_in(asked)), path if isinstance(path, str) else ""))
+                text, said = json.dumps(asked, ensure_ascii=False), "\n".join(said_in(asked))
+                found.append(Piece(number, "call", block.get("id", ""), text, said, path if isinstance(path, str) else ""))
             elif isinstance(block.get("text"), str):
                 found.append(Piece(number, "text", "", block["text"], block["text"]))
         return found
@@ -200,12 +199,10 @@ def strings(text: str) -> set:
 
 @dataclass
 class Bill:
-    """What it came to: `cost` in input tokens, `missed` results, needs that were looked at."""
+    """What it came to: `cost` in input tokens, and how many results were `missed`."""
 
     cost: float = 0.0
     missed: int = 0
-    needs: int = 0
-    prompts: list = field(default_factory=list)
 
 
 def bill(path: Path, told: dict, ttl_s: float = 300) -> Bill:
@@ -223,7 +220,9 @@ class _Judge:
         self.total = Bill()
         self.ended = 0.0
         self.back = 0  # tokens that the host put back behind its newest compaction
-        self.missed: set = set()
+        self.missed: set = set()  # what needs were for
+        self.base = self.least = 0  # tokens of system and tools, and what was said before the recording; and without that
+        self.standing: set = set()  # lines of compactions that did not take place
         self.files: dict = {}  # line of a compaction -> the files that the host puts back
         self.words: dict = {}  # string -> lines that hold it
 
@@ -234,7 +233,7 @@ class _Judge:
         return self.session.tokens(self.shown(piece)) + IMAGE_TOKENS * piece.images * ((piece.kind, piece.id) not in self.gone)
 
     def judged(self) -> Bill:
-        session, self.base, self.standing = self.session, 0, set()
+        session = self.session
         last, indexed, written = "", 0, 0
         self.bases()
         for message, lines in session.requests.items():
@@ -252,11 +251,10 @@ class _Judge:
                     self.base = self.least
             self.turn(told)
             context = self.context(parts, boundary)
-            if boundary == written and boundary >= 0 and not told.stands and boundary not in self.standing and self.back < 0:
+            if self.back < 0:
                 used = session.usage(message)
                 self.back = max(0, used - self.base - sum(map(self.size, context))) if used else self.assumed(boundary)
             prompt = self.base + max(0, self.back) + sum(map(self.size, context))
-            self.total.prompts.append(prompt)
             sent = (session.newest[here - 1] if here else 0.0) or session.times[here]
             read = self.read(context, sent)
             answer = [piece for n in lines for piece in session.pieces[n]]
@@ -270,6 +268,7 @@ class _Judge:
             indexed = max(indexed, here)
             self.look(answer, parts, context, boundary, prompt)
             last = message
+        self.total.missed = len(self.missed)
         return self.total
 
     def bases(self) -> None:
@@ -294,10 +293,9 @@ class _Judge:
                 break
             standing += 1
         lines = [n for part in parts[max(0, len(parts) - 1 - standing) :] for n in part]
-        is_ours = bool(standing)
-        return [
-            piece for n in lines for piece in self.session.pieces[n] if not (is_ours and self.session.lines[n].get("isCompactSummary") and n > bounds[-standing])
-        ]  # fmt: skip
+        first = bounds[-standing] if standing else len(self.session.lines)  # behind it no summary was written
+        written = [n for n in lines if not (n > first and self.session.lines[n].get("isCompactSummary"))]
+        return [piece for n in written for piece in self.session.pieces[n]]
 
     def turn(self, told: Told) -> None:
         """Put what the policy puts; it builds the conversation again."""
@@ -326,7 +324,7 @@ class _Judge:
         if last:
             newest = session.requests[last][-1]
             probe = next((n for n in range(boundary, len(session.lines)) if n > newest), newest)
-            before = [piece for piece in self.context_at(boundary)]
+            before = self.context_at(boundary)
             prompt = self.base + max(0, self.back) + sum(map(self.size, before))
             read = self.read(before, session.time(boundary))
             self.total.cost += self.price["read"] * read + self.price["write"] * (prompt - read)
@@ -349,23 +347,22 @@ class _Judge:
         since, stands = set(parts[-1]), {id(piece) for piece in context}
         for string in sorted(words):
             lines = [n for n in self.words.get(string, ()) if n in branch]
-            if not lines or any(n in since and piece.kind != "result" for n in lines for piece in session.pieces[n] if string in piece.said):
-                continue
-            self.total.needs += 1
             holders = [piece for n in lines for piece in session.pieces[n] if string in piece.said]
-            if not holders or any(self.shows(piece, string, stands, boundary) for piece in holders):
+            is_said = any(piece.line in since and piece.kind != "result" for piece in holders)
+            if not holders or is_said or any(self.shows(piece, string, stands, boundary) for piece in holders):
                 continue
             newest = holders[-1]
-            if id(newest) not in self.missed:
-                self.missed.add(id(newest))
-                self.total.missed += 1
-            if all(piece.line not in since and not self.put_back(piece, boundary) for piece in holders):
-                continue
-            self.put.pop((newest.kind, newest.id), None)
-            self.gone.discard((newest.kind, newest.id))
-            self.cache = [[(at, newest.text if at == id(newest) else text) for at, text in sent] for sent in self.cache]
-            if DBG: print('charge',len(self.total.prompts),prompt,string[:160],newest.kind,newest.id,len(newest.text))
-            self.total.cost += self.price["write"] * session.tokens(newest.text) + self.price["read"] * prompt + self.price["output"] * LOOK_UP
+            self.missed.add(id(newest))
+            if any(piece.line in since or self.put_back(piece, boundary) for piece in holders):
+                self.fetch(newest, prompt)
+
+    def fetch(self, piece: Piece, prompt: int) -> None:
+        """Charge a look-up; what it shows stands as it was."""
+        self.put.pop((piece.kind, piece.id), None)
+        self.gone.discard((piece.kind, piece.id))
+        self.cache = [[(at, piece.text if at == id(piece) else text) for at, text in sent] for sent in self.cache]
+        self.total.cost += self.price["write"] * self.session.tokens(piece.text) + self.price["read"] * prompt
+        self.total.cost += self.price["output"] * LOOK_UP
 
     def shows(self, piece: Piece, string: str, stands: set, boundary: int) -> bool:
         if id(piece) in stands:

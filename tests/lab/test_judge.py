@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.policy import STANDS, Policy, Session
 from tests.lab.judge import Told, bill
 
-RECORDED = Path("/tmp/tr")
+# How far two reckonings may be apart, of the bill with nothing done: their rules of what is needed differ.
+NEAR = 0.005
+POLICIES = ("nothing", *replay_policies.INSTALLED)
+SMALL, LARGE = 1_000_000, 5_000_000  # bytes of a session
 
 
 class Telling(Policy):
@@ -46,3 +50,31 @@ def told_by(session: Session, name: str) -> tuple[float, int, dict]:
 
     scored = measure.score(session, policy, prices, note)
     return scored.cost, scored.missed, told
+
+
+def shares(path: Path) -> list[tuple[float, float]]:
+    """(the lab's, the judge's) bill under each policy, as a share of the lab's with nothing done."""
+    session = sent_requests.read(str(path))
+    found = []
+    for name in POLICIES:
+        cost, _, told = told_by(session, name)
+        found.append((cost, bill(path, told).cost))
+    return [(cost / found[0][0], judged / found[0][0]) for cost, judged in found]
+
+
+def recorded(folder: Path, largest: int) -> list[Path]:
+    """The sessions of the client's own that the table of models has prices for."""
+    some = [path for path in sorted(folder.rglob("*.jsonl")) if path.stat().st_size < largest and b'"parentUuid"' in path.read_bytes()]
+    read = [(path, sent_requests.read(str(path), with_needs=False)) for path in some]
+    return [path for path, session in read if len(session.requests) >= 5 and replay_policies.has_price(session.model)]
+
+
+@pytest.mark.parametrize("year", ["transcripts", "transcripts_of_2026"])
+def test_it_is_what_the_judge_says_of_recorded_sessions(year: str, request: pytest.FixtureRequest, count) -> None:
+    paths = recorded(request.getfixturevalue(year), count(SMALL, LARGE))
+    paths = paths if len(paths) < (many := count(6, 200)) else random.Random(2).sample(paths, many)
+    found = [shares(path) for path in paths]
+    assert found
+    for policy in range(len(POLICIES)):
+        ours, judged = (sum(each[policy][at] for each in found) / len(found) for at in (0, 1))
+        assert ours == pytest.approx(judged, abs=NEAR)
