@@ -59,8 +59,7 @@ class Gathering(measure.Policy):
 
     def decide(self, view: measure.View) -> list:
         ends = [end for end in view.ends if end <= view.sent]
-        is_new = view.compacted or not view.last_at
-        kept = 0 if is_new else view.base + (sum(view.sizes[: ends[-1]]) if ends else 0)
+        kept = 0 if not view.last_at else view.base + (sum(view.sizes[: ends[-1]]) if ends else 0)
         idle_s = view.now - view.last_at if view.last_at else 0.0
         self.sent.append(Sent(view.base + sum(view.sizes), kept, idle_s))
         return []

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.lab import measure
-from popkit_retention.lab.host_policies import Summaries
 from popkit_retention.lab.replay_policies import Compact
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def rows(
     for repository, session in read:
         has = any(step[0] == "compact" for step in session.steps)
         model = by_repository[repository]
-        own = measure.score(session, Summaries(), prices)
+        own = measure.score(session, measure.Policy(), prices)
         if not (has or cold):
             made.append(Row(repository, has, own, own, own))
             continue

@@ -26,7 +26,7 @@ from hooks.utils.policy.ruleset import COMPACT_TARGET
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.engine_policies import Door, door_settings_of
-from popkit_retention.lab.host_policies import Summaries
+from popkit_retention.lab.policy import Policy
 from popkit_retention.lab.replay_policies import Compact
 
 READS = (0.1, 0.05, 0.025)
@@ -53,7 +53,7 @@ def scored(read: list, prices: Prices, long: Long | None, words: argparse.Namesp
     for repository, session in read:
         compact = Compact(prices, need, rules, words.target, True, words.caution, words.cold_target, long=long)
         ours = measure.score(session, Door(rules, compact, door_settings_of("any+safe")), prices)
-        own = measure.score(session, Summaries(), prices)
+        own = measure.score(session, Policy(), prices)
         sums[repository][0] += ours.cost
         sums[repository][1] += own.cost
         missed, requests = missed + ours.missed, requests + ours.requests

@@ -3,7 +3,15 @@ them in ~/.claude/projects."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "power-mode")]
+
+from popkit_retention.lab import survey  # noqa: E402  the benchmarks run from anywhere
+
+_FIRST_LINES = 50
 
 
 def below(folder: Path) -> list[Path]:
@@ -15,9 +23,20 @@ def below(folder: Path) -> list[Path]:
 
 
 def repository_of(path: Path) -> str:
-    """The repository of a session: its file's name up to "__", else its project's folder, as Claude Code names it ("-home-dev-shop"), else
-    its file's name up to the first "-"."""
-    if "__" in path.name:
-        return path.name.partition("__")[0]
-    folder = path.parents[2] if path.parent.name == "subagents" else path.parent
-    return folder.name if folder.name.startswith("-") else path.name.partition("-")[0]
+    """The repository of a session, as the lab has it: all its worktrees are one."""
+    return survey.repository_of(str(path), _cwd_of(path))
+
+
+def _cwd_of(path: Path) -> str:
+    """The folder in which a session began; "" where its first lines do not tell."""
+    if not path.is_file():
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for _, line in zip(range(_FIRST_LINES), file):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict) and isinstance(entry.get("cwd"), str):
+                return entry["cwd"]
+    return ""

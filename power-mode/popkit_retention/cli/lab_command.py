@@ -59,6 +59,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     check_policies(args.policy or ())
+    if args.model and not replay_policies.has_price(args.model):
+        raise Refused(f"{clean(args.model)}: the table of models has no price for it")
     if args.parquet:
         check_writable(args.parquet)
     paths, where = _sources_of(args, environ)
@@ -94,7 +96,7 @@ def _parquet(path: str | None) -> AbstractContextManager[survey.Parquet | None]:
 
 
 def lines_of(result: dict) -> list[text.Line]:
-    """Return the survey as a table for each lifetime of the cache, cheapest policy first."""
+    """Return the survey as a table for each lifetime of the cache: what is installed first, then the cheapest policy."""
     repositories = "1 repository" if result["repositories"] == 1 else f"{result['repositories']:,} repositories"
     counts = [text.counted(result["sessions"], "session"), repositories]
     lines = text.title("Past sessions under each policy")
@@ -102,22 +104,28 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, scores in result["ttls"].items():
-        lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing")]
+        lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against nothing done")]
         lines.append(_row(" ", "policy", ("cost", "carried", "misses/100", "dearer", "cleared")))
-        for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
+        for name, one in sorted(scores.items(), key=_order):
             shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
             figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
-            lines.append(_row("►" if name == "default" else " ", text.clean(own_policies.shown(name)), figures))
+            lines.append(_row("►" if name in replay_policies.INSTALLED else " ", text.clean(own_policies.shown(name)), figures))
     if result["ttls"]:
-        lines += ["", *text.wrap("misses/100: results needed again after they were cleared, per 100 requests.", indent="  ")]
-        lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")
-    if any("host-compaction" in scores for scores in result["ttls"].values()):
-        lines += text.wrap("Compactions are free under nothing: compare default and compact with host-compaction.", indent="  ")
+        missed = "misses/100: results needed again after they were cleared, or lost in a compaction, per 100 requests."
+        lines += ["", *text.wrap(missed, indent="  ")]
+        lines += text.wrap("dearer: sessions that cost more than with nothing done. cleared: results that left.", indent="  ")
+        lines += text.wrap("nothing: the session as it was, with the host's compactions and what these cost.", indent="  ")
     lines += _failed(result)
     lines += session_lookup.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
+
+
+def _order(policy: tuple[str, dict]) -> tuple[int, float, str]:
+    name, one = policy
+    installed = replay_policies.INSTALLED
+    return installed.index(name) if name in installed else len(installed), one["cost"], name
 
 
 def _row(mark: str, name: str, figures: tuple[str, ...]) -> text.Line:
@@ -161,8 +169,7 @@ def _priced(result: dict) -> str:
     """Return the prices of the calculation, in words."""
     of = f", as of {result['dated']}" if result["dated"] else ""
     if result["model"]:
-        unknown = "" if result["known"] else ", which the table of models does not list: the most cautious ones"
-        return f"At the prices of {text.clean(result['model'])}{of}{unknown}."
+        return f"At the prices of {text.clean(result['model'])}{of}."
     models = [text.clean(model) or "unknown" for model in sorted(result["models"], key=lambda model: -result["models"][model])]
     return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
 
@@ -209,7 +216,7 @@ def _decide(args: Parsed, session: Session, prices: Prices) -> None:
 def in_words(prices: Prices) -> str:
     """Return the prices of a calculation in words."""
     whose = clean(prices.model) or "an unknown model"
-    unknown = "" if prices.known else ", which the table of models does not list"
+    unknown = "" if replay_policies.has_price(prices.model) else ", whose price is not known: decided as with the most cautious ones"
     bound = ", thinking bound" if prices.bound else ""
     return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
 
@@ -218,10 +225,16 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
     """Write the decisions of a policy as JSON lines, one by one; return the totals in words. OSError where it cannot write."""
 
     def write(request: Request, decisions: list, entered: list) -> None:
-        clear = [
-            {"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions if block.id
-        ]
-        line = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
+        clear, inputs, whole = [], [], []
+        for block, put, reasons in decisions:
+            if not block.id:
+                inputs.append({"id": block.asks, "input": put, "reasons": list(reasons)})
+            elif put == block.text:
+                whole.append({"id": block.id, "reasons": list(reasons)})
+            else:
+                clear.append({"id": block.id, "placeholder": put, "reasons": list(reasons)})
+        line: dict[str, object] = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
+        line.update({name: some for name, some in (("inputs", inputs), ("whole", whole)) if some})
         if entered:
             line["once"] = [{"id": block.id, "content": text} for block, text in entered]
         file.write(json.dumps(line) + "\n")
@@ -234,7 +247,7 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
         cleared += f", {total.spared_tokens:,} tokens of {counted(total.shortened, 'result')} kept out"
     if cost is None or carried is None:
         return cleared
-    return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
+    return f"{cleared}, {total.missed:,} missed; against nothing done cost {cost:.3f}, carried {carried:.3f}"
 
 
 def check_policies(names: Iterable[str]) -> None:

@@ -3,16 +3,20 @@ which each result enters, whatever policy clears later."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, Optional
 
 from hooks.utils.policy import door, engine, planning, worth
+from hooks.utils.policy.classify import classify
 from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.events import Cleared, Compacted, ManualClear, Restored, Tick
-from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.events import Cleared, Compacted, Entered, ManualClear, Restored, Tick
+from hooks.utils.policy.messages import handle_of_fold
+from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import READ
 from hooks.utils.policy.worth import NeedModel
@@ -68,6 +72,14 @@ class Tracked(Policy):
 
     def event(self, event: Event) -> None:
         self._call("observe", event)
+
+    def entered(self, block: Block, text: str, leans_on: tuple[str, ...], reasons: Collection[str]) -> None:
+        """Note that a text entered in the place of a result's own, or takes its place from now on."""
+        content = classify(block.call, block.call.cwd or self.cwd, self.rules).content
+        tokens, whole = (estimate_tokens(each, content) for each in (text, block.text))
+        left_out = len(block.text) - len(text)
+        event = Entered(block.id, tokens, leans_on, block.handle, left_out, reasons, block.call.at, max(0, whole - tokens))
+        self._call("observe", event, block=block)
 
     def compact(self, event: Event) -> None:
         self._call("observe", event)
@@ -177,6 +189,8 @@ class AutoPolicy(Tracked):
 
     def missed(self, block: Block) -> None:
         self.out.pop(block.id, None)
+        if not block.id:
+            return  # what a call was made with
         self._call("observe", Restored(block.id, True, self.view.now))
         self._call("returned", {block.id})
 
@@ -255,6 +269,7 @@ class Door(Policy):
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result in the context -> ids that its references name
         self.left: dict[str, tuple[str, ...]] = {}  # the same of branches that were left
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
+        self.told = self.then if isinstance(self.then, Tracked) else None
 
     def begin(self, cwd: str) -> None:
         self.cwd = cwd
@@ -289,6 +304,8 @@ class Door(Policy):
             self.shown.add(source)
         if entry.leans_on:
             self.leans_on[block.id] = entry.leans_on
+        if entry.reasons and self.told is not None:
+            self.told.entered(block, entry.text, entry.leans_on, entry.reasons)
         return entry.text if entry.reasons else None
 
     def event(self, event: Event) -> None:
@@ -321,10 +338,33 @@ class Door(Policy):
     def decide(self, view: View) -> list[Choice]:
         self.tracked.decide(view)
         choices = self.then.decide(view)
+        if self.then.makes_whole:
+            if choices:
+                self._show_again(view, choices)
+            return choices
         going = self._free({block.id for block, *_ in choices})
         self.shown.drop(going)
         self.leans_on = {id: leant for id, leant in self.leans_on.items() if id not in going}
         return [choice for choice in choices if choice[0].id in going]
+
+    def _show_again(self, view: View, choices: list[Choice]) -> None:
+        """Show what stands in a conversation that is built again, as the host hands it over once more."""
+        whole = {block for block, text, _ in choices if block.id and text == block.text}
+        stands = {**view.entered, **view.cleared, **{block: text for block, text, _ in choices}}
+        inputs = {block.asks: stands[block] for block in view.context if block.asks and block in stands}
+        self.shown, self.before = door.Shown(), ()
+        kept = {}
+        for block in view.context:
+            arrival, text = self.arrival_of(block), stands.get(block, block.text)
+            if arrival is None or not text or handle_of_fold(text):
+                continue
+            stub = inputs.get(block.id)
+            arrival.text, arrival.tool_input = text, json.loads(stub) if stub else arrival.tool_input
+            for source in door.shows(arrival, "" if handle_in(text) else text, self.settings):
+                self.shown.add(source)
+            if block.id in self.leans_on and block not in whole and text == view.entered.get(block):
+                kept[block.id] = self.leans_on[block.id]
+        self.leans_on = kept
 
     def _free(self, going: set[str]) -> set[str]:
         """Return those ids on which no result that stays depends, directly or indirectly."""
@@ -333,6 +373,9 @@ class Door(Policy):
         return going
 
     def missed(self, block: Block) -> None:
+        self.leans_on.pop(block.id, None)
+        if self.told is not None and block.id in self.told.conversation.entered:
+            self.told.entered(block, block.text, (), ["whole again: it was needed"])
         self.then.missed(block)
 
     def answered(self, request: Request) -> None:

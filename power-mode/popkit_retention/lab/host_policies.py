@@ -1,4 +1,4 @@
-"""Policies that follow what Claude Code does by itself: its compactions, with their cost, and its clearing after a long pause. Pure."""
+"""The policy that follows what Claude Code does by itself: its clearing after a long pause. Pure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
 
-from .policy import SUMMARISED, Block, Choice, Policy, View
+from .policy import Block, Choice, Policy, View
 
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Compacted, Event
-
-
-class Summaries(Policy):
-    """Clears nothing. The host's compactions count with their cost: the summariser reads the whole prompt and writes the recorded summary,
-    and whatever the host put back into the context with it is there."""
-
-    def at_compaction(self, event: Compacted, view: View) -> str:
-        return SUMMARISED
+    from hooks.utils.policy.events import Event
 
 
 class Microcompact(Policy):

@@ -5,23 +5,25 @@ the end of the last request before the first changed block, where that is within
 written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, its thinking
 after the first change is lost, and a share of it thought again.
 
-A recorded compaction empties the context, and its summary enters next. That is free unless the policy asks for it to be charged
-(SUMMARISED), at the cost that the ledger counts, too (policy/host_compaction.py); under a policy that compacts by itself (STANDS) it does
-not take place.
+A recorded compaction empties the context, and its summary enters next, at the cost that the ledger counts, too
+(policy/host_compaction.py); under a policy that compacts by itself (STANDS) it does not take place. One before the first request belongs to
+another recording. What it has lost is missed as well; but the recorded session has gone on without that, so nothing is fetched for it,
+whatever the policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, THINKING_AGAIN, Prices
 from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.host_compaction import request_units, summary_units
+from hooks.utils.policy.host_compaction import FILE_TOKENS, FILES, files_put_back, request_units, summary_units
+from hooks.utils.policy.tools import EDIT, READ, WRITE
 from hooks.utils.policy.worth import MISS_OUTPUT
 
-from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared, tokens_of
+from .policy import CHARS_PER_TOKEN, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -38,8 +40,9 @@ class Score:
     """Sums over the requests of one session under one policy.
 
     `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
-    each result counts once. `rethought`: tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have:
-    their output is in the cost, once. `compactions`: how often the context was emptied or built again. `shortened`: results that entered
+    each result counts once. `missed`: also what a compaction has lost. `rethought`: tokens of thinking that clears have lost, and
+    `forgotten` those that SUMMARISED compactions have: their output is in the cost, once. `compactions`: how often the context was emptied
+    or built again. `shortened`: results that entered
     shorter, by `spared_tokens`."""
 
     cost: float = 0.0
@@ -82,7 +85,10 @@ class _Replay:
         self.on_request = on_request
         self.entries: list[tuple[Block, str]] = []  # results that entered with another text since the last request
         self.total = Score()
-        self.view = View(session.base, prices, factor=session.factor)
+        self.view = View(session.base + session.earlier, prices, factor=session.factor, earlier=session.earlier)
+        self.by_host: dict[Block, str | None] = {}  # what stood before recorded compactions -> what the host left of it, None for all
+        self.emptied: dict[Block, str | None] = {}  # the same, as far as these took place
+        self.files = 0  # tokens of what the host put back, where no usage shows it
         self.ever_cleared: set[Block] = set()
         self.ever_missed: set[Block] = set()
         self.compaction = ""  # effect of the one before the next request; "" for none
@@ -95,7 +101,7 @@ class _Replay:
             self.view.cleared[block] = ""  # there was no summary
         else:
             self.policy.add(block)
-        if block.is_summary and self.compaction == SUMMARISED:
+        if block.is_summary and self.compaction == SUMMARISED and self.view.number:
             self.total.cost += summary_units(self.prices, block.tokens)
         if block.id:
             self.total.results += 1
@@ -125,16 +131,19 @@ class _Replay:
     def compact(self, event: Compacted) -> None:
         view = self.view
         self.compaction = self.policy.at_compaction(event, view)
+        left, self.files = _left_by_host(view.context, event.kept, view.factor)
+        self.by_host.update(left)
         if self.compaction == STANDS:
             self.carried = len(view.context)
             return
-        if self.compaction == SUMMARISED:
+        if view.number:
             self._summarise(event.at)
+            self.total.compactions += 1
+        self.emptied.update(left)
         view.context, view.sizes = [], []
+        view.base, view.earlier = view.base - view.earlier, 0
         view.sent, self.sent, self.carried = 0, None, 0
         view.since = view.number + 1
-        view.compacted = self.compaction == FOLDED
-        self.total.compactions += 1
         self.policy.compact(event)
 
     def _summarise(self, at: float) -> None:
@@ -150,11 +159,12 @@ class _Replay:
         view.last_at = at
 
     def _put_back(self, request: Request) -> None:
-        """Add to the summary's size the files that the host put back with it, by the recorded usage."""
+        """Add to the summary's size the files that the host put back with it: by the recorded usage, else as they are assumed to be."""
         view = self.view
         at = next((at for at, block in enumerate(view.context) if block.is_summary), None)
-        if at is not None and request.usage is not None:
-            view.sizes[at] += max(0, request.usage.tokens - view.base - sum(view.sizes))
+        if at is not None:
+            known = self.files if request.usage is None else request.usage.tokens - view.base - sum(view.sizes)
+            view.sizes[at] += max(0, known)
 
     def request(self, request: Request) -> None:
         view, total, prices = self.view, self.total, self.prices
@@ -173,10 +183,9 @@ class _Replay:
         total.curve.append(prompt)
         view.sent, self.sent = len(view.context), None
         view.ends = [*view.ends[-LOOK_BACK_REQUESTS:], view.sent]
-        view.compacted = False
         view.last_at = request.answered_at
         self.policy.answered(request)
-        if view.cleared or view.entered:
+        if view.cleared or view.entered or self.emptied:
             for string, holders in request.needs:
                 self._need(string, holders, prompt)
 
@@ -197,9 +206,14 @@ class _Replay:
         places = {block: at for at, block in enumerate(view.context)}
         for block, placeholder, _ in decisions:
             at = places[block]
-            view.cleared[block] = placeholder
-            view.sizes[at] = tokens_of(len(placeholder), view.factor)
-            if block.id and block not in self.ever_cleared:
+            is_whole = bool(block.id) and placeholder == block.text
+            if is_whole:
+                view.cleared.pop(block, None)
+                view.entered.pop(block, None)
+            else:
+                view.cleared[block] = placeholder
+            view.sizes[at] = view.size(block)
+            if block.id and not is_whole and block not in self.ever_cleared:
                 self.ever_cleared.add(block)
                 total.cleared += 1
                 total.cleared_tokens += block.tokens
@@ -224,17 +238,48 @@ class _Replay:
     def _need(self, string: str, holders: list[Block], prompt: int) -> None:
         """Charge a miss where no text in the context has a string that the answer wrote."""
         view, total, prices = self.view, self.total, self.prices
-        if any(view.shows(holder, string) for holder in holders):
+        if any(self._shows(holder, string) for holder in holders):
             return
         block = max(holders, key=lambda holder: holder.place)
         if block not in self.ever_missed:
             self.ever_missed.add(block)
             total.missed += 1
             total.missed_tokens += block.tokens
+        if all(holder in self.by_host and not _has(self.by_host[holder], string) for holder in holders):
+            return
         # It is fetched again: written, with one more request over the whole prompt, and stays.
         total.cost += prices.write * block.tokens + prices.read * prompt + prices.output * MISS_OUTPUT
         total.carried += prompt
         view.cleared.pop(block, None)
         view.entered.pop(block, None)
-        view.sizes[view.context.index(block)] = block.tokens
+        view.sizes[view.context.index(block)] = view.size(block)
         self.policy.missed(block)
+
+    def _shows(self, holder: Block, string: str) -> bool:
+        return _has(self.emptied[holder], string) if holder in self.emptied else self.view.shows(holder, string)
+
+
+def _has(left: str | None, string: str) -> bool:
+    return left is None or string in left
+
+
+def _left_by_host(context: list[Block], kept: Collection[str], factor: float) -> tuple[dict[Block, str | None], int]:
+    """Return {Block: what the host leaves of it behind a compaction of its own, None for all of it}, and the tokens of what it puts back:
+    the results that it has `kept` (ids), and files, which is assumed."""
+    asking = {block.asks: block for block in context if block.asks}
+    files: dict[str, list[Block]] = {}  # path -> what has shown or written it, the file that was touched last at the end
+    for block in context:
+        if block.id and block.call.operation in (READ, WRITE, EDIT) and block.call.path and not block.call.outcome.error:
+            files[block.call.path] = [*files.pop(block.call.path, ()), block]
+    left: dict[Block, str | None] = {block: None if (block.id or block.asks) in kept else "" for block in context}
+    sizes = []
+    for blocks in files.values():
+        shown = [block if block.call.operation == READ else asking.get(block.id, block) for block in blocks]
+        sizes.append(max(block.tokens for block in shown))
+    for blocks in list(files.values())[-FILES:]:
+        for block in blocks:
+            if block.id in asking:
+                left[asking[block.id]] = None  # the path, or what was written
+            if block.call.operation == READ:
+                left[block] = block.text[: round(FILE_TOKENS * CHARS_PER_TOKEN / factor)] if left[block] == "" else None
+    return left, files_put_back(sizes) + sum(block.tokens for block in context if (block.id or block.asks) in kept)

@@ -11,10 +11,9 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
 from .engine_policies import AutoPolicy, Door
-from .host_policies import Summaries
 from .measure import OnRequest, Score, score
 from .policy import STANDS, Block, Choice, Policy, Request, Session, View
-from .replay_policies import Compact, prices_for
+from .replay_policies import Compact, has_price, prices_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,17 +23,18 @@ if TYPE_CHECKING:
 
 class Outcome(NamedTuple):
     """The score of a policy (`total`), beside the same session with nothing done (`nothing`); `moments` at which it cleared something;
-    `ttl_s`: lifetime of the prompt cache."""
+    `ttl_s`: lifetime of the prompt cache; `priced`: whether the model has a price."""
 
     total: Score
     nothing: Score
     moments: int
     ttl_s: float
+    priced: bool = True
 
     @property
     def cost(self) -> float | None:
-        """Return the cost as a share of that with nothing done; None where there was no request."""
-        return self.total.cost / self.nothing.cost if self.nothing.cost else None
+        """Return the cost as a share of that with nothing done; None where there was no request, or the model has no price."""
+        return self.total.cost / self.nothing.cost if self.nothing.cost and self.priced else None
 
     @property
     def carried(self) -> float | None:
@@ -61,7 +61,7 @@ def outcome_of(session: Session, policy: Policy, prices: Prices, on_request: OnR
         if on_request is not None:
             on_request(request, choices, entered)
 
-    return Outcome(score(session, policy, prices, count), score(session, Policy(), prices), moments, prices.ttl_s)
+    return Outcome(score(session, policy, prices, count), score(session, Policy(), prices), moments, prices.ttl_s, has_price(prices.model))
 
 
 def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outcome:
@@ -113,8 +113,8 @@ def _until(session: Session, copied: Collection[str]) -> Session:
 
 def _unasked(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
     settings = door.Settings(rules.say_once, rules.shape)
-    was = score(session, Summaries(), prices)
-    with_door = score(session, Door(rules, Summaries(), settings), prices)
+    was = score(session, Policy(), prices)
+    with_door = score(session, Door(rules, None, settings), prices)
     compact, all = _InPlaceOf(prices, rules, _summaries(session)), with_door
     if _summaries(session):
         all = score(session, Door(rules, compact, settings), prices, compact.stays)

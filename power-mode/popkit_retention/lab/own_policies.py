@@ -24,7 +24,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, View
+from .policy import STANDS, SUMMARISED, Block, Choice, Policy, Request, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Compacted, Event
@@ -230,9 +230,9 @@ class Checked(Policy):
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         effect = self._watched("at_compaction", view, event, view)
-        if effect in (FOLDED, SUMMARISED, STANDS):
+        if effect in (SUMMARISED, STANDS):
             return str(effect)
-        raise Failed(f"at_compaction returned {_kind(effect)}, not one of {FOLDED}, {SUMMARISED}, {STANDS}")
+        raise Failed(f"at_compaction returned {_kind(effect)}, neither {SUMMARISED} nor {STANDS}")
 
     def compact(self, event: Event) -> None:
         self._call("compact", self.policy.compact, event)

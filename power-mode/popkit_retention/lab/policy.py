@@ -89,7 +89,8 @@ class Session:
     """A recorded session.
 
     `steps`: the events in order: ("add", Block), ("event", engine event), ("cut", how many Blocks stay, Blocks behind them), ("compact",
-    engine event), ("request", Request). `base`: tokens of system and tools. `cwd`: the folder that it began in, "" for a subagent. `size`:
+    engine event), ("request", Request). `base`: tokens of system and tools; `earlier`: of a conversation that had begun before the
+    recording does, and stands until a compaction. `cwd`: the folder that it began in, "" for a subagent. `size`:
     bytes read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered;
     `factor`: tokens that the first of them takes for one of Opus 5.
     `texts`: Block that is no result -> its text, if asked for."""
@@ -98,6 +99,7 @@ class Session:
     steps: list[tuple[Any, ...]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     base: int = LEAST_BASE
+    earlier: int = 0
     cwd: str = ""
     size: int = 0
     bad: int = 0
@@ -144,28 +146,28 @@ def texts_in(value: object) -> list[str]:
     return [text for item in value for text in texts_in(item)] if isinstance(value, list) else []
 
 
-__all__ = ["FOLDED", "STANDS", "SUMMARISED", "Block", "Choice", "Policy", "Prices", "Request", "View"]
+__all__ = ["STANDS", "SUMMARISED", "Block", "Choice", "Policy", "Prices", "Request", "View"]
 
 Choice = tuple[Block, str, list[str]]  # a result, the text in its place, the reasons
 
 
 # --- policies ----------------------------------------------------------------------------------------------------------------------------
 
-# The effect of a recorded compaction under a policy: it empties the context; it does, and the summariser's request and what the host put
-# back into the context with its summary count; it does not take place.
-FOLDED, SUMMARISED, STANDS = "folded", "summarised", "stands"
+# The effect of a recorded compaction under a policy: it empties the context, and the summariser's request, its summary and what the host
+# put back with it count; or it does not take place.
+SUMMARISED, STANDS = "summarised", "stands"
 
 
 @dataclass
 class View:
     """The context right before a request, as a policy sees it: nothing of what comes later.
 
-    `base`: tokens of system and tools · `context`: Blocks in order, `sizes`: tokens of the text in the place of each · `cleared`: Block ->
-    placeholder in its place, `entered`: Block -> text that entered in place of its own · `lost`: Blocks of thinking that a clear has lost ·
-    `now`: when the request is sent, `last_at`: when the one before was answered (seconds, 0 for none) · `number` of the request, `since` of
-    the first one after the last compaction · `sent`: how many Blocks of the context the request before has sent unchanged, `ends`: with how
-    many each of the last requests ended that the cache may still have · `compacted`: whether the context was just emptied · `factor`: of
-    the session's model.
+    `base`: tokens of system and tools, and of a conversation before the recording, which are `earlier` of them · `context`: Blocks in
+    order, `sizes`: tokens of the text in the place of each · `cleared`: Block -> placeholder in its place, `entered`: Block -> text
+    that entered in place of its own · `lost`: Blocks of thinking that a clear has lost · `now`: when the request is sent, `last_at`:
+    when the one before was answered (seconds, 0 for none) · `number` of the request, `since` of the first one after the last compaction
+    · `sent`: how many Blocks of the context the request before has sent unchanged, `ends`: with how many each of the last requests
+    ended that the cache may still have · `factor`: of the session's model.
     """
 
     base: int
@@ -181,13 +183,13 @@ class View:
     since: int = 1
     sent: int = 0
     ends: list[int] = field(default_factory=list)
-    compacted: bool = False
     factor: float = 1.0
+    earlier: int = 0
 
     @property
     def cold(self) -> bool:
         """Return whether the whole prompt is written anyway."""
-        return self.compacted or not self.last_at or self.now - self.last_at > self.prices.ttl_s
+        return not self.last_at or self.now - self.last_at > self.prices.ttl_s
 
     def size(self, block: Block) -> int:
         """Return the tokens of the text in a block's place."""
@@ -208,9 +210,10 @@ class View:
 class Policy:
     """A policy that clears nothing, and the interface of all others: it is called for every event, and asked before each request.
 
-    `rebuilds`: whether a clear builds the conversation again, so that no message is read from the cache and no thinking is left."""
+    `rebuilds`: whether a clear builds the conversation again, so that no message is read from the cache and no thinking is left.
+    `makes_whole`: whether it gives a result whole again whose references name what leaves."""
 
-    rebuilds = False
+    rebuilds = makes_whole = False
 
     def begin(self, cwd: str) -> None:
         """Begin a session in a folder, "" where that is not known."""
@@ -226,8 +229,8 @@ class Policy:
         """Handle another event of the engine: the user's prompt."""
 
     def at_compaction(self, event: Compacted, view: View) -> str:
-        """Return the effect of a recorded compaction: FOLDED, SUMMARISED, STANDS."""
-        return FOLDED
+        """Return the effect of a recorded compaction: SUMMARISED, or STANDS."""
+        return SUMMARISED
 
     def compact(self, event: Event) -> None:
         """Handle a compaction: the context was emptied."""
@@ -236,7 +239,8 @@ class Policy:
         """Handle a rewind of the conversation to this context. It has blocks of a branch that was left before, where that goes on."""
 
     def decide(self, view: View) -> list[Choice]:
-        """Return the results to clear right before a request, and the calls whose input to clear."""
+        """Return the results to clear right before a request, and the calls whose input to clear. A result whose own text is given
+        is whole again."""
         return []
 
     def missed(self, block: Block) -> None:

@@ -14,7 +14,7 @@ from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 from hooks.utils.policy import compacting, door, lists
-from hooks.utils.policy.auto_compaction import COLD_TARGET, Long, prospect
+from hooks.utils.policy.auto_compaction import COLD_TARGET, LONG, Long, prospect
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -26,16 +26,17 @@ from hooks.utils.state import shipped
 
 from . import measure, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
-from .host_policies import Microcompact, Summaries
+from .host_policies import Microcompact
 from .own_policies import Checked
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 
-# The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too.
-_AS_LARGE = 0.98
-_UNSENT = -1  # no request has had it yet
+# The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too; and
+# by how much of it a conversation has to have grown since, for what could leave has left.
+_AS_LARGE, _GROWN = 0.98, 0.1
+_WHOLE_AGAIN = "whole again: what it referred to was taken out"
 _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
 
 
@@ -45,7 +46,7 @@ class Compact(AutoPolicy):
     and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `long`: and where the cache is warm and the
     conversation that long. `soon`: the model of what is needed soon, where it is not the one that is shipped."""
 
-    rebuilds = True
+    rebuilds = makes_whole = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
@@ -57,12 +58,13 @@ class Compact(AutoPolicy):
         self.caution = caution
         self.cold_target = max(cold_target, target)
         self.long = long
-        self.stood = 0  # tokens of the conversation that the newest compaction left, once a request has had them; 0 for none
         self.soon = soon or shipped.need_soon_model()
         self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
         self.left: dict[Block, int] = {}  # the same of branches that were left
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
         self.is_due = False  # whether the user has asked for a compaction
+        self.left_tokens = 0  # of the prompt behind the newest compaction, 0 for none
+        self.has_compacted = False  # whether that came right before the request that is being sent
         self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
         self.is_turn = False  # whether the user has spoken since the last request
         self.listed: dict[str, list[str]] = {}  # handle of a list -> ids of the calls that it stands for
@@ -83,12 +85,11 @@ class Compact(AutoPolicy):
         self.recorded, self.left = rewound(self.recorded, self.left, context)
 
     def at_compaction(self, event: Compacted, view: View) -> str:
-        if not self.recorded:
-            return SUMMARISED  # it had begun before the transcript does
-        if event.tokens:
-            thinking = sum(block.thinking for block in self.recorded) if view.prices.bound else 0
-            self.threshold = max(self.threshold, view.base + sum(block.tokens for block in self.recorded) + thinking)
-        else:
+        if self.recorded and event.tokens:
+            self.threshold = max(self.threshold, view.base + self._whole(self.recorded))
+        if not self.recorded or view.earlier:
+            return SUMMARISED  # it had begun before the transcript does: what ours leaves of that nobody can say
+        if not event.tokens:
             self.is_due = True
         self.passed = max(self.recorded.values())
         self.recorded = {}
@@ -96,30 +97,42 @@ class Compact(AutoPolicy):
 
     def compact(self, event: Event) -> None:
         super().compact(event)
-        self.recorded, self.passed, self.stood = {}, 0, _UNSENT
+        self.recorded, self.passed, self.left_tokens = {}, 0, 0
 
     def answered(self, request: Request) -> None:
         self.is_turn = False
-        if self.stood == _UNSENT:
-            self.stood = sum(self.view.sizes)
-        if self.passed:  # the recorded usage is that of a compacted conversation
-            prices = self.view.prices
-            self._call("sent", Usage(self.view.base + sum(self.view.sizes), request.answered_at, prices.model, prices.ttl_s))
-        else:
-            super().answered(request)
+        view, prompt = self.view, self._prompt(self.view)
+        if self.has_compacted:
+            self.left_tokens, self.has_compacted = prompt, False
+        if not self.passed and request.usage is not None:  # else the recorded usage is that of a compacted conversation
+            prompt = max(1, request.usage.tokens - self._whole(view.context) + sum(view.sizes))
+        self._call("sent", Usage(prompt, request.answered_at, view.prices.model, view.prices.ttl_s))
+
+    def _whole(self, blocks: Iterable[Block]) -> int:
+        """Return the tokens of blocks as they were recorded."""
+        return sum(block.tokens + (block.thinking if self.prices.bound else 0) for block in blocks)
+
+    @staticmethod
+    def _prompt(view: View) -> int:
+        return view.base + sum(view.sizes)
 
     # --- compactions ----------------------------------------------------------------------------------------------------------
 
     def decide(self, view: View) -> list[Choice]:
         self.view = view
-        is_full = self.threshold and view.base + sum(view.sizes) >= _AS_LARGE * self.threshold
-        if self.is_due or is_full:
+        if self.is_due or self._is_full(view):
             self.is_due = False
             return self._compacted(view, self.at(view.now), self.target)
-        if not self.cold or not self.is_turn:
-            return []
-        is_warm = not self.is_cold(view.now)
-        if is_warm and (self.long is None or not self.long.holds(sum(view.sizes), self.stood)):
+        return self._by_itself(view) if self.cold and self.is_turn else []
+
+    def _is_full(self, view: View) -> bool:
+        least = max(_AS_LARGE * self.threshold, self.left_tokens and self.left_tokens + _GROWN * self.threshold)
+        return bool(self.threshold) and self._prompt(view) >= least
+
+    def _by_itself(self, view: View) -> list[Choice]:
+        """Return the choices of a compaction that nobody asked for, at a prompt of the user's."""
+        is_warm, stood = not self.is_cold(view.now), max(0, self.left_tokens - view.base)
+        if is_warm and (self.long is None or not self.long.holds(sum(view.sizes), stood)):
             return []
         conversation, target = self.at(view.now), self.long.target if is_warm and self.long else self.cold_target
         found = prospect(conversation, view.now, self.model, self.prices, is_warm, target, self.tuned, self.caution)
@@ -128,17 +141,24 @@ class Compact(AutoPolicy):
     def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
         """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
-        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS, ours=self.held)
+        after = compacting.compact(
+            before, conversation, self.soon, share, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held
+        )  # fmt: skip
         if after.before - after.after < least_gain:
             return []
-        self.stood = _UNSENT
+        self.has_compacted = True
         choices = choices_of(view, before, after, self.listed)
         live = {result.id for result in self.conversation.results() if not result.cleared}
-        left = [(block, text) for block, text, _ in choices if block.id in live]
-        self.out.update((block.id, view.size(block) - tokens_of(len(text), view.factor)) for block, text in left)
+        whole = [block for block, text, _ in choices if block.id and text == block.text]
+        left = [block.id for block, text, _ in choices if block.id in live and text != block.text]
         self._call("unthought")
-        self._clear([block.id for block, _ in left])
+        for block in whole:
+            self.entered(block, block.text, (), [_WHOLE_AGAIN])
+        self._clear(left)
         return choices
+
+    def _whole_of(self, id: str) -> str:
+        return self.blocks[id].text
 
     def _handle(self, id: str, content: compacting.Content) -> str:
         if id in self.blocks:
@@ -172,12 +192,12 @@ def messages_of(view: View) -> list[Message]:
 
 
 def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted, ids_of: Mapping[str, Sequence[str]]) -> list[Choice]:
-    """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, and where calls are only listed, the
-    line in the place of the first result and nothing in those of the others. `ids_of`: handle of a list -> ids of the calls that it stands
-    for."""
+    """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, a result's own where it is whole again,
+    and where calls are only listed, the line in the place of the first result and nothing in those of the others. `ids_of`: handle of a
+    list -> ids of the calls that it stands for."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
-    whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
+    whys = {**dict.fromkeys(after.made_whole, _WHOLE_AGAIN), **{each.id: each.why for each in after.left if each.kind == compacting.RESULT}}
     of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
     new_texts, new_inputs = dict(texts), dict(inputs)
     for message in after.messages:
@@ -218,16 +238,21 @@ models = lru_cache(maxsize=1)(shipped.models)
 
 def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:
     """Return the prices of a model, of the one that answered most of the session's requests where none is named, with a lifetime of the
-    cache (seconds). A model that is not in the table gets the most cautious ones."""
+    cache (seconds). What decides for a model that `has_price` does not know goes by the most cautious ones; there is no bill at these."""
     return prices_of(models().model(model or session.model), ttl_s)
+
+
+def has_price(model: str) -> bool:
+    """Return whether the table of models says what a model costs."""
+    return models().model(model).input_usd is not None
 
 
 def _auto(session: Session, prices: Prices) -> Policy:
     return AutoPolicy(prices, shipped.need_model(), shipped.rules())
 
 
-def _compact(cold: bool) -> Factory:
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold)
+def _compact(cold: bool, long: Long | None = None) -> Factory:
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold, long=long)
 
 
 def _door(name: str) -> Factory:
@@ -238,23 +263,31 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
     return lambda session, prices: Tiers(shipped.rules(profile), only_cold)
 
 
-def _default(session: Session, prices: Prices) -> Policy:
-    rules = shipped.rules()
-    return Door(rules, _compact(False)(session, prices), door.Settings(rules.say_once, rules.shape))
+def _installed(auto: bool) -> Factory:
+    """Return what is installed: the door as it is shipped, and compactions."""
+
+    def made(session: Session, prices: Prices) -> Policy:
+        rules = shipped.rules()
+        return Door(rules, _compact(auto, LONG if auto else None)(session, prices), door.Settings(rules.say_once, rules.shape))
+
+    return made
 
 
+DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
+# What tables begin with.
+INSTALLED = (DEFAULT, DEFAULT_AUTO)
 # name -> (factory, description): the default installation, its parts, and the host's own way.
 USUAL: Known = {
-    "nothing": (lambda session, prices: Policy(), "clears nothing"),
-    "default": (_default, "what PopKit does without being asked: door, and compact; to be compared with host-compaction"),
+    DEFAULT: (_installed(auto=False), "what PopKit does without being asked: door, and compact"),
+    DEFAULT_AUTO: (
+        _installed(auto=True),
+        "what it does after `popkit auto on`: door, compact-cold, and where a prompt finds it long",
+    ),
+    NOTHING: (lambda session, prices: Policy(), "clears nothing; the host's compactions, with summariser and files put back"),
     "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
-    "compact": (_compact(False), "compacts without a model where the recorded session was compacted; to be compared with host-compaction"),
+    "compact": (_compact(False), "compacts without a model where the recorded session was compacted"),
     "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
     "auto": (_auto, "results that are worth more cleared than kept, by the chance of needing them again and the cache"),
-    "host-compaction": (
-        lambda session, prices: Summaries(),
-        "clears nothing; recorded compactions count, with summariser and files put back",
-    ),
     "microcompact-60m": (lambda session, prices: Microcompact(), "Claude Code: after an hour, all but the last 5"),
 }
 # And what settings can make of them.

@@ -3,20 +3,23 @@
 The main thread (or a subagent's own file) is read line by line, as a live system would have seen it. A request is an assistant message
 that the API produced, one per message id, in the order of the lines. The host writes a message block by block, and the results of its
 first calls may come between its blocks; a conversation that is resumed may be written a second time.
+
+A string that stood before a compaction, in a result or in words, and is written again behind it is a need like any other: whether it
+stands there is for the policy to say. What has been written since is none, for the words of the user and the assistant stay.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
 from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
 from hooks.utils.hosts.claude_code.entries import ASKING, is_answer
 from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
-from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
+from hooks.utils.hosts.claude_code.usage import compacted_at, usage_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.messages import thinking_tokens
@@ -26,7 +29,12 @@ from hooks.utils.state.archived import task_id
 
 from .policy import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _SUFFIX, _AGENT = ".jsonl", "agent-"
+# A first request that has so many tokens more of system and tools than one behind a compaction had a conversation before it.
+_LEAST_EARLIER = 10_000
 
 
 def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Session:
@@ -41,8 +49,9 @@ def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Sessio
         if isinstance(entry.get("uuid"), str):
             side = entries.is_side(entry) if side is None else side
             if entries.is_side(entry) == side:
-                reading.take(entry)
+                reading.take_in_order(entry)
     reading.session.bad += index.bad
+    reading.end()
     return reading.session
 
 
@@ -70,6 +79,33 @@ class _Reading:
         self.began = 0  # number of blocks when the request was sent
         self.last_at = 0.0
         self.count = 0
+        self.early: list[dict] = []  # entries with results whose calls have not come
+        self.openings: list[tuple[Request, int]] = []  # the first request, and each behind a compaction, with its visible tokens
+        self.opens = True  # whether the next request is one
+        self.before: list[Block] = []  # what stood in the context at the compactions so far
+        self.holders: dict[str, list[Block]] = {}  # string -> results that hold it, and words from before a compaction
+        self.written: dict[str, list[Block]] = {}  # string -> where the user or the assistant wrote it since the last compaction
+        self._empty()
+
+    def end(self) -> None:
+        """Take what is left, and tell system and tools from a conversation that had begun before the recording does: it left with the first
+        compaction."""
+        self.take_early()
+        unseen = [request.usage.tokens - visible for request, visible in self.openings if request.usage is not None]
+        if unseen and self.openings[0][0].usage is not None:
+            least = max(LEAST_BASE, min(unseen))
+            first = max(LEAST_BASE, unseen[0])
+            self.session.base = least if first - least >= _LEAST_EARLIER else first
+            self.session.earlier = first - self.session.base
+
+    def _fold(self) -> None:
+        """Begin the context that a compaction leaves."""
+        self.before += self.blocks
+        for string, blocks in self.written.items():
+            for block in blocks:
+                self._hold((string,), block)
+        self.written = {}
+        self.opens = True
         self._empty()
 
     def _empty(self) -> None:
@@ -77,19 +113,39 @@ class _Reading:
         self.blocks: list[Block] = []
         # uuid of an entry -> (a list, how many of its first blocks were the context after it). A list only grows; a cut begins another one.
         self.ends: dict[str | None, End] = {}
-        self.written: set[str] = set()  # strings that the user or the assistant wrote
-        self.holders: dict[str, list[Block]] = {}  # string -> results that hold it
         self.pending: dict[str, tuple[str, Any]] = {}  # tool_use id -> (tool, input)
         self.answered: dict[str, str] = {}  # tool_use id -> uuid of the line with its result
 
+    def take_in_order(self, entry: dict) -> None:
+        """Apply the next entry. A result that was written before its call, as that of one which was refused, comes right behind it."""
+        if entry.get("type") == "user" and self._is_early(entry):
+            self.early.append(entry)
+            return
+        message = entry.get("message")
+        if entry.get("type") != "assistant" or not isinstance(message, dict) or message.get("id") not in self.messages:
+            self.take_early()
+        self.take(entry)
+        self.take_early(entry["uuid"])
+
+    def _is_early(self, entry: dict) -> bool:
+        ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        return bool(ids) and not any(id in self.calls for id in ids)
+
+    def take_early(self, parent: str | None = None) -> None:
+        """Apply the results that wait for this call, or for any."""
+        taken = [entry for entry in self.early if parent is None or entries.parent_of(entry) == parent]
+        self.early = [entry for entry in self.early if entry not in taken] if taken else self.early
+        for entry in taken:
+            self.take(entry)
+
     def take(self, entry: dict) -> None:
-        """Apply the next entry."""
+        """Apply an entry."""
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entries.is_compaction(entry):
                 ids = self.reader.index.carried.get(entry["uuid"], ())
                 self.session.steps.append(("compact", Compacted(at, ids, compacted_at(entry))))
-                self._empty()
+                self._fold()
             elif kind == "user":
                 self._user(entry, at)
             elif kind == "assistant" and is_answer(entry):
@@ -114,6 +170,7 @@ class _Reading:
         stays = [block for block in rest if block.id and self._is_asked_in(there, block)]
         if back or len(stays) < len(rest):
             self.session.steps.append(("cut", length, back + stays))
+            self.before = self.before if length else []  # an empty context carries nothing
             self.blocks = self.blocks[:length] + back
             for result in stays:
                 self.blocks.append(result)
@@ -155,7 +212,7 @@ class _Reading:
         if self.with_texts:
             self.session.texts[block] = text
         if self.with_needs:
-            self.written |= strings_of(text)
+            self._write(strings_of(text), block)
 
     def _result(self, entry: dict, block: dict) -> None:
         id = block["tool_use_id"]
@@ -167,18 +224,23 @@ class _Reading:
         result = self._add(self._tokens(text) + images, id if call else "", text if call else "", call)
         result.estimate = 0
         if self.with_needs and call:
-            self._hold(strings_of(text) - self.written, result)
+            strings = strings_of(text)
+            self._hold(strings if self.reader.index.compactions else strings - self.written.keys(), result)
 
-    def _hold(self, strings: set[str], result: Block) -> None:
-        alone = [result]  # most strings are in one result only; these share a list
+    def _write(self, strings: set[str], block: Block) -> None:
+        for string in strings:
+            self.written.setdefault(string, []).append(block)
+
+    def _hold(self, strings: Iterable[str], block: Block) -> None:
+        alone = [block]  # most strings are in one result only; these share a list
         for string in strings:
             held = self.holders.get(string)
             if held is None:
                 self.holders[string] = alone
             elif len(held) == 1:
-                self.holders[string] = [*held, result]
+                self.holders[string] = [*held, block]
             else:
-                held.append(result)
+                held.append(block)
 
     # --- the assistant's: requests, and what they needed --------------------------------------------------------------------------
 
@@ -217,7 +279,9 @@ class _Reading:
         model = entry["message"].get("model")
         if not session.requests:
             self._count_as(model if isinstance(model, str) else "")
-            session.base = max(LEAST_BASE, prompt_tokens(entry["message"].get("usage")) - sum(block.tokens for block in self.blocks))
+        if self.opens:
+            self.openings.append((self.current, sum(block.tokens for block in self.blocks)))
+            self.opens = False
         session.requests.append(self.current)
         if isinstance(model, str):
             session.models[model] = session.models.get(model, 0) + 1
@@ -240,19 +304,19 @@ class _Reading:
         if self.with_texts:
             self.session.texts[answer] = "\n".join(texts)
         if self.with_needs:
-            self._need(set().union(*map(strings_of, texts)))
+            self._need(set().union(*map(strings_of, texts)), answer)
         return answer
 
-    def _need(self, strings: set[str]) -> None:
+    def _need(self, strings: set[str], answer: Block) -> None:
         context = None
-        for string in sorted(strings - self.written):
-            held = self.holders.pop(string, None)
+        for string in sorted(strings - self.written.keys()):
+            held = self.holders.get(string)
             if held:
-                context = set(self.blocks) if context is None else context
+                context = {*self.before, *self.blocks} if context is None else context
                 held = [block for block in held if block in context and block.place <= self.began]
                 if held:
                     self.current.needs.append((string, held))
-        self.written |= strings
+        self._write(strings, answer)
 
 
 # --- handles ----------------------------------------------------------------------------------------------------------------------

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from hooks.utils.io import repository
+
 from ..parallel import Skipped, Where, find, results, why_nothing
 from . import sent_requests
 from .measure import DEARER
 from .own_policies import Failed, Unusable
-from .replay_policies import POLICIES, USUAL, Known, described, digest_of, models, prices_for, score
+from .replay_policies import NOTHING, POLICIES, USUAL, Known, described, digest_of, has_price, models, prices_for, score
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
@@ -41,11 +43,14 @@ class Table(Protocol):
 # --- one session -----------------------------------------------------------------------------------------------------------------
 
 
-def repository_of(path: str) -> str:
-    """Return the repository of a session: the part before "__" of the file's name, else the project's folder."""
+def repository_of(path: str, cwd: str = "") -> str:
+    """Return the repository of a session: the part before "__" of the file's name, else the name of the repository that the folder where it
+    began belongs to, whichever of its worktrees that was, else the project's folder."""
     folder, name = os.path.split(os.path.abspath(path))
     if "__" in name:
         return name.partition("__")[0]
+    if cwd:
+        return repository.of(cwd).name.lower()
     if os.path.basename(folder) == "subagents":  # <project>/<session>/subagents/agent-<id>.jsonl
         folder = os.path.dirname(os.path.dirname(folder))
     return os.path.basename(folder) or folder
@@ -60,6 +65,8 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
         raise Skipped(why_nothing(path))
     if len(session.requests) < LEAST_REQUESTS:
         raise Skipped(f"under {LEAST_REQUESTS} requests")
+    if not has_price(model or session.model):
+        raise Skipped(f"no price is known of {model or session.model or 'its model'}")
     scores: dict[float, dict[str, dict[str, float]]] = {}
     failed: dict[str, str] = {}
     for ttl_s in ttls:
@@ -72,8 +79,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
                 total, failed[name] = score("nothing", session, prices), str(why)
             scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in COUNTS}}
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
-    repository = session.cwd if session.is_translated and session.cwd else repository_of(path)  # other hosts sort by day, or not at all
-    named = {"path": path, "repository": repository, "digest": digest_of(path)}
+    named = {"path": path, "repository": repository_of(path, session.cwd), "digest": digest_of(path)}
     return {**named, **counts, "scores": scores, "failed": failed}
 
 
@@ -98,7 +104,7 @@ def survey(
     prices, "" for the one that answered each session · `scheduler`: address of a Dask cluster's, which works in place of processes ·
     `table` receives every row, and the files that were left out · `known`: all policies that may be named, with a `row_of` that knows them.
     """
-    names = ["nothing", *[name for name in (USUAL if policies is None else policies) if name != "nothing"]]
+    names = list(USUAL) if policies is None else list(dict.fromkeys([NOTHING, *policies]))
     descriptions = {name: described(name, known) for name in names}
     total = Total(names, list(ttls))
 
@@ -126,7 +132,6 @@ def survey(
         "schema": SCHEMA,
         **total.result(),
         "model": model,
-        "known": models().model(model).known,
         "dated": models().dated,
         "descriptions": descriptions,
         "seconds": round(time.monotonic() - begun, 1),
