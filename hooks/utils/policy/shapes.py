@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-WindowSource = Literal["configuration", "client", "transcript", "model", "assumed"]
+WindowSource = Literal["configuration", "client", "compaction", "transcript", "model", "assumed"]
 
 
 class Sums(TypedDict):

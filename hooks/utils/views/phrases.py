@@ -39,7 +39,9 @@ _UNTIL = {
 # After the size of a window that neither the user nor the host has stated: where it comes from.
 # When what was asked of a session that does not run is done.
 RESUMED = "when the session is resumed in Claude Code 2.1.326 or later"
-WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
+WINDOW_FROM = {
+    "transcript": ", where it was compacted", "compaction": ", where Claude Code compacts", "assumed": ", window assumed",
+}  # fmt: skip
 
 _AT = {
     "same_content": "same content",
