@@ -12,6 +12,8 @@ from hooks.utils.handlers import context_monitor, session_events
 from hooks.utils.hosts import claude_code
 from hooks.utils.hosts.claude_code import TOOLS, compaction_point, usage
 from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import session
 from popkit_retention.cli.try_command import report_of
@@ -248,6 +250,25 @@ def test_a_session_that_compacted_itself_shows_how_large_its_window_was(tmp_path
 def test_a_compaction_by_hand_shows_nothing_of_the_window(tmp_path):
     context = _context(_compacted(tmp_path / "projects", "manual"), tmp_path)
     assert (context["window"], context["window_source"]) == (1_000_000, "model")
+
+
+def test_behind_a_compaction_of_the_hosts_all_that_stands_is_shown_as_an_estimate(tmp_path):
+    """Older clients do not say how much it left: system and tools, the summary, and the files that were read last, each up to a limit."""
+    written, summary = Written(tmp_path / "projects"), "It went well. " * 400
+    written.model, written.tokens, written.created = OPUS, 20_000, 0
+    written.say("look")
+    shown = {name: "a line of code\n" * count for name, count in (("a.ts", 400), ("b.ts", 4_000), ("c.ts", 200))}
+    for name, content in shown.items():
+        written.call("Read", {"file_path": f"{PROJECT}/{name}"}, content)
+    base = 20_000
+    written.compact()
+    written._line("user", {"role": "user", "content": summary}, isCompactSummary=True)
+    context = _context(written, tmp_path)
+    files = sum(min(FILE_TOKENS, estimate_tokens(content, "code")) for content in shown.values())
+    assert not context["measured"]
+    assert context["tokens"] == pytest.approx(base + estimate_tokens(summary) + files, rel=0.02)
+    written.grep("more")
+    assert _context(written, tmp_path)["measured"]
 
 
 def _hooked(written: Written, tmp_path: Path) -> tuple[dict, dict]:

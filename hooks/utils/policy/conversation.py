@@ -94,6 +94,7 @@ class Conversation:
 
     __slots__ = (
         "_again",
+        "_back",
         "_factors",
         "_files",
         "_growth",
@@ -131,6 +132,7 @@ class Conversation:
         self.carried = 0
         self._is_noted = False  # whether that is known to be all of it
         self._again = 0  # estimated tokens of what was written down again behind the newest compaction
+        self._back = 0  # and of the files that it put back
         self.replaced: set[str] = set()
         self.compacted_tokens = self.threshold = 0
         self.unsent = 0
@@ -191,16 +193,22 @@ class Conversation:
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unseen.intersection_update(self.places)
         self.unsent, self._thought = 0, []
-        self.carried, self._again, self._is_noted, self.replaced = 0, 0, False, set()
+        self.carried, self._again, self._back, self._is_noted, self.replaced = 0, 0, 0, False, set()
 
     def carry(self, tokens: int, is_all: bool = True) -> None:
         """Note how many tokens of the conversation the newest compaction left, as whoever did it says; whether that `is_all`, however
         much was written down again."""
         self.carried, self._is_noted = max(0, tokens), is_all
 
-    def carry_again(self, tokens: int) -> None:
-        """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request."""
+    def carry_again(self, tokens: int, is_row: bool = True) -> None:
+        """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request. `is_row`: of the
+        conversation itself, beside which no files come back."""
         self._again += tokens
+        self._back = 0 if is_row else self._back
+
+    def put_back_files(self) -> None:
+        """Add the files that the host puts back behind a compaction of its own, where nothing says how much that left."""
+        self._back = files_put_back(self._files.values())
 
     def add_text(self, tokens: int, thinking: int = 0) -> None:
         """Add tokens that the user or the assistant wrote, or thought."""
@@ -324,7 +332,7 @@ class Conversation:
     def prompt(self) -> int:
         """Return the tokens of the prompt as it would go out now."""
         calibration = self.state.calibration
-        carried = self.carried if self._is_noted else max(self.carried, round(self._again * calibration))
+        carried = self.carried if self._is_noted else max(self.carried, round((self._again + self._back) * calibration))
         return (self.last.tokens or self.base + carried) + round(self.unsent * calibration)
 
     def results(self) -> list[Result]:

@@ -147,10 +147,12 @@ class _Replay:
         )
 
     def _compacted(self, entry: dict[str, Any], at: float) -> None:
-        """Take over what is known of the size of what a compaction left: from our journal, else from the host."""
+        """Take over what is known of the size of what a compaction left: from our journal, else from the host; else it is estimated."""
         noted = journals.stood_after(self.journal, at)
         tokens = usage.left_by(entry) if noted is None else noted - self.conversation.base
         self.conversation.carry(tokens, noted is not None)
+        if noted is None and not tokens and not self.index.translated:
+            self.conversation.put_back_files()
         self.compacted_at = at
 
     def _shown_again(self, entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -179,7 +181,8 @@ class _Replay:
 
     def _carry(self, entry: dict[str, Any], again: list[dict[str, Any]]) -> None:
         conversation = self.conversation
-        conversation.carry_again(_written(entry)[0])
+        is_row = entry.get("type") in ("user", "assistant") and not entries.is_summary(entry)
+        conversation.carry_again(_written(entry)[0], is_row)
         for block in again:
             id, text = block["tool_use_id"], calls.text_of_blocks(block.get("content"))[0]
             known = conversation.state.live.get(id) or conversation.state.expired.get(id)
