@@ -23,8 +23,13 @@ def below(folder: Path) -> list[Path]:
 
 
 def repository_of(path: Path) -> str:
-    """The repository of a session, as the lab has it: all its worktrees are one."""
-    return survey.repository_of(str(path), _cwd_of(path))
+    """The repository of a session, as the lab has it: all its worktrees are one. A file beside others whose lines tell no folder belongs to
+    the one that its name has before the first "-"."""
+    cwd = _cwd_of(path)
+    folder = path.parents[2] if path.parent.name == "subagents" else path.parent
+    if cwd or "__" in path.name or folder.name.startswith("-"):
+        return survey.repository_of(str(path), cwd)
+    return path.name.partition("-")[0]
 
 
 def _cwd_of(path: Path) -> str:

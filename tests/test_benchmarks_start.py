@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -50,7 +51,10 @@ def held_out(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("projects", [("-home-dev-shop", "-home-dev-blog"), ("-home-dev-shop",)], ids=["two", "one"])
 def test_a_reader_can_run_the_proof_on_the_clients_folder_of_projects(tmp_path: Path, projects: tuple[str, ...]):
     for name in projects:
-        spec_session(tmp_path / "projects" / name)
+        path = spec_session(tmp_path / "projects" / name).path
+        folder = str(tmp_path / name)
+        entries = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps({**entry, "cwd": folder}) + "\n" for entry in entries))
     done = held_out(tmp_path / "projects")
     assert done.returncode == 0, done.stderr
     assert len([line for line in done.stdout.splitlines() if line.endswith("%")]) == 6

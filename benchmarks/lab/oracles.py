@@ -46,14 +46,21 @@ class Future:
 
     def _needs(self, session: Session) -> None:
         number = 1
+        since: dict[int, set[Block]] = {}  # request -> the results that no compaction has taken before it
+        there: set[Block] = set()
         for step in session.steps:
             if step[0] == "add" and step[1].id:
                 self.born[step[1]] = self.free[step[1]] = number
+                there.add(step[1])
+            elif step[0] == "compact":
+                there = set()
             elif step[0] == "request":
                 number = step[1].number + 1
+                since[step[1].number] = there
         for request in reversed(session.requests):
-            for _, holders in request.needs:
-                if not any(self.free[holder] > request.number for holder in holders):
+            for _, every in request.needs:
+                holders = [holder for holder in every if holder in since[request.number]]
+                if holders and not any(self.free[holder] > request.number for holder in holders):
                     best = min(holders, key=lambda holder: (holder.tokens * (request.number + 1 - self.born[holder]), -holder.place))
                     self.free[best] = request.number + 1
 

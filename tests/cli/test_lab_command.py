@@ -75,11 +75,17 @@ def test_it_says_at_which_prices_it_reckoned(environ, capsys, repo_root) -> None
 
 def test_another_model_has_other_prices(environ, capsys) -> None:
     costs = {}
-    for model in ("claude-opus-4-8", "of-nobody"):
+    for model in ("claude-opus-4-8", "claude-opus-5-5"):
         answer = json.loads(lab(environ, capsys, "--policy", MASKING, "--jobs", "1", "--json", "--model", model)[1])
         assert answer["model"] == model
         costs[model] = answer["ttls"]["300"][MASKING]["cost"]
-    assert costs["of-nobody"] != costs["claude-opus-4-8"], "reads are cheaper there, and rewrites the dearer against them"
+    assert costs["claude-opus-5-5"] != costs["claude-opus-4-8"], "reads are cheaper there, and rewrites the dearer against them"
+
+
+def test_a_model_without_a_price_is_refused(environ, capsys) -> None:
+    code, shown, error = lab(environ, capsys, "--policy", MASKING, "--model", "of-nobody")
+    assert (code, shown) == (1, "")
+    assert "of-nobody: the table of models has no price for it" in " ".join(error.split())
 
 
 def test_json_is_the_whole_survey(environ, capsys) -> None:
@@ -199,7 +205,9 @@ def _transcript() -> Transcript:
     return transcript
 
 
-NO_MODEL = "an unknown model, which the table of models does not list (read 0.025, write 1.25, output 5, thinking bound)"
+NO_MODEL = (
+    "an unknown model, whose price is not known: decided as with the most cautious ones (read 0.025, write 1.25, output 5, thinking bound)"
+)
 PAUSE_S = 4_000.0  # longer than any cache lives
 
 
@@ -260,8 +268,9 @@ def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(t
 def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys) -> None:
     code, _, summary = _replay(str(_long(tmp_path).path), "--policy", "spec", "--model", "of-nobody", capsys=capsys)
     assert code == 0
-    named = "of-nobody, which the table of models does not list (read 0.025, write 1.25, output 5, thinking bound)"
-    assert summary.startswith(f"spec, 5m cache, {named}: 120 requests, ")
+    unpriced = "whose price is not known: decided as with the most cautious ones (read 0.025, write 1.25, output 5, thinking bound)"
+    assert summary.startswith(f"spec, 5m cache, of-nobody, {unpriced}: 120 requests, ")
+    assert "cost" not in summary.partition(" requests, ")[2]
 
 
 def test_a_policy_of_ones_own_decides_and_what_it_prints_is_not_among_it(tmp_path, capsys) -> None:

@@ -93,36 +93,67 @@ class Tale(Transcript):
     # --- the plain reckoning --------------------------------------------------------------------------------------------------------
 
     def reckoned(self, base: int, prices: Prices) -> tuple[float, list[int]]:
-        """(cost, prompt tokens of each request) of clearing nothing: for each request the whole file is gone through again."""
+        """(cost, prompt tokens of each request) of clearing nothing: for each request the whole file is gone through again. Behind a
+        compaction, whose request reads it all and whose summary is written, the files are there that were touched last."""
         seen: list[str] = []
-        cost, prompts, before = 0.0, [], None
+        cost, prompts, before = 0.0, [], 0.0
         ended: list[list] = []  # contexts that requests ended with, and that a later one may still find in the cache
+        files: dict = {None: 0}  # boundary -> tokens that were put back behind it, once a request has gone out
+
+        def sent(context: list, boundary: str | None, at: float) -> float:
+            nonlocal ended
+            prompt = base + files.get(boundary, 0) + sum(size for _, size in context)
+            read = 0
+            if before and at - before <= prices.ttl_s:
+                ended = [earlier for earlier in ended if context[: len(earlier)] == earlier]
+                read = base + (files.get(boundary, 0) + sum(size for _, size in ended[-1]) if ended else 0)
+            else:
+                ended = []
+            return prices.read * read + prices.write * (prompt - read)
+
         for here, entry in enumerate(self.entries):
+            if entry.get("subtype") == "compact_boundary" and before:
+                context, boundary = self._context(here, entry["logicalParentUuid"])
+                summary = sum(size for _, size in _pieces(self.entries[here + 1]))
+                cost += sent(context, boundary, _at(entry, [])) + prices.output * summary
+                ended, before = [], _at(entry, [])
             if not _produced(entry) or entry["message"]["id"] in seen:
                 continue
             message = entry["message"]["id"]
             seen.append(message)
-            context, boundary = self._context(here)
+            context, boundary = self._context(here, entry["parentUuid"])
+            if boundary not in files:
+                files[boundary] = self._files(boundary)
             own = [other for other in self.entries if _produced(other) and other["message"]["id"] == message]
             output = sum(size for other in own for _, size in _pieces(other))
-            sizes = [size for _, size in context]
-            prompt = base + sum(sizes)
-            read = 0
-            if before and before[0] == boundary and _at(self.entries[here - 1], self.entries[:here]) - before[1] <= prices.ttl_s:
-                ended = [earlier for earlier in ended if context[: len(earlier)] == earlier]
-                read = base + (sum(sizes[: len(ended[-1])]) if ended else 0)
-            else:
-                ended = []
-            cost += prices.read * read + prices.write * (prompt - read) + prices.output * output
-            prompts.append(prompt)
+            cost += sent(context, boundary, _at(self.entries[here - 1], self.entries[:here])) + prices.output * output
+            prompts.append(base + files[boundary] + sum(size for _, size in context))
             ended = [*ended[-8:], context]
-            before = (boundary, max(_at(other, []) for other in own))
+            before = max(_at(other, []) for other in own)
         return cost, prompts
 
-    def _context(self, here: int) -> tuple[list, str | None]:
-        """What a request saw: [(what, tokens)] of its chain since the last compaction, and that one's uuid."""
+    def _files(self, boundary: str) -> int:
+        """The tokens of the last five files that were read or edited before a compaction, each up to 5,000."""
+        at = next(place for place, entry in enumerate(self.entries) if entry.get("uuid") == boundary)
+        context = {what for what, _ in self._context(at, self.entries[at]["logicalParentUuid"])[0]}
+        calls = {
+            block["id"]: (block["name"], block["input"].get("file_path"), size)
+            for entry in self.entries[:at]
+            for block, (_, size) in zip(_content(entry), _pieces(entry))
+            if block.get("type") == "tool_use" and block["name"] in ("Read", "Edit")
+        }
+        sizes: dict = {}
+        for entry in self.entries[:at]:
+            for block, (what, size) in zip(_content(entry), _pieces(entry)):
+                if what in context and block.get("tool_use_id") in calls:
+                    tool, path, asked = calls[block["tool_use_id"]]
+                    sizes[path] = max(sizes.pop(path, 0), size if tool == "Read" else asked)
+        return sum(min(size, 5_000) for size in list(sizes.values())[-5:])
+
+    def _context(self, here: int, parent: str | None) -> tuple[list, str | None]:
+        """What a request saw: [(what, tokens)] of its chain, from its parent on, since the last compaction, and that one's uuid."""
         places = {entry["uuid"]: at for at, entry in enumerate(self.entries) if "uuid" in entry}
-        chain, at, boundary = set(), places.get(self.entries[here]["parentUuid"]), None
+        chain, at, boundary = set(), places.get(parent), None
         while at is not None:
             if self.entries[at].get("subtype") == "compact_boundary":
                 boundary = self.entries[at]["uuid"]

@@ -131,7 +131,7 @@ def test_every_policy_but_those_that_clear_nothing_decides_something_in_such_ses
         path.write_bytes(b"".join(lines_of(long_tale(seed, 120, prompts=0.3))))
         session = sent_requests.read(str(path))
         idle -= {name for name in idle if decided(session, name, 300)}
-    assert idle == {"nothing", "host-compaction"}
+    assert idle == {"nothing"}
 
 
 def test_a_policy_that_knows_the_future_is_found_out(tmp_path) -> None:

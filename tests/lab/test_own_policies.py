@@ -106,7 +106,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("best", "", "unknown policy best. Known: nothing, default, "),
+        ("best", "", "unknown policy best. Known: default, default+auto, nothing, "),
         (":Mine", "", ":Mine is not the name of a policy. Write module:Class"),
         ("{folder}/mine.py:", "", "is not the name of a policy"),
         ("{folder}/nowhere.py:Mine", "", "there is no file {folder}/nowhere.py"),
@@ -232,7 +232,7 @@ def test_prices_that_a_policy_changed_are_put_right() -> None:
     ("name", "answer", "message"),
     [
         ("enter", 3, "enter returned an int, not a text or None"),
-        ("at_compaction", True, "at_compaction returned a bool, not one of folded, summarised, stands"),
+        ("at_compaction", True, "at_compaction returned a bool, neither summarised nor stands"),
     ],
 )
 def test_answers_of_the_wrong_kind_are_named(name, answer, message) -> None:

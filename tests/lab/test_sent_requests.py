@@ -166,7 +166,7 @@ def test_the_hosts_own_answers_are_no_requests(tmp_path) -> None:
     assert steps(read(transcript, tmp_path)) == ["prompted", ".", "#1", "."]
 
 
-def test_a_compaction_ends_what_there_was(tmp_path) -> None:
+def test_a_compaction_ends_what_there_was_but_not_that_it_is_needed(tmp_path) -> None:
     transcript = opened()
     transcript.first("a", visible=100)
     transcript.result("a", filled(20, ALPHA))
@@ -174,7 +174,7 @@ def test_a_compaction_ends_what_there_was(tmp_path) -> None:
     transcript.answer(filled(20, ALPHA), "m2")
     session = read(transcript, tmp_path)
     assert steps(session) == ["prompted", ".", "#1", ".", "a", "compacted", ".", "#2", "."]
-    assert session.requests[1].needs == []
+    assert [(string, [block.id for block in held]) for string, held in session.requests[1].needs] == [(ALPHA, ["a"])]
 
 
 def test_what_an_answer_needed_names_every_result_that_held_it_and_is_still_there(tmp_path) -> None:

@@ -32,6 +32,8 @@ def session(path: Path, rounds: int = 20, seed: int = 1) -> Path:
         transcript.answer(f"see src/module_{back}/handler.ts" if random_.random() < 0.5 else "go on", f"m{number}")
         transcript.call(f"t{number}", message=f"m{number}")
         transcript.result(f"t{number}", filled(random_.randrange(10, 200) * 10, f"src/module_{number}/handler.ts"))
+    begun_in = next(("/" + part[1:] for part in path.parts if part.startswith("-")), "/shop")
+    transcript.entries = [{**entry, "cwd": begun_in} for entry in transcript.entries]
     path.parent.mkdir(parents=True, exist_ok=True)
     transcript.write(path)
     return path
@@ -53,9 +55,9 @@ def surveyed(folder: Path, **more) -> dict:
 def test_sessions_below_a_folder_are_found_those_of_subagents_too(folder) -> None:
     report = surveyed(folder)
     assert [(Path(row["path"]).name, row["repository"]) for row in report["rows"]] == [
-        ("two.jsonl", "-forum"),
-        ("one.jsonl", "-shop"),
-        ("agent-a1.jsonl", "-shop"),
+        ("two.jsonl", "forum"),
+        ("one.jsonl", "shop"),
+        ("agent-a1.jsonl", "shop"),
     ]
     assert (report["sessions"], report["repositories"], report["requests"]) == (3, 2, 58)
 
@@ -64,6 +66,36 @@ def test_a_name_says_the_repository_where_it_has_one() -> None:
     assert survey.repository_of("/data/owner-shop__01-abc-0.jsonl") == "owner-shop"
     assert survey.repository_of("/home/x/.claude/projects/-home-x-shop/5e55.jsonl") == "-home-x-shop"
     assert survey.repository_of("/p/-home-x-shop/5e55/subagents/agent-1.jsonl") == "-home-x-shop"
+
+
+@pytest.mark.parametrize(
+    "cwd",
+    [
+        "/home/x/shop",
+        "/home/x/shop/.claude/worktrees/brave-otter",
+        "/home/x/.claude-worktrees/shop/brave-otter",
+        "/home/x/conductor/workspaces/shop/lima",
+        "/home/x/.codex/worktrees/9a6a/shop",
+        "/home/x/worktrees/shop/brave-otter/Shop",
+        "D:\\shop\\.claude\\worktrees\\brave-otter",
+    ],
+)
+def test_all_worktrees_of_a_repository_are_one(cwd: str) -> None:
+    assert survey.repository_of("/home/x/.claude/projects/-anything/5e55.jsonl", cwd) == "shop"
+
+
+def test_what_has_no_price_is_left_out_and_named(tmp_path: Path) -> None:
+    path = session(tmp_path / "-shop" / "one.jsonl")
+    path.write_text(path.read_text().replace("claude-opus-5", "their-model-9"))
+    report = surveyed(tmp_path)
+    assert (report["sessions"], report["skipped"]) == (0, {"no price is known of their-model-9": 1})
+    assert surveyed(tmp_path, model="claude-opus-5")["sessions"] == 1
+    assert surveyed(tmp_path, model="gpt-99")["sessions"] == 0  # the table knows such models, and no price of theirs
+
+
+def test_what_is_installed_comes_first(folder: Path) -> None:
+    scores = survey.survey([str(folder)], None, (300,), 1)["ttls"]["300"]
+    assert list(scores)[:3] == ["default", "default+auto", "nothing"]
 
 
 def test_a_file_that_is_named_twice_counts_once(folder) -> None:
@@ -102,7 +134,7 @@ def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_
             priced = replay_policies.prices_for(read, 300)
             base = measure.score(read, replay_policies.POLICIES["nothing"][0](read, priced), priced)
             own = measure.score(read, replay_policies.POLICIES[name][0](read, priced), priced)
-            known = sums.setdefault(survey.repository_of(str(path)), [0, 0, 0, 0])
+            known = sums.setdefault(survey.repository_of(str(path), read.cwd), [0, 0, 0, 0])
             for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
                 known[at] += value
             missed, cleared, dearer = missed + own.missed, cleared + own.cleared, dearer + (own.cost > 1.0001 * base.cost)

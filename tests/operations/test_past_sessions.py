@@ -25,7 +25,7 @@ def _share(policy: str, path: str, ttl_s: int) -> float:
     """What a session costs under a policy, as a share of what it costs with the host's own compactions."""
     session = sent_requests.read(path)
     prices = replay_policies.prices_for(session, ttl_s)
-    was = replay_policies.score("host-compaction", session, prices)
+    was = replay_policies.score("nothing", session, prices)
     return replay_policies.score(policy, session, prices).cost / was.cost
 
 

@@ -104,7 +104,7 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, scores in result["ttls"].items():
-        lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against nothing done")]
+        lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing")]
         lines.append(_row(" ", "policy", ("cost", "carried", "misses/100", "dearer", "cleared")))
         for name, one in sorted(scores.items(), key=_order):
             shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
@@ -113,7 +113,7 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["ttls"]:
         missed = "misses/100: results needed again after they were cleared, or lost in a compaction, per 100 requests."
         lines += ["", *text.wrap(missed, indent="  ")]
-        lines += text.wrap("dearer: sessions that cost more than with nothing done. cleared: results that left.", indent="  ")
+        lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")
         lines += text.wrap("nothing: the session as it was, with the host's compactions and what these cost.", indent="  ")
     lines += _failed(result)
     lines += session_lookup.left_out_lines(result["skipped"], result["skipped_files"])
@@ -247,7 +247,7 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
         cleared += f", {total.spared_tokens:,} tokens of {counted(total.shortened, 'result')} kept out"
     if cost is None or carried is None:
         return cleared
-    return f"{cleared}, {total.missed:,} missed; against nothing done cost {cost:.3f}, carried {carried:.3f}"
+    return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
 
 
 def check_policies(names: Iterable[str]) -> None:

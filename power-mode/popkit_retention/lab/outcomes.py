@@ -61,7 +61,13 @@ def outcome_of(session: Session, policy: Policy, prices: Prices, on_request: OnR
         if on_request is not None:
             on_request(request, choices, entered)
 
-    return Outcome(score(session, policy, prices, count), score(session, Policy(), prices), moments, prices.ttl_s, has_price(prices.model))
+    return Outcome(
+        score(session, policy, prices, count),
+        score(session, Policy(), prices),
+        moments,
+        prices.ttl_s,
+        has_price(prices.model) if prices.model else prices.known,
+    )
 
 
 def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outcome:

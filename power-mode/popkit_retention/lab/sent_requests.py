@@ -49,7 +49,7 @@ def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Sessio
         if isinstance(entry.get("uuid"), str):
             side = entries.is_side(entry) if side is None else side
             if entries.is_side(entry) == side:
-                reading.take_in_order(entry)
+                reading.take(entry)
     reading.session.bad += index.bad
     reading.end()
     return reading.session
@@ -79,7 +79,6 @@ class _Reading:
         self.began = 0  # number of blocks when the request was sent
         self.last_at = 0.0
         self.count = 0
-        self.early: list[dict] = []  # entries with results whose calls have not come
         self.openings: list[tuple[Request, int]] = []  # the first request, and each behind a compaction, with its visible tokens
         self.opens = True  # whether the next request is one
         self.before: list[Block] = []  # what stood in the context at the compactions so far
@@ -88,9 +87,7 @@ class _Reading:
         self._empty()
 
     def end(self) -> None:
-        """Take what is left, and tell system and tools from a conversation that had begun before the recording does: it left with the first
-        compaction."""
-        self.take_early()
+        """Tell system and tools from a conversation that had begun before the recording does: it left with the first compaction."""
         unseen = [request.usage.tokens - visible for request, visible in self.openings if request.usage is not None]
         if unseen and self.openings[0][0].usage is not None:
             least = max(LEAST_BASE, min(unseen))
@@ -116,30 +113,8 @@ class _Reading:
         self.pending: dict[str, tuple[str, Any]] = {}  # tool_use id -> (tool, input)
         self.answered: dict[str, str] = {}  # tool_use id -> uuid of the line with its result
 
-    def take_in_order(self, entry: dict) -> None:
-        """Apply the next entry. A result that was written before its call, as that of one which was refused, comes right behind it."""
-        if entry.get("type") == "user" and self._is_early(entry):
-            self.early.append(entry)
-            return
-        message = entry.get("message")
-        if entry.get("type") != "assistant" or not isinstance(message, dict) or message.get("id") not in self.messages:
-            self.take_early()
-        self.take(entry)
-        self.take_early(entry["uuid"])
-
-    def _is_early(self, entry: dict) -> bool:
-        ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
-        return bool(ids) and not any(id in self.calls for id in ids)
-
-    def take_early(self, parent: str | None = None) -> None:
-        """Apply the results that wait for this call, or for any."""
-        taken = [entry for entry in self.early if parent is None or entries.parent_of(entry) == parent]
-        self.early = [entry for entry in self.early if entry not in taken] if taken else self.early
-        for entry in taken:
-            self.take(entry)
-
     def take(self, entry: dict) -> None:
-        """Apply an entry."""
+        """Apply the next entry."""
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entries.is_compaction(entry):
@@ -265,7 +240,7 @@ class _Reading:
                 self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
                 if isinstance(block.get("id"), str):
-                    self.pending[block["id"]] = (str(block.get("name") or ""), tool_input)
+                    self.pending[block["id"]] = (str(block.get("name") or ""), calls.input_of(block.get("input")))
                     self.calls[block["id"]] = entry["uuid"]
                 call = self._answer(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
                 call.asks = block["id"] if isinstance(block.get("id"), str) else ""

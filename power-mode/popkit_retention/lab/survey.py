@@ -104,7 +104,8 @@ def survey(
     prices, "" for the one that answered each session · `scheduler`: address of a Dask cluster's, which works in place of processes ·
     `table` receives every row, and the files that were left out · `known`: all policies that may be named, with a `row_of` that knows them.
     """
-    names = list(USUAL) if policies is None else list(dict.fromkeys([NOTHING, *policies]))
+    asked = list(dict.fromkeys(USUAL if policies is None else policies))
+    names = asked if NOTHING in asked else [NOTHING, *asked]
     descriptions = {name: described(name, known) for name in names}
     total = Total(names, list(ttls))
 
