@@ -40,8 +40,8 @@ from lab import fitting
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.least_needed import COLD_TARGET, THINKING_AGAIN
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.policy.verdict import COLD_TARGET, THINKING_AGAIN
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests

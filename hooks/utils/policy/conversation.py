@@ -89,8 +89,9 @@ class Conversation:
     conversation grew by since the one before or, of a compaction, that it had grown by until then)] · `places`: id of a result -> Place ·
     `unsent`: estimated tokens since the last request, `unseen`: ids of the results among them · `base`: tokens of system and tools ·
     `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
-    which it left a placeholder · `entered`: id -> Entered, of the results that entered shorter than they were · `compacted_tokens`: at
-    which the host last compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
+    which it left a placeholder · `inputs`: estimated tokens that calls were made with · `entered`: id -> Entered, of the results that
+    entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at
+    which it did, both 0 for never."""
 
     __slots__ = (
         "_again",
@@ -104,6 +105,7 @@ class Conversation:
         "compacted_tokens",
         "count",
         "entered",
+        "inputs",
         "places",
         "prompts",
         "replaced",
@@ -132,7 +134,7 @@ class Conversation:
         self._again = 0  # estimated tokens of what was written down again behind the newest compaction
         self.replaced: set[str] = set()
         self.compacted_tokens = self.threshold = 0
-        self.unsent = 0
+        self.unsent = self.inputs = 0
         self.unseen: set[str] = set()
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
         self._files: dict[str, int] = {}  # path -> most tokens of it that a result showed or a call wrote, the last touched at the end
@@ -188,7 +190,7 @@ class Conversation:
         self.requests.append((compaction, self.unsent))
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unseen.intersection_update(self.places)
-        self.unsent, self._thought = 0, []
+        self.unsent, self.inputs, self._thought = 0, 0, []
         self.carried, self._again, self._is_noted, self.replaced = 0, 0, False, set()
 
     def carry(self, tokens: int, is_all: bool = True) -> None:
@@ -196,13 +198,15 @@ class Conversation:
         much was written down again."""
         self.carried, self._is_noted = max(0, tokens), is_all
 
-    def carry_again(self, tokens: int) -> None:
+    def carry_again(self, tokens: int, inputs: int = 0) -> None:
         """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request."""
         self._again += tokens
+        self.inputs += inputs
 
-    def add_text(self, tokens: int, thinking: int = 0) -> None:
-        """Add tokens that the user or the assistant wrote, or thought."""
+    def add_text(self, tokens: int, thinking: int = 0, inputs: int = 0) -> None:
+        """Add tokens that the user or the assistant wrote, of which calls were made with so many `inputs`, or thought."""
         self.unsent += tokens + thinking
+        self.inputs += inputs
         if thinking:
             self._thought.append((self.count, thinking + (self._thought[-1][1] if self._thought else 0)))
 

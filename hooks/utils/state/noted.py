@@ -9,10 +9,12 @@ from ..io.system import join
 
 _NAME = "noted.json"
 _ONLY, _BACK = "only", "back"
+_SHARE, _FURTHER = "share", "further"
 
 
 class Noted:
-    """The file of one session. `only`: ids of the results that leave; `back`: handles of what comes back."""
+    """The file of one session. `only`: ids of the results that leave; `share`: how much of the conversation stays at most where they
+    leave a cold cache, None where they leave any, `further`: tokens that leave for that, estimated; `back`: handles of what comes back."""
 
     __slots__ = ("_path",)
 
@@ -24,34 +26,54 @@ class Noted:
         return self._read(_ONLY)
 
     @property
+    def share(self) -> float | None:
+        share = files.read_object(self._path).get(_SHARE)
+        return share if isinstance(share, float) and 0 < share <= 1 else None
+
+    @property
+    def further(self) -> int:
+        further = files.read_object(self._path).get(_FURTHER)
+        return further if type(further) is int and self.share is not None else 0
+
+    @property
+    def has_clear(self) -> bool:
+        return bool(self.only) or self.share is not None
+
+    @property
     def back(self) -> list[str]:
         return self._read(_BACK)
 
-    def add(self, only: list[str] | None = None, back: list[str] | None = None) -> None:
+    def add(self, only: list[str] | None = None, back: list[str] | None = None, share: float | None = None, further: int = 0) -> None:
         """Add to what is noted. OSError where it cannot be written."""
         files.make_private_folder(self._path.rpartition("/")[0], may_be_link=False)
-        self._change({_ONLY: only or [], _BACK: back or []})
+        self._change({_ONLY: only or [], _BACK: back or []}, share=share, further=further)
 
     def forget_clear(self) -> bool:
         """Forget what was to leave; return whether there was anything."""
-        return self._forget(_ONLY)
+        if not self.has_clear:
+            return False
+        self._change({}, _ONLY)
+        return True
 
     def forget_back(self) -> bool:
         """Forget what was to come back; return whether there was anything."""
-        return self._forget(_BACK)
+        if not self.back:
+            return False
+        self._change({}, _BACK)
+        return True
 
     def _read(self, name: str) -> list[str]:
         return texts(files.read_object(self._path).get(name))
 
-    def _forget(self, name: str) -> bool:
-        if not self._read(name):
-            return False
-        self._change({}, name)
-        return True
-
-    def _change(self, added: dict[str, list[str]], forgotten: str = "") -> None:
+    def _change(self, added: dict[str, list[str]], forgotten: str = "", share: float | None = None, further: int = 0) -> None:
         with files.Lock(self._path + ".lock"):
-            now = {name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in (_ONLY, _BACK) if name != forgotten}
+            now: dict[str, object] = {
+                name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in (_ONLY, _BACK) if name != forgotten
+            }
+            if share is None and forgotten != _ONLY:
+                share, further = self.share, self.further
+            if share is not None:
+                now.update({_SHARE: share, _FURTHER: further})
             if any(now.values()):
                 files.replace_text(self._path, dumps(now))
             else:

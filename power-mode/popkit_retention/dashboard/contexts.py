@@ -251,7 +251,7 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
     if known.recorded:
         return []  # nothing of the session is ours
     offered = offers.of_context(cached.report) if known.transcript else []
-    if Noted(cached.site.home, known.id).only:
+    if Noted(cached.site.home, known.id).has_clear:
         waits = f"what was to leave {phrases.RESUMED} stays"
         offered = [offers.Offer("undo", "Cancel the clear", waits, "u"), *(each for each in offered if each.id not in ("clear", "undo"))]
     cleared = CLEARED_LATER if in_place_of(cached.site).is_later else CLEARED_IN_PLACE
@@ -263,7 +263,7 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
     rebuilt = cached.outlook.rebuilt
     if rebuilt is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
-    plan = outlook.plan_of(rebuilt.conversation, planning.Selection(now=True), now)
+    plan = outlook.plan_of(rebuilt.conversation, planning.Selection(now=True), now, goal=cached.outlook.goal)
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, door, lists, verdict
+from hooks.utils.policy import compacting, door, least_needed, lists, planning
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -47,7 +47,7 @@ class Compact(AutoPolicy):
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
+        caution: float = least_needed.THINKING_AGAIN, cold_target: float = least_needed.COLD_TARGET, soon: NeedModel | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
@@ -58,6 +58,7 @@ class Compact(AutoPolicy):
         self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
         self.left: dict[Block, int] = {}  # the same of branches that were left
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
+        self.stood = 0  # tokens of the conversation that the last compaction left
         self.is_due = False  # whether the user has asked for a compaction
         self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
         self.is_turn = False  # whether the user has spoken since the last request
@@ -92,7 +93,7 @@ class Compact(AutoPolicy):
 
     def compact(self, event: Event) -> None:
         super().compact(event)
-        self.recorded, self.passed = {}, 0
+        self.recorded, self.passed, self.stood = {}, 0, 0
 
     def answered(self, request: Request) -> None:
         self.is_turn = False
@@ -112,16 +113,24 @@ class Compact(AutoPolicy):
             return self._compacted(view, self.at(view.now), self.target)
         if self.cold and self.is_turn and self.is_cold(view.now):
             conversation = self.at(view.now)
-            cold = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
-            return self._compacted(view, conversation, self.cold_target, cold.least) if cold.pays else []
+            goal = least_needed.Goal(self.cold_target, self.stood, self.caution)
+            asked = planning.Selection()
+            plan = planning.plan(conversation, asked, view.now, self.model, self.prices, True, self.tuned, in_place=True, goal=goal)
+            return self._compacted(view, conversation, plan.share, plan.least, plan.ids) if plan.share is not None else []
         return []
 
-    def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
-        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
+    def _compacted(
+        self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0, also: Sequence[str] = ()
+    ) -> list[Choice]:  # fmt: skip
+        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave. `also`: as
+        `compacting.compact` takes it."""
         before = messages_of(view)
-        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS, ours=self.held)
+        after = compacting.compact(
+            before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS, ours=self.held, also=also
+        )
         if after.before - after.after < least_gain:
             return []
+        self.stood = after.after
         choices = choices_of(view, before, after, self.listed)
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in choices if block.id in live]
