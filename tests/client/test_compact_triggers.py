@@ -186,7 +186,7 @@ def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_ne
     before, after = world.api.turns()
     tell("cold", before, after)
     assert {request.kind for request in world.api.requests} == {"turn"}
-    assert set(placeholders(after.tool_results())) == {RUN, READ}
+    assert set(placeholders(after.tool_results())) >= {RUN, READ}
     assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
     assert good(after) == []
     assert world.agrees(done.session_id)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.compacting_cost import Spared
-from hooks.utils.policy.auto_compaction import Long
+from hooks.utils.policy.least_needed import Long
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests

@@ -24,7 +24,7 @@ def model_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(written: Written, home: Path) -> Asking:
-    return Asking(written, home, "")
+    return Asking(written, home, "", compact="off")
 
 
 def wandered(folder: Path) -> Written:
@@ -55,6 +55,14 @@ def asking(tmp_path: Path) -> Asking:
 def cold(asking: Asking) -> Asking:
     asking.written.now += COLD_S
     return asking
+
+
+@pytest.mark.parametrize("waits", ["warm", "cold"])
+def test_what_leaves_a_cold_cache_goes_on_to_what_is_needed_least(tmp_path: Path, waits: str, golden) -> None:
+    written = wandered(tmp_path / "projects")
+    written.now += COLD_S if waits == "cold" else 0.0
+    asking = Asking(written, tmp_path / "home", "")
+    golden(GOLDENS / f"compacts-{waits}.txt", asking.dialogue("retention", "clear --dry-run", "auto show"))
 
 
 def _placeholders(asking: Asking) -> list:

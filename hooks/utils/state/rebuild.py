@@ -182,7 +182,8 @@ class _Replay:
     def _carry(self, entry: dict[str, Any], again: list[dict[str, Any]]) -> None:
         conversation = self.conversation
         is_row = entry.get("type") in ("user", "assistant") and not entries.is_summary(entry)
-        conversation.carry_again(_written(entry)[0], is_row)
+        tokens, _, inputs = _written(entry)
+        conversation.carry_again(tokens, inputs, is_row)
         for block in again:
             id, text = block["tool_use_id"], calls.text_of_blocks(block.get("content"))[0]
             known = conversation.state.live.get(id) or conversation.state.expired.get(id)
@@ -312,12 +313,15 @@ def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
     return Listener(deliveries, reader.original)
 
 
-def _written(entry: dict[str, Any]) -> tuple[int, int]:
-    """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking)."""
+def _written(entry: dict[str, Any]) -> tuple[int, int, int]:
+    """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking, those of the first that calls
+    were made with)."""
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
     blocks = entries.blocks_of(entry)
-    return total + sum(map(entries.text_tokens, blocks)), sum(map(thinking_tokens, blocks))
+    inputs = sum(entries.text_tokens(block) for block in blocks if block.get("type") == "tool_use")
+    texts = sum(entries.text_tokens(block) for block in blocks if block.get("type") != "tool_use")
+    return total + texts + inputs, sum(map(thinking_tokens, blocks)), inputs
 
 
 def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
