@@ -253,7 +253,7 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
     site = Site(busy.env, busy.session, str(busy.project))
     asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows(), "sent": Running(busy).sent()}
     for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
-        compactions.when_cold([], 0.4, least)
+        compactions.by_itself([], 0.4, least, is_cold=True)
         own_answer = compactions.answer(site, str(busy.transcript), asked, time.time())
         assert own_answer == answer if answer else "rows" in own_answer
     assert busy.journal() == [], "nothing is noted before it stands"

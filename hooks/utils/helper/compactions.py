@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib  # noqa: TID253  only the helper comes here
 import queue
 import threading
+import time
 from contextlib import suppress
 
 from .. import text
@@ -18,7 +19,7 @@ from ..policy.placeholder import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Handed, Wanted
+from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, Declined, Handed, Wanted
 from ..state.noted import BACK, ONLY
 
 TYPE_CHECKING = False
@@ -78,18 +79,19 @@ class Compactions:
         self.wanted, self.is_begun, self._forget = wanted, wanted is None, None
 
     def clear(self, ids: Sequence[str], share: float | None = None, _further: int = 0) -> None:
-        """Have the next compaction that we start take these results out; where they leave a cold cache also what is needed least, until
-        only this share of the conversation stays."""
-        self._want(Wanted(ASKED, ids=ids, asked=True) if share is None else Wanted(COLD, share, ids=ids, asked=True))
+        """Have the next compaction that we start take these results out; where the cache is cold or the conversation long, also what is
+        needed least, until only this share of the conversation stays."""
+        why = ASKED if share is None else LONG if _is_warm(self.attachments.path, time.time()) else COLD
+        self._want(Wanted(why, 1.0 if share is None else share, ids=ids, asked=True))
 
     def put_back(self, handles: Sequence[str]) -> None:
         """Have the next compaction that we start put back what is archived under these handles."""
         self._want(Wanted(ASKED, back=handles, asked=True))
 
-    def when_cold(self, ids: Sequence[str], share: float, least: int) -> None:
-        """Have the next compaction that we start do what `clear` does, if the cache is still cold then and at least `least` tokens
-        leave."""
-        self._want(Wanted(COLD, share, least, ids))
+    def by_itself(self, ids: Sequence[str], share: float, least: int, is_cold: bool) -> None:
+        """Have the next compaction that we start do what `clear` does, if at least `least` tokens leave then, and a cache that `is_cold`
+        still is."""
+        self._want(Wanted(COLD if is_cold else LONG, share, least, ids))
 
     def cancel(self) -> str:
         """Cancel what a person has asked for and is not done yet; return its kind (state/noted.py), "" for nothing."""

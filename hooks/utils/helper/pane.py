@@ -96,19 +96,20 @@ class Pane:
         return {
             **{name: drawing[name] for name in ("band", "line", "status", "pane", "cache_until")},
             "toast": lost or (_toast(site, drawing["kept_out"], now) if request.turn_ended else ""),
-            **({"compact": True} if self._leaves_by_itself(drawing) else {}),
+            **({"compact": True} if self._leaves_by_itself(drawing, request.turn_ended) else {}),
         }
 
-    def _leaves_by_itself(self, drawing: Drawn) -> bool:
-        """Begin what a clear would do without a question, once for each state of the conversation; return whether that has begun."""
+    def _leaves_by_itself(self, drawing: Drawn, turn_ended: bool) -> bool:
+        """Begin what a clear would do without a question, once for each state of the conversation, with a warm cache only as a turn ends;
+        return whether that has begun."""
         current, calls = drawing["cold"], drawing["calls"]
         share = drawing["share"]
         if current["setting"] != "on" or not current["tokens"] or share is None:
             return False
-        if self.compactions.wanted is not None or self.left_at == calls:
+        if self.compactions.wanted is not None or self.left_at == calls or not (current["is_cold"] or turn_ended):
             return False
         self.left_at = calls
-        self.compactions.when_cold(drawing["ids"], share, drawing["least"])
+        self.compactions.by_itself(drawing["ids"], share, drawing["least"], current["is_cold"])
         return self.compactions.begin()
 
     def _limits(self, site: Site, now: float) -> list[text.Line]:

@@ -91,10 +91,10 @@ def _folder_of(site: Site) -> str:
 
 
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
-    """Return whether the conversation compacts by itself once the cache is cold, and what would leave now."""
+    """Return whether the conversation compacts by itself between turns, and what would leave now."""
     from ..reclaim import cold_compaction
 
     plan, is_cold = seen.now, seen.now is not None and not seen.now.sum.warm
-    tokens = verdict.takes(plan)["tokens"] if is_cold else 0
+    tokens = verdict.takes(plan)["tokens"] if plan is not None and plan.share is not None else 0
     usd = plan.usd if plan is not None and tokens else None
     return {"setting": cold_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd}

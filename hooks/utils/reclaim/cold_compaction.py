@@ -1,5 +1,5 @@
-"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold: the user's choice, which is kept in a
-small file of our folder (a damaged one counts as empty); and how much stays of it then. Writes nothing but that choice."""
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long: the user's choice, which
+is kept in a small file of our folder (a damaged one counts as empty); and how much stays of it then. Writes nothing but that choice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..io import files
 from ..io.codec import dumps
 from ..io.storage import LOGS, Storage
 from ..io.system import join
-from ..policy.least_needed import COLD_TARGET, Goal
+from ..policy.least_needed import COLD_TARGET, LONG, Goal
 from ..policy.ruleset import COMPACT_TARGET
 from ..state import journal
 
@@ -52,11 +52,12 @@ def share_of(config: Mapping[str, Any]) -> float:
 
 
 def goal(site: Site, rebuilt: Rebuilt, lines: list[Any]) -> Goal | None:
-    """Return how much stays of a conversation once it leaves a cold cache; None where nothing goes on to what is needed least: Claude Code
-    compacts in our place, or no request has shown what stands. `lines`: of the journal."""
+    """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least: Claude
+    Code compacts in our place, or no request has shown what stands. `lines`: of the journal."""
     is_ours = site.enabled and site.config.get("compact", ON) == ON and not is_kept(site.session_id)
     conversation, index = rebuilt.conversation, rebuilt.index
     if not is_ours or index.doubts or index.translated or not conversation.is_measured:
         return None
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
-    return Goal(share_of(site.config), journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0)
+    left = journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
+    return Goal(share_of(site.config), left, long=LONG)

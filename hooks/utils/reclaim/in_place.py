@@ -41,17 +41,18 @@ if TYPE_CHECKING:
 
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
-ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
+ASKED, MANUAL, AUTO, COLD, LONG = "asked", "manual", "auto", "cold", "long"
 # For which reason a live result leaves, where it is not to make room.
-_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "it was the least likely to be needed, and the prompt cache was cold"}
+_LEAST_NEEDED = "it was the least likely to be needed, and "
+_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: _LEAST_NEEDED + "the prompt cache was cold", LONG: _LEAST_NEEDED + "the conversation was long"}
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 
 
 class Wanted:
-    """The task of a compaction: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the `ids` of the results that leave, or the handles of what
-    comes back (`back`); else down to which share of the conversation it goes (`target`), of COLD behind the results of these `ids`, and how
-    many tokens have to leave for it to be done (`least`) · `asked`: a person waits for it."""
+    """The task of a compaction: `why` (ASKED, MANUAL, AUTO, COLD, LONG); of ASKED: the `ids` of the results that leave, or the handles of
+    what comes back (`back`); else down to which share of the conversation it goes (`target`), of COLD and LONG behind the results of these
+    `ids`, and how many tokens have to leave for it to be done (`least`) · `asked`: a person waits for it."""
 
     __slots__ = ("asked", "back", "ids", "least", "target", "why")
 
@@ -126,7 +127,7 @@ def answer(
         raise Declined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
     if wanted.back:
         return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
-    names_all = wanted.why == ASKED or (wanted.why == COLD and wanted.target >= _NO_TARGET)
+    names_all = wanted.why == ASKED or (wanted.why in (COLD, LONG) and wanted.target >= _NO_TARGET)
     only, share = (wanted.ids, _NO_TARGET) if names_all else (None, wanted.target)
     try:
         ours = _our_lists(site, current)

@@ -283,7 +283,7 @@ def compaction_at(journal: list[Any], at: float) -> Entry | None:
 def is_in_place(compaction: Entry | None) -> bool:
     """Return whether a compaction was a clear: one of ours that only we had called for. Any other was due, and would have come without
     us."""
-    return compaction is not None and compaction.get("why") in ("asked", "cold")
+    return compaction is not None and compaction.get("why") in ("asked", "cold", "long")
 
 
 def brought_down_to(journal: list[Any], at: float) -> int:

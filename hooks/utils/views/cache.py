@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .shapes import CompactsCold
 
 _COLD = {
-    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, the least needed results leave: no model, a receipt, undo",
+    cold.ON: "on. Between turns, once it pays (a cold cache, a long conversation), what is needed least leaves: no model, a receipt, undo",
     cold.OFF: "off. Nothing leaves before the context is full",
     cold.ASK: "not decided yet. The pane asks the first time it would have paid",
 }
@@ -39,7 +39,7 @@ def auto_lines(current: CompactsCold, command: str) -> list[text.Line]:
 def cold_question(current: CompactsCold) -> str:
     """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
     is_asked = current["setting"] == cold.ASK and current["tokens"]
-    return "let this happen by itself whenever the cache is cold and it pays" if is_asked else ""
+    return "let this happen by itself between turns, whenever it pays" if is_asked else ""
 
 
 # --- why a cache was lost -------------------------------------------------------------------------------------------------------

@@ -163,7 +163,8 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     if _may_clear(recordings.host_of(path)):  # as if it had run where clearing is possible
         rebuilt.index.doubts = [doubt for doubt in rebuilt.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
-    goal = least_needed.Goal(cold_compaction.share_of(config)) if config.get("compact", cold_compaction.ON) == cold_compaction.ON else None
+    is_ours = config.get("compact", cold_compaction.ON) == cold_compaction.ON
+    goal = least_needed.Goal(cold_compaction.share_of(config), long=least_needed.LONG) if is_ours else None
     rules, at = rebuilt.conversation.rules, rebuilt.state.at
     view = outlook.Outlook(site, path, rebuilt.state, rules, at, rebuilt, is_cold=True, goal=goal)
     if view.context:
