@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from .. import archive, text
 from ..hosts import is_kept, kept_by, name_of
+from ..hosts import OPENCODE
 from ..hosts.claude_code import compaction_point
 from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
@@ -62,7 +63,8 @@ class Pane:
     def _note_window(self, site: Site, window: int) -> None:
         """Note how large the window is, and what the host was told about where in it to compact."""
         known, told = site.session, site.session.get("compaction")
-        if known.get("model") or told is None:  # else the hook on prompts knows more of it
+        is_claude_code = not site.session_id.startswith(OPENCODE)
+        if is_claude_code and (known.get("model") or told is None):  # else the hook on prompts knows more of it
             told = compaction_point.told(site.environ, site.session_project, known.get("model") or "")
         if (known.get("window_tokens"), known.get("compaction")) != (window, told):
             site.remember(window_tokens=window, compaction=told)

@@ -162,6 +162,8 @@ class Conversation:
             self.compact(event.at, bool(event.tokens))
             self.compacted_tokens = event.tokens or self.compacted_tokens
             self.threshold = min(event.tokens or self.threshold, self.threshold or event.tokens)
+        elif event.name == "came_back":
+            self.places.update((result.id, Place(self.base, self.count)) for result in event.results)
         return decisions
 
     def _add(self, id: str) -> None:
