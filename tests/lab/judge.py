@@ -139,7 +139,12 @@ class Session:
                 at = self.tip(at)
                 continue
             parts[0].add(at)
-            at = self.before(at)
+            crossed = max((bound for bound in self.bounds if self.before(at) < bound < at), default=-1)
+            if crossed >= 0 and self.before(at) >= 0:  # the client hangs what was typed on what was compacted
+                parts[0].update(range(crossed + 1, at))
+                at = crossed
+            else:
+                at = self.before(at)
         bounds = [each for each in self.bounds if each < number][-len(parts) + 1 :]
         end = next((each for each in self.bounds if each > number), number + 1) if own else number
         ends = [*bounds, end] if len(parts) > 1 else [end]
@@ -268,8 +273,15 @@ class _Judge:
             indexed = max(indexed, here)
             self.look(answer, parts, context, boundary, prompt)
             last = message
+        self.end(written, last)
         self.total.missed = len(self.missed)
         return self.total
+
+    def end(self, written: int, last: str) -> None:
+        """A compaction behind the last request."""
+        boundary = self.session.bounds[-1] if self.session.bounds else -1
+        if boundary > written and not self.told.get("", Told()).stands:
+            self.compacted(boundary, last)
 
     def bases(self) -> None:
         """System and tools, before the first compaction and after it."""
@@ -353,7 +365,7 @@ class _Judge:
                 continue
             newest = holders[-1]
             self.missed.add(id(newest))
-            if any(piece.line in since or self.put_back(piece, boundary) for piece in holders):
+            if any(piece.line in since or self.put_back(piece, boundary, string) for piece in holders):
                 self.fetch(newest, prompt)
 
     def fetch(self, piece: Piece, prompt: int) -> None:
@@ -367,16 +379,17 @@ class _Judge:
     def shows(self, piece: Piece, string: str, stands: set, boundary: int) -> bool:
         if id(piece) in stands:
             return string in self.put.get((piece.kind, piece.id), string)
-        return boundary not in self.standing and self.put_back(piece, boundary)
+        return boundary not in self.standing and self.put_back(piece, boundary, string)
 
-    def put_back(self, piece: Piece, boundary: int) -> bool:
-        """Whether the host has put the file of this piece back behind its compaction: it was one of the last touched."""
+    def put_back(self, piece: Piece, boundary: int, string: str) -> bool:
+        """Whether the host has put a string of this piece back behind its compaction: it is in the beginning of one of the last files."""
         if boundary < 0 or piece.id not in self.session.calls:
             return False
         if piece.id in self.kept(boundary):
             return True
         own = {each.path for each in self.session.pieces[self.session.calls[piece.id]] if each.id == piece.id}
-        return not own.isdisjoint(self.newest_files(boundary))
+        most = round(FILE_TOKENS * CHARS / self.session.model["tokens"])
+        return not own.isdisjoint(self.newest_files(boundary)) and (piece.kind == "call" or string in piece.text[:most])
 
     def kept(self, boundary: int) -> set:
         """The ids of the results that the host carries over a compaction."""

@@ -34,7 +34,7 @@ class Telling(Policy):
 
 
 def told_by(session: Session, name: str) -> tuple[float, int, dict]:
-    """The lab's bill under a policy, its misses, and what the policy did: {id of a message: Told}."""
+    """The lab's bill under a policy, its misses, and what the policy did: {id of a message, "" for the end: Told}."""
     prices = replay_policies.prices_for(session, 300)
     policy, told = Telling(replay_policies.policy_of(name, session, prices)), {}
 
@@ -49,6 +49,7 @@ def told_by(session: Session, name: str) -> tuple[float, int, dict]:
                 this.clear[block.id] = text
 
     scored = measure.score(session, policy, prices, note)
+    told[""] = Told(stands=policy.stood)
     return scored.cost, scored.missed, told
 
 
