@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.lab import measure
 from popkit_retention.lab.replay_policies import Compact
 
@@ -93,8 +93,8 @@ def rows(
 
 
 def cost(score: measure.Score, prices: Prices, again: float) -> float:
-    """What a session cost with thinking again counted so many times."""
-    return score.cost + (again - 1) * prices.output * (score.rethought + score.forgotten)
+    """What a session cost with thinking again reckoned as this share of what was lost."""
+    return score.cost + (again - THINKING_AGAIN) * prices.output * (score.rethought + score.forgotten)
 
 
 def line(made: list[Row], prices: Prices, again: float) -> str:

@@ -39,9 +39,9 @@ import reference_decoder
 from lab import fitting
 
 from hooks.utils.policy import door
-from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.auto_compaction import COLD_TARGET
+from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.policy.verdict import COLD_TARGET, THINKING_AGAIN
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
@@ -311,7 +311,10 @@ def main() -> int:
     )
     parser.add_argument("--compact", nargs="*", type=float, metavar="SHARE", help=f"compactions, down to these shares ({COMPACT_TARGET:g})")
     parser.add_argument(
-        "--caution", type=float, default=THINKING_AGAIN, help="of --compact: when cold, thinking again counts so many times"
+        "--caution",
+        type=float,
+        default=THINKING_AGAIN,
+        help="of --compact: when cold, this share of lost thinking is thought again",
     )
     parser.add_argument(
         "--cold-target", type=float, default=COLD_TARGET, help="of --compact: when cold, so much of the conversation may stand"

@@ -69,7 +69,7 @@ def test_until_a_clear_is_planned_it_shows_what_has_expired_and_the_time_the_cac
     state = json.loads((worked.home / "sessions" / SESSION / "main.expired.jsonl").read_text().splitlines()[-1])
     assert state[4] == 1, "the search is what expired"
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout.startswith("context 50% · 1 expired, ~")
+    assert answer.stdout.startswith("context 75% · 1 expired, ~")
     assert answer.stdout.endswith(" · cache warm 3 min\n")
 
 
@@ -87,7 +87,7 @@ def test_it_agrees_with_the_panel(worked: Played) -> None:
     for later_s, reclaimable in ((0, now), (301, cold)):
         worked.now += later_s
         shown = worked.run("statusline", stdin=worked.status()).stdout
-        assert statusline_command.line({"ratio": 0.5, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
+        assert statusline_command.line({"ratio": 0.746, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
 
 
 def test_after_another_call_the_plan_no_longer_holds(worked: Played) -> None:
@@ -119,17 +119,22 @@ def context(window: int, tokens: int) -> dict:
 
 def test_a_window_that_is_smaller_than_what_is_in_it_is_not_shown(worked: Played) -> None:
     wrong = worked.status(context_window=context(200_000, 220_000), model={"id": "claude-opus-5"})
-    assert worked.run("statusline", stdin=wrong).stdout.startswith("context 22% · ")
+    assert worked.run("statusline", stdin=wrong).stdout.startswith("context 23% · ")
     assert "window_tokens" not in json.loads((worked.home / "sessions" / SESSION / "session.json").read_text())
     assert worked.run("statusline", stdin=wrong, POPKIT_OFF="1").stdout == "context –\n"
 
 
-def test_the_share_is_of_the_window_that_the_client_compacts_for(worked: Played) -> None:
-    for window in (context(1_000_000, 60_000), {"context_window_size": 1_000_000, "used_percentage": 6}):
-        shown = worked.run("statusline", stdin=worked.status(context_window=window), CLAUDE_CODE_AUTO_COMPACT_WINDOW="100k").stdout
-        assert shown.startswith("context 60% · ")
+def test_the_share_is_of_where_the_client_compacts(worked: Played) -> None:
+    facts = worked.home / "sessions" / SESSION / "session.json"
+    told = {"window": 100_000, "percent": None, "off": False}
+    facts.write_text(json.dumps({**json.loads(facts.read_text()), "compaction": told}))
+    for window in (context(1_000_000, 60_300), {"context_window_size": 1_000_000, "used_percentage": 6.03}):
+        shown = worked.run("statusline", stdin=worked.status(context_window=window), NO_COLOR="1").stdout
+        assert shown.startswith("context 90% · ")
+        panel = json.loads(worked.run("context", "--session", SESSION, "retention", "--json").stdout)["context"]
+        assert (panel["window"], panel["window_source"]) == (67_000, "compaction")
     past = worked.status(context_window=context(1_000_000, 110_000))
-    assert worked.run("statusline", stdin=past, CLAUDE_CODE_AUTO_COMPACT_WINDOW="100k").stdout.startswith("context 11% · ")
+    assert worked.run("statusline", stdin=past).stdout.startswith("context 11% · ")
 
 
 def test_it_leaves_no_trace_of_a_session_that_no_hook_has_seen(played: Played) -> None:
@@ -170,11 +175,11 @@ def test_whatever_comes_in_one_short_line_goes_out(played: Played, data: bytes) 
 def test_files_that_cannot_be_read_do_not_put_the_line_out(worked: Played) -> None:
     folder = worked.home / "sessions" / SESSION
     (folder / "main.state.json").write_text("{broken")
-    assert worked.run("statusline", stdin=worked.status()).stdout == "context 50% · cache warm 5 min\n"
+    assert worked.run("statusline", stdin=worked.status()).stdout == "context 75% · cache warm 5 min\n"
     (folder / "main.state.json").unlink()
     (folder / "main.state.json").mkdir()
     answer = worked.run("statusline", stdin=worked.status())
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "context 50%\n", "")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "context 75%\n", "")
     assert "statusline OSError" in (worked.home / "hooks.log").read_text()
 
 

@@ -164,7 +164,7 @@ def _afternoon(folder: Path, id: str, days_ago: float = 1.0) -> Path:
     """The made-up afternoon as a session of one's own."""
     path = folder / "claude" / "projects" / "-home-dev-shop" / f"{id}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(AFTERNOON)
+    path.write_text(AFTERNOON.replace('"id": "msg_', f'"id": "msg_{id}_'))
     os.utime(path, (time.time() - days_ago * past_sessions.DAY_S,) * 2)
     return path
 
@@ -190,7 +190,7 @@ def test_each_session_counts_with_its_subagents(tmp_path, capsys) -> None:
     alone = _past(tmp_path, capsys)
     agent = path.parent / "one" / "subagents" / "agent-a1.jsonl"
     agent.parent.mkdir(parents=True)
-    agent.write_text(AFTERNOON.replace('"isSidechain": false', '"isSidechain": true'))
+    agent.write_text(AFTERNOON.replace('"isSidechain": false', '"isSidechain": true').replace('"id": "msg_', '"id": "msg_a1_'))
     both = _past(tmp_path, capsys)
     assert (both["sessions"], both["subagents"], both["requests"]) == (1, 1, 2 * alone["requests"])
     assert both["usd"] == pytest.approx(2 * alone["usd"])

@@ -14,12 +14,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from hooks.utils.hosts.claude_code import compaction_point
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
 from hooks.utils.state import sockets
 from tests.patience import until
 
 from .client import ClientHome
-from .compacted import READ, RUN, Compacted, Worked, boundaries, good, tell, toasts, words
+from .compacted import READ, RUN, SCRIPTS, Compacted, Worked, boundaries, good, tell, toasts, words
 from .installs import Installed
 from .plugin_copy import copied
 from .probe import Probe, probe_hook
@@ -97,17 +98,45 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
     assert world.errors() == ""
 
 
-def test_the_share_is_of_the_window_that_is_compacted_for_and_a_notice_comes_before_the_compaction(world: Compacted):
+def test_the_share_is_of_where_the_client_compacts_and_a_notice_comes_before_it(world: Compacted):
     world.home.extra_env |= WINDOW
     world.api.scripts["nearly"] = [say("nearly full", cache_read_input_tokens=62_000)]
     done = world.play(["go [[SCRIPT:nearly]]", "on [[SCRIPT:nearly]]"])
     assert boundaries(done) == []
     facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
-    assert facts["told"] == "notice"
+    assert facts["told"] == "critical"
+    assert facts["compacts_at"]["tokens"] == 67_000, "as the client itself says"
     shown = world.popkit("context", "retention", "--json", "--session", done.session_id).stdout
     context = json.loads(shown)["context"]
-    assert (context["window"], context["window_source"]) == (100_000, "client")
-    assert 0.6 < context["ratio"] < 0.67
+    assert (context["window"], context["window_source"]) == (67_000, "compaction")
+    assert 0.9 < context["ratio"] < 1
+
+
+@pytest.mark.parametrize(("settings", "expected"), [({"autoCompactWindow": 300_000}, 267_000), ({"autoCompactEnabled": False}, 0)])
+def test_where_it_compacts_is_reckoned_as_the_client_says_it(world: Compacted, settings: dict, expected: int):
+    path = world.home.config / "settings.json"
+    path.write_text(json.dumps({**(json.loads(path.read_text()) if path.exists() else {}), **settings}))
+    world.api.scripts["small"] = [say("answered", cache_read_input_tokens=20_000)]
+    done = world.play(["go [[SCRIPT:small]]", "on [[SCRIPT:small]]"])
+    facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
+    assert facts["compacts_at"]["tokens"] == expected
+    window = facts["window_tokens"]
+    assert compaction_point.point(window, {**facts, "compacts_at": None}, 20_000) == (expected or window)
+
+
+@pytest.mark.parametrize(("percent", "expected"), [("", 67_000), ("50", 40_000)])
+def test_a_percentage_lowers_where_it_compacts_though_the_client_does_not_say_so(world: Compacted, percent: str, expected: int):
+    world.home.extra_env |= {**WINDOW, "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": percent}
+    world.api.scripts["fill"] = [
+        *SCRIPTS["fill"][:FULL],
+        call(("Bash", {"command": "echo full"}), cache_read_input_tokens=50_000),
+        say("ok"),
+    ]
+    done = world.play([f"{LONG.format('one')} [[SCRIPT:fill]]"])
+    facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
+    assert facts["compacts_at"]["tokens"] == 67_000
+    assert compaction_point.point(facts["window_tokens"], facts, 0) == expected
+    assert bool(boundaries(done)) == (expected < 50_000)
 
 
 @pytest.mark.slow

@@ -77,6 +77,11 @@ def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
     assert shown["truncated"] == 0
     assert board.do(f"restore T{bar['number']} --in-place")["done"]
     assert board.shop.noted().back == [details["handle"]]
+    session = board.session()
+    assert session["report"]["verdict"]["kind"] == "returning"
+    assert [operation["label"] for operation in session["operations"] if operation["id"] == "undo"] == ["Cancel the way back"]
+    assert board.do("undo")["done"]
+    assert board.shop.noted().back == []
     assert board.app_state.contexts.site(board.app_state.session(SESSION)).home == str(board.shop.home)
 
 

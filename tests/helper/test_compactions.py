@@ -111,6 +111,14 @@ def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
     assert Running(busy).compacts(own=True) == {"skip": "nothing was asked for"}
 
 
+def test_a_way_back_that_is_not_gone_yet_is_cancelled_by_another_undo(busy: Helper):
+    client = Running(busy)
+    client.compacts()
+    busy.ask("/command", {"words": "undo"})
+    assert "stays out" in busy.ask("/command", {"words": "undo"})["text"]
+    assert client.compacts(own=True) == {"skip": "nothing was asked for"}
+
+
 def test_nothing_is_noted_of_an_answer_that_does_not_stand(busy: Helper):
     client = Running(busy)
     assert "rows" in busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": client.rows(), "sent": client.sent()})

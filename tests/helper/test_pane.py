@@ -119,8 +119,11 @@ def test_the_window_and_the_cost_are_what_the_client_says(helper: Helper):
     transcript = helper.has_read("app.py", lines(400))
     transcript.answered(9_000)
     helper.ask("/rows", {"usage": {"window": 345_678, "usd": 0.42}})
-    assert any(line.startswith("Context   9,000 of 345,678 tokens") for line in helper.ask("/view")["pane"]["lines"])
-    assert "9,000 of 345,678 tokens" in helper.run("context", "--transcript", str(helper.transcript))
+    shown = " ".join(" ".join(helper.ask("/view")["pane"]["lines"]).split())
+    assert "Context 9,000 of 312,678 tokens (3%), where Claude Code compacts" in shown
+    assert "9,000 of 312,678 tokens" in helper.run("context", "--transcript", str(helper.transcript))
+    helper.ask("/breakdown", {"breakdown": {"isAutoCompactEnabled": True, "autoCompactThreshold": 200_000}})
+    assert "9,000 of 200,000 tokens" in helper.run("context", "--transcript", str(helper.transcript)), "it says so itself"
     saved = helper.ask("/view", {"page": "saved", "usage": {"window": 345_678, "usd": 1.5}})["pane"]["lines"]
     assert "Claude Code counts $1.50 for the whole session so far." in saved
 

@@ -17,6 +17,7 @@ class Rollout:
 
     def __init__(self, form: str = "records", project: str = PROJECT, model: str = "gpt-5.6-sol") -> None:
         self.form = form
+        self.session = SESSION
         self.project = project
         self.lines: list[object] = []
         self.now = _BEGAN
@@ -126,7 +127,7 @@ class Rollout:
 
     def write(self, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"rollout-2026-09-21T14-13-20-{SESSION}.jsonl"
+        path = folder / f"rollout-2026-09-21T14-13-20-{self.session}.jsonl"
         path.write_bytes(self.data())
         return path
 
@@ -158,3 +159,21 @@ def worked(form: str = "records", project: str = PROJECT) -> Rollout:
     rollout.run("git commit -am 'Round prices once'", "[main 0123abc] Round prices once\n 2 files changed")
     rollout.answer("Committed.")
     return rollout
+
+
+FORK = "019a2f00-9999-7222-8333-444455556666"
+
+
+def forked(parent: Rollout) -> Rollout:
+    """A fork of a session, which an hour later writes its parent's lines again, and goes on with two requests."""
+    fork = Rollout(parent.form, parent.project)
+    meta = {**fork.lines[0]["payload"], "id": FORK, "forked_from_id": SESSION}
+    fork.now, fork.session, fork.lines = parent.now + 3_600, FORK, []
+    fork.line("session_meta", meta)
+    for line in parent.lines:
+        fork.line(line["type"], line["payload"])
+    fork.prompt, fork.read, fork.total, fork.calls = parent.prompt, parent.read, parent.total, 100
+    fork.say("Rather round down.")
+    fork.run("cat src/prices.py", "def price_of(item): ...")
+    fork.answer("Rounded down.")
+    return fork

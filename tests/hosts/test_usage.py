@@ -10,8 +10,10 @@ import pytest
 
 from hooks.utils.handlers import context_monitor, session_events
 from hooks.utils.hosts import claude_code
-from hooks.utils.hosts.claude_code import TOOLS, usage
+from hooks.utils.hosts.claude_code import TOOLS, compaction_point, usage
 from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import session
 from popkit_retention.cli.try_command import report_of
@@ -109,17 +111,35 @@ def test_the_window_is_believed_in_this_order(model, at, configured, facts, comp
     assert usage.window_of(rules, facts, Usage(newest, at, model), compacted=compacted) == expected
 
 
+TOLD = {"window": None, "percent": None, "off": False}
+HALF = {**TOLD, "percent": 50.0}
+SAID = {"tokens": 467_000, "told": TOLD, "model": None, "window": 1_000_000}
+
+
 @pytest.mark.parametrize(
     ("facts", "largest", "newest", "expected"),
     [
-        ({"window_tokens": 1_000_000, "compact_window": 100_000}, 0, 50_000, (100_000, "client")),
-        ({"compact_window": 100_000}, 0, 50_000, (100_000, "client")),
-        ({"window_tokens": 200_000, "compact_window": 400_000}, 0, 50_000, (200_000, "client")),
-        ({"window_tokens": 1_000_000, "compact_window": 100_000}, 0, 120_000, (1_000_000, "client")),
+        ({"window_tokens": 1_000_000, "compaction": TOLD}, 0, 50_000, (967_000, "compaction")),
+        ({"window_tokens": 200_000, "compaction": TOLD}, 0, 50_000, (167_000, "compaction")),
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "window": 100_000}}, 0, 50_000, (67_000, "compaction")),
+        ({"compaction": {**TOLD, "window": 100_000}}, 0, 50_000, (67_000, "compaction")),
+        ({"window_tokens": 200_000, "compaction": {**TOLD, "window": 400_000}}, 0, 50_000, (167_000, "compaction")),
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "percent": 50.0}}, 0, 50_000, (490_000, "compaction")),
+        ({"window_tokens": 200_000, "compaction": {**TOLD, "percent": 99.0}}, 0, 50_000, (167_000, "compaction")),  # it only lowers
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "window": 200_000, "percent": 50.0}}, 0, 50_000, (90_000, "compaction")),
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "off": True}}, 0, 50_000, (1_000_000, "client")),
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "window": 100_000}}, 0, 70_000, (70_000, "compaction")),  # it is about to
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "window": 100_000}}, 0, 120_000, (1_000_000, "client")),  # it does not
+        # What the client says holds until a person tells it something else, or goes to another model.
+        ({"window_tokens": 1_000_000, "compaction": TOLD, "compacts_at": SAID}, 0, 50_000, (467_000, "compaction")),
+        ({"window_tokens": 1_000_000, "compaction": TOLD, "compacts_at": {**SAID, "tokens": 0}}, 0, 50_000, (1_000_000, "client")),
+        ({"window_tokens": 1_000_000, "compaction": {**TOLD, "percent": 50.0}, "compacts_at": SAID}, 0, 50_000, (490_000, "compaction")),
+        ({"window_tokens": 1_000_000, "compaction": HALF, "compacts_at": {**SAID, "told": HALF}}, 0, 50_000, (240_000, "compaction")),
+        ({"window_tokens": 200_000, "compaction": TOLD, "compacts_at": SAID}, 0, 50_000, (167_000, "compaction")),
         ({"window_tokens": 200_000}, 220_000, 60_000, (1_000_000, "model")),
     ],
 )  # fmt: skip
-def test_the_window_is_what_is_compacted_for_and_never_smaller_than_what_was_in_it(facts, largest, newest, expected):
+def test_the_window_ends_where_the_host_compacts_and_is_never_smaller_than_what_was_in_it(facts, largest, newest, expected):
     rules = Ruleset.from_config(SHIPPED, TOOLS)
     assert usage.window_of(rules, facts, Usage(newest, IN_MAY, OPUS), largest) == expected
 
@@ -130,8 +150,65 @@ def test_the_window_is_what_is_compacted_for_and_never_smaller_than_what_was_in_
      ("", None), ("auto", None), ("-1", None), ("k", None), ("9" * 5_000, None), ("²", None)],
 )  # fmt: skip
 def test_the_window_that_is_compacted_for_is_read_as_the_client_reads_it(said, expected):
-    assert usage.compact_window({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": said}) == expected
-    assert usage.compact_window({}) is None
+    assert compaction_point.window_told({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": said}) == expected
+    assert compaction_point.window_told({}) is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, {}),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "60"}, {"percent": 60.0}),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "7.5%"}, {"percent": 7.5}),
+        *(({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": odd}, {}) for odd in ("", "0", "101", "nan", "half")),
+        ({"DISABLE_COMPACT": "1"}, {"off": True}),
+        ({"DISABLE_AUTO_COMPACT": "true"}, {"off": True}),
+        ({"DISABLE_AUTO_COMPACT": "0"}, {}),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100k"}, {"window": 100_000}),
+    ],
+)  # fmt: skip
+def test_the_environment_tells_when_the_host_compacts(environ, expected, tmp_path):
+    assert compaction_point.told({"CLAUDE_CONFIG_DIR": str(tmp_path), **environ}, "") == {**TOLD, **expected}
+
+
+@pytest.mark.parametrize(
+    ("own", "local", "expected"),
+    [
+        ({"autoCompactWindow": 300_000}, {}, {"window": 300_000}),
+        ({"autoCompactWindow": 300_000}, {"autoCompactWindow": 200_000}, {"window": 200_000}),
+        ({"autoCompactWindow": 300_000, "modelSettings": {OPUS: {"autoCompactWindow": 400_000}}}, {}, {"window": 400_000}),
+        ({"modelSettings": {OPUS + "[1m]": {"autoCompactWindow": 400_000}}}, {}, {"window": 400_000}),
+        ({"modelSettings": {HAIKU: {"autoCompactWindow": 150_000}}}, {}, {}),
+        ({"autoCompactWindow": 300_000, "modelSettings": {OPUS: {"autoCompactWindow": "auto"}}}, {}, {}),
+        ({"modelSettings": {OPUS: {"autoCompactWindow": 400_000}}}, {"autoCompactWindow": 200_000}, {"window": 200_000}),
+        ({"autoCompactWindow": "many", "modelSettings": 7, "autoCompactEnabled": 0}, {}, {}),
+        ({"autoCompactEnabled": False}, {}, {"off": True}),
+        ({"autoCompactEnabled": False}, {"autoCompactEnabled": True}, {}),
+    ],
+)  # fmt: skip
+def test_settings_and_autocompact_tell_when_the_host_compacts(own, local, expected, tmp_path):
+    for path, settings in (("own/settings.json", own), ("shop/.claude/settings.local.json", local)):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(json.dumps(settings))
+    told = compaction_point.told({"CLAUDE_CONFIG_DIR": str(tmp_path / "own")}, str(tmp_path / "shop"), OPUS + "-20260101")
+    assert told == {**TOLD, **expected}
+    first = {"CLAUDE_CONFIG_DIR": str(tmp_path / "own"), "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "500k"}
+    assert compaction_point.told(first, str(tmp_path / "shop"), OPUS)["window"] == 500_000, "the environment decides"
+
+
+@pytest.mark.parametrize(
+    ("breakdown", "expected"),
+    [
+        ({"isAutoCompactEnabled": True, "autoCompactThreshold": 467_000}, 467_000),
+        ({"isAutoCompactEnabled": True, "autoCompactThreshold": "many"}, 0),
+        ({"isAutoCompactEnabled": False}, 0),
+        ({"autoCompactThreshold": 467_000}, None),
+        ({}, None),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_the_client_says_where_it_compacts(breakdown, expected):
+    assert compaction_point.reported(breakdown) == expected
 
 
 def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
@@ -175,6 +252,25 @@ def test_a_compaction_by_hand_shows_nothing_of_the_window(tmp_path):
     assert (context["window"], context["window_source"]) == (1_000_000, "model")
 
 
+def test_behind_a_compaction_of_the_hosts_all_that_stands_is_shown_as_an_estimate(tmp_path):
+    """Older clients do not say how much it left: system and tools, the summary, and the files that were read last, each up to a limit."""
+    written, summary = Written(tmp_path / "projects"), "It went well. " * 400
+    written.model, written.tokens, written.created = OPUS, 20_000, 0
+    written.say("look")
+    shown = {name: "a line of code\n" * count for name, count in (("a.ts", 400), ("b.ts", 4_000), ("c.ts", 200))}
+    for name, content in shown.items():
+        written.call("Read", {"file_path": f"{PROJECT}/{name}"}, content)
+    base = 20_000
+    written.compact()
+    written._line("user", {"role": "user", "content": summary}, isCompactSummary=True)
+    context = _context(written, tmp_path)
+    files = sum(min(FILE_TOKENS, estimate_tokens(content, "code")) for content in shown.values())
+    assert not context["measured"]
+    assert context["tokens"] == pytest.approx(base + estimate_tokens(summary) + files, rel=0.02)
+    written.grep("more")
+    assert _context(written, tmp_path)["measured"]
+
+
 def _hooked(written: Written, tmp_path: Path) -> tuple[dict, dict]:
     environ = {"POPKIT_HOME": str(tmp_path / "home"), "POPKIT_CLOCK": str(written.now)}
     return environ, {"session_id": written.session, "transcript_path": str(written.path), "cwd": PROJECT}
@@ -196,7 +292,7 @@ def test_hooks_remember_what_the_end_of_the_transcript_no_longer_shows(tmp_path)
     assert _checked(written, tmp_path) == (168_000, "transcript")
 
 
-@pytest.mark.parametrize(("trigger", "expected"), [("auto", (168_000, "transcript")), ("manual", (1_000_000, "model"))])
+@pytest.mark.parametrize(("trigger", "expected"), [("auto", (168_000, "transcript")), ("manual", (967_000, "compaction"))])
 def test_a_compaction_that_begins_shows_how_large_the_window_is(tmp_path, trigger, expected):
     written = Written(tmp_path / "projects")
     written.say("look")

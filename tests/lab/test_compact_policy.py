@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.compacting_cost import Spared
+from hooks.utils.policy.auto_compaction import Long
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
@@ -319,6 +320,23 @@ def idle(prompt: bool, after: float = 1_000, thinking: int = 0) -> SessionBuilde
 def test_by_itself_it_begins_between_turns_alone_once_the_cache_is_cold(prompt, after, begins):
     assert ours(idle(prompt, after).session, cold=True)[1].compacted == begins
     assert ours(idle(prompt, after).session, cold=False)[1].compacted == []
+
+
+@pytest.mark.parametrize(("prompt", "tokens", "begins"), [(True, 20_000, [13]), (False, 20_000, []), (True, 400_000, [])])
+def test_with_a_warm_cache_it_begins_between_turns_once_the_conversation_is_long(prompt, tokens, begins):
+    session = idle(prompt, after=10).session
+    assert ours(session, cold=True, long=Long(tokens, 0.2, 15_000))[1].compacted == begins
+    assert ours(session, cold=False, long=Long(tokens, 0.2, 15_000))[1].compacted == []
+
+
+@pytest.mark.parametrize(("growth", "begins"), [(10_000, [13, 20, 27]), (30_000, [13, 27]), (200_000, [])])
+def test_it_begins_again_only_once_the_conversation_has_grown(growth, begins):
+    builder = idle(True, after=10)
+    for _ in range(2):
+        worked(builder, 6)
+        builder.prompt()
+        builder.request()
+    assert ours(builder.session, cold=True, long=Long(20_000, 0.2, growth))[1].compacted == begins
 
 
 def test_it_does_not_begin_by_itself_where_thinking_again_is_worth_more():

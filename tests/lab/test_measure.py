@@ -152,8 +152,8 @@ def test_where_thinking_is_bound_it_is_carried_and_a_clear_loses_what_follows_it
     assert kept.cost == pytest.approx(before + 0.1 * 10_660 + 1.25 * 350 + 5 * 30)
     total, _ = scored(thoughtful(), tmp_path, {3: {"a": A_GONE}}, bound=True)
     assert (total.curve, total.rethought) == ([10_100, 10_660, 10_480], 40)
-    # Up to the prompt it is read; thinking 50, call, placeholder, call, b are written; 40 tokens are thought again.
-    assert total.cost == pytest.approx(before + 0.1 * 10_100 + 1.25 * 380 + 5 * 30 + 5 * 40)
+    # Up to the prompt it is read; thinking 50, call, placeholder, call, b are written; half of 40 tokens is thought again.
+    assert total.cost == pytest.approx(before + 0.1 * 10_100 + 1.25 * 380 + 5 * 30 + 5 * 20)
 
 
 def test_where_thinking_is_not_bound_nothing_of_it_is_carried_or_lost(tmp_path) -> None:

@@ -15,6 +15,9 @@ from popkit_retention.lab import replay_policies, sent_requests
 from popkit_retention.operations import past_sessions
 from popkit_retention.parallel import Skipped, Where, find
 from tests.cli.made_up_afternoon import SAMPLE
+from tests.hosts import test_opencode as opencode
+from tests.hosts.rollouts import forked, worked
+from tests.hosts.stores import database
 from tests.views.written import Written, spec_session
 
 
@@ -87,7 +90,7 @@ def test_the_configuration_of_each_project_holds(tmp_path: Path) -> None:
 
 
 def test_sums_are_those_of_the_sessions_and_the_rest_is_named(tmp_path: Path) -> None:
-    paths = [str(spec_session(tmp_path, session=name).path) for name in ("a", "b", "c")]
+    paths = [_session(tmp_path, name) for name in ("a", "b", "c")]
     row, seen = past_sessions.row_of(paths[0], ""), []
     sources = find([*paths, _talk(tmp_path)], lambda *_: None)
     whole = past_sessions.sums(sources, "", 60, lambda done, of: seen.append((done, of)), Where(1))
@@ -95,6 +98,76 @@ def test_sums_are_those_of_the_sessions_and_the_rest_is_named(tmp_path: Path) ->
     assert whole["usd"] == pytest.approx(3 * row["usd"])
     assert seen[-1] == (sum(map(os.path.getsize, [*paths, str(tmp_path / "talk.jsonl")])),) * 2
     assert past_sessions.sums(sources, "", -1, lambda *_: None, Where(1))["left"] == len(sources) - 1
+
+
+def _session(folder: Path, name: str) -> str:
+    """A session whose messages are its own."""
+    path = spec_session(folder, session=name).path
+    path.write_text(path.read_text().replace('"id": "msg_', f'"id": "msg_{name}_'))
+    return str(path)
+
+
+def _forked(folder: Path) -> tuple[list[str], str]:
+    """(the paths of a session and of a fork of it, which has its lines and goes on by itself, that of the fork's whole conversation)."""
+    parent, fork = Path(_compacted(folder / "one")), Written(folder / "two", session="fork")
+    fork.path.write_text(parent.read_text())
+    fork.now += 3_600 * 24
+    fork.calls, fork.tokens, fork.last = 100, 90_000, json.loads(parent.read_text().splitlines()[-1])["uuid"]
+    fork.say("rather that")
+    for number in range(12):
+        fork.call("Read", {"file_path": f"{fork.project}/src/{number % 6}.ts"}, f"export const other_{number % 6} = 1;\n" * 90)
+    return [str(parent), str(fork.path)], str(fork.path)
+
+
+def _sums(paths: list[str]) -> dict:
+    sources = find(paths, lambda *_: None)
+    return past_sessions.sums(sources, "", 600, lambda *_: None, Where(1))
+
+
+def test_a_request_counts_once_though_a_fork_and_a_subagents_file_have_its_answer_too(tmp_path: Path) -> None:
+    (parent, fork), whole = _forked(tmp_path)
+    agent = tmp_path / "one" / "shop" / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_text(Path(fork).read_text().replace('"isSidechain": false', '"isSidechain": true'))
+    alone, together, each = _sums([parent]), _sums([parent, fork, str(agent)]), past_sessions.row_of(whole, "")
+    assert together["requests"] == each["requests"] == alone["requests"] + 12
+    assert (together["sessions"] + together["subagents"], together["compactions"]) == (2, 1)
+    assert together["usd"] == pytest.approx(each["usd"])
+    assert together["kept_out_tokens"] == each["kept_out_tokens"] > alone["kept_out_tokens"]
+    assert together["summary_tokens"] == each["summary_tokens"]
+    assert together["kept_tokens"] == alone["kept_tokens"]
+
+
+def test_a_file_that_is_copied_whole_is_no_other_session(tmp_path: Path) -> None:
+    path = Path(_compacted(tmp_path))
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(path.read_bytes())
+    assert _sums([str(path), str(copy)]) == _sums([str(path)])
+
+
+@pytest.mark.parametrize("form", ["records", "counts"])
+def test_a_request_of_codex_counts_once_though_a_fork_has_written_it_again(tmp_path: Path, form: str) -> None:
+    parent = worked(form)
+    fork = forked(parent)
+    paths = [str(parent.write(tmp_path / "one")), str(fork.write(tmp_path / "two"))]
+    alone, together = _sums(paths[:1]), _sums(paths)
+    assert together["requests"] == alone["requests"] + 2
+    assert together["usd"] > alone["usd"]
+    left_out: list[str] = []
+    billed = digests.of_sources(find(paths, lambda *_: None), lambda *_: None, lambda path, why: left_out.append(why), Where(1))
+    assert sum(used["requests"] for digest in billed for used in digest["used"]) == together["requests"]
+    assert left_out == []
+
+
+def test_a_request_of_opencode_counts_once_though_a_fork_has_its_message_under_another_id(tmp_path: Path) -> None:
+    parent, fork = opencode.worked(), opencode.worked("ses_7f3amadeup0002")
+    fork.at += 3_600_000
+    fork.answer({"type": "text", "text": "Rather so."}, read=9_900, written=40)
+    place = str(database(tmp_path, parent, fork))
+    alone, together = _sums([f"{place}/{parent.session}"]), _sums([place])
+    assert (together["sessions"], together["requests"]) == (2, alone["requests"] + 1)
+    billed = digests.of_sources(find([place], lambda *_: None), lambda *_: None, lambda *_: None, Where(1))
+    assert sum(used["requests"] for digest in billed for used in digest["used"]) == together["requests"]
 
 
 def _talk(folder: Path) -> str:

@@ -16,6 +16,7 @@ from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy.economics import (
     LIKELY_REQUESTS,
     LOOK_BACK_REQUESTS,
+    THINKING_AGAIN,
     Change,
     Model,
     Prices,
@@ -83,15 +84,15 @@ def test_system_and_tools_stay_in_the_cache_whatever_changes():
 
 def test_where_thinking_is_bound_it_leaves_too_and_is_reckoned_as_thought_again():
     sum = Sum(change(thinking=2_000), prices(bound=True))
-    assert (sum.leaves, sum.thinking, sum.thinking_cost) == (29_600, 2_000, 10_000.0)  # 2,000 x 5
+    assert (sum.leaves, sum.thinking, sum.thinking_cost) == (29_600, 2_000, 5_000.0)  # 2,000 x 5, half of it
     assert sum.rewritten == 48_400  # 100,000 - 20,000 - 30,000 - 2,000 + 400
     assert sum.cost_now == 55_660.0
     assert sum.saved_per_request == 3_160.0  # 31,600 x 0.1
-    assert sum.pays_after == 21  # 65,660 / 3,160 = 20.8
+    assert sum.pays_after == 20  # 60,660 / 3,160 = 19.2
     cold = Sum(change(warm=False, thinking=2_000), prices(bound=True))
-    assert (cold.cost_now, cold.saved_now, cold.pays_after) == (0.0, 39_500.0, 0)  # 31,600 x 1.25 is more than 10,000
-    assert Sum(change(warm=False, thinking=9_000), prices(300, 0.1, True)).pays_after == 0  # 48,250 saved, 45,000 to think again
-    assert Sum(change(warm=False, thinking=20_000), prices(300, 0.1, True)).pays_after == 8  # 100,000 - 62,000 = 38,000; / 4,960 = 7.7
+    assert (cold.cost_now, cold.saved_now, cold.pays_after) == (0.0, 39_500.0, 0)  # 31,600 x 1.25 is more than 5,000
+    assert Sum(change(warm=False, thinking=29_000), prices(300, 0.1, True)).pays_after == 0  # 73,250 saved, 72,500 to think again
+    assert Sum(change(warm=False, thinking=60_000), prices(300, 0.1, True)).pays_after == 5  # 150,000 - 112,000 = 38,000; / 8,960 = 4.2
 
 
 def test_where_nothing_else_leaves_thinking_alone_pays_nothing():
@@ -202,7 +203,7 @@ def test_more_requests_a_cold_cache_and_a_nearer_change_never_make_it_pay_less(c
 def test_what_was_thought_never_costs_nothing_and_changes_no_other_token(change, priced):
     bound, free = (Sum(change, prices(priced.ttl_s, priced.read, flag)) for flag in (True, False))
     assert bound.leaves == free.leaves
-    assert bound.thinking_cost == pytest.approx(bound.thinking * 5.0)
+    assert bound.thinking_cost == pytest.approx(THINKING_AGAIN * bound.thinking * 5.0, abs=0.01)
     assert (bound.thinking > 0) is (change.thinking > 0)
 
 

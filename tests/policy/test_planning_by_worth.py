@@ -154,7 +154,7 @@ def test_where_thinking_is_bound_what_is_worth_less_than_what_was_thought_behind
     assert session.going(priced=prices(bound=True)) == ["T32"]
     plan = session.plan(priced=prices(bound=True))
     assert session.why(priced=prices(bound=True))["T1"] == "thinking"
-    assert (plan.sum.thinking, plan.sum.thinking_cost) == (100, 500.0)
+    assert (plan.sum.thinking, plan.sum.thinking_cost) == (100, 250.0)
     session.think(90_000)
     session.nothing(30)
     assert session.plan(priced=prices(bound=True)).pays is False

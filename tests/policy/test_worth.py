@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import kinds
+from hooks.utils.policy.economics import THINKING_AGAIN
 from hooks.utils.policy.worth import (
     FEATURES,
     LEAST_QUIET,
     SCHEMA,
-    THINKING_CAUTION,
     Candidate,
     NeedModel,
     Situation,
@@ -69,9 +69,9 @@ def test_more_caution_asks_for_a_smaller_chance_of_need():
 
 
 def test_where_more_was_thought_than_anything_is_worth_nothing_goes():
-    # Output costs five units, and what is thought again counts one and a half times.
-    assert choose([(candidate(thinking=6_000), 44_000.0)], situation(bound=True)) == []
-    assert choose([(candidate(thinking=5_800), 44_000.0)], situation(bound=True)) != []
+    # Output costs five units, and half of it is thought again.
+    assert choose([(candidate(thinking=17_700), 44_000.0)], situation(bound=True)) == []
+    assert choose([(candidate(thinking=17_500), 44_000.0)], situation(bound=True)) != []
 
 
 def test_what_was_used_by_the_last_calls_is_in_use_unless_a_newer_one_has_replaced_it():
@@ -109,7 +109,7 @@ def test_what_is_chosen_is_all_from_one_place_on_and_no_other_place_is_worth_mor
     assert chosen == [one for one, _ in valued[len(valued) - len(chosen) :]]
 
     def worth(begin: int) -> float:
-        thought = THINKING_CAUTION * valued[begin][0].thinking * where.prices.output if where.prices.bound else 0.0
+        thought = THINKING_AGAIN * valued[begin][0].thinking * where.prices.output if where.prices.bound else 0.0
         return sum(units for _, units in valued[begin:]) - thought
 
     best = max([0.0, *map(worth, range(len(valued)))])

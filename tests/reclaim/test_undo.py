@@ -60,7 +60,10 @@ def test_it_takes_back_the_newest_clear_and_says_when(twice: Shop):
     assert newer(twice) >= {"read-lib", "read-app"}
     assert undone(twice) == newer(twice)
     assert twice.transcript.read_bytes() == before
-    assert "when the session is resumed in Claude Code 2.1.326 or later" in " ".join(twice.context("undo").out.split())
+    twice.context("undo")
+    said = " ".join(twice.context("undo").out.split())
+    assert "when the session is resumed in Claude Code 2.1.326 or later" in said
+    assert "To cancel it before that: popkit context --session" in said
 
 
 def test_a_clear_that_is_noted_and_not_done_is_cancelled_first(twice: Shop):
@@ -69,6 +72,20 @@ def test_a_clear_that_is_noted_and_not_done_is_cancelled_first(twice: Shop):
     assert twice.context("undo", "--json").json == {"restored": [], "later": False}
     assert (twice.noted().only, twice.noted().back) == ([], [])
     assert undone(twice) == newer(twice)
+
+
+def test_a_way_back_that_is_noted_and_not_gone_is_cancelled_first(twice: Shop):
+    assert undone(twice) == newer(twice)
+    shown = " ".join(twice.context("retention").out.split())
+    assert f"A way back is noted: {len(newer(twice))} contents come back when the session is resumed" in shown
+    assert "[1] Cancel it: popkit context" in shown
+    assert twice.context("undo", "--json").json == {"restored": [], "later": False}
+    assert (twice.noted().only, twice.noted().back) == ([], [])
+    assert "is noted" not in twice.context("retention").out
+    assert undone(twice) == newer(twice)
+    assert twice.context("clear", "--id", "new-test").code == 0
+    assert "The clear had not been done yet" in " ".join(twice.context("undo").out.split()), "of both, what was asked for last"
+    assert "stays out" in " ".join(twice.context("undo").out.split())
 
 
 def test_the_clear_of_another_session_stays_undone(working: Shop):
@@ -112,6 +129,7 @@ def test_what_is_behind_a_compaction_does_not_come_back(shop: Shop):
 def test_what_can_come_back_does_and_a_clear_that_is_lost_altogether_is_passed_over(twice: Shop):
     forget(twice, twice.cleared()["read-lib"])
     assert undone(twice) == newer(twice) - {"read-lib"}
+    twice.context("undo")  # cancels it
     forget(twice, *(twice.cleared()[id] for id in newer(twice)))
     done = twice.context("undo", "--json")
     assert set(done.json["restored"]) == {twice.cleared()[id] for id in EXPIRED}

@@ -238,8 +238,8 @@ def test_what_was_kept_out_stays_counted_and_saves_nothing_more_once_it_is_whole
     assert saved["kept"] > saved["whole"] > saved["left"] == 0
 
 
-def test_it_is_calibrated_by_what_the_requests_show():
-    assert _kept_out([ENTERED], calibration=1.5) == [("t1", 3_594)]
+def test_it_is_booked_as_the_model_of_its_time_counts():
+    assert _kept_out([ENTERED], as_counted=lambda tokens, at: tokens * 3 // 2 if at == 10.0 else 0) == [("t1", 3_594)]
 
 
 def test_what_entered_whole_after_all_books_nothing_until_it_enters_shorter_again():

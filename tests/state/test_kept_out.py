@@ -10,8 +10,10 @@ import pytest
 from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.reclaim.outlook import read
 from hooks.utils.state import journal, reconciling, store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.views import report
 from tests.hosts.lines import Lines
 from tests.views.written import STEP_S, Written
 
@@ -39,9 +41,7 @@ class Door(Written):
         site = self.site(self.path.parent / "home")
         for entry in self.journal:
             store.journal(site.paths(), entry)
-        state = reconciling.reconcile(site, str(self.path)).state
-        self.calibration = state.calibration
-        return state.counts.ledger
+        return reconciling.reconcile(site, str(self.path)).state.counts.ledger
 
 
 @pytest.fixture
@@ -57,11 +57,45 @@ def test_six_requests_by_hand(door: Door) -> None:
     for word in ("two", "three", "four"):
         door.grep(word)  # the third would have written it, the others read it
     figures = door.ledger()
-    kept = round(KEPT * door.calibration)
+    kept = KEPT
     assert (figures["kept_out"], figures["kept_out_tokens"]) == (1, kept)
     assert figures["saved_kept_out"] == pytest.approx(kept * (1.25 + 3 * 0.1), abs=0.1)
     assert figures["usd_kept_out"] == pytest.approx(kept * (1.25 + 3 * 0.1) * 5 / 1e6, abs=1e-6)
     assert (figures["net"], figures["unpriced"], figures["refetched"]) == (figures["saved_kept_out"], 0, 0)
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "claude-opus-4-6"])
+def test_what_was_kept_out_never_shrinks_whatever_usage_shows_later(door: Door, model: str) -> None:
+    site, door.model = door.site(door.path.parent / "home"), model
+    door.grep("one")
+    id = door.enters_short()
+    store.journal(site.paths(), door.journal[0])
+    told, calibrations = [], set()
+    for number in range(12):
+        door.call("Read", {"file_path": f"/home/dev/shop/{number}.py"}, SHORT * 10)  # grows by less than is estimated
+        outlook = read(site, str(door.path), door.now)
+        [row] = [row for row in report.build(outlook)["results"] if row["id"] == id]
+        told.append((outlook.ledger["kept_out_tokens"], row["entered"]["kept_out_tokens"]))
+        calibrations.add(outlook.state.calibration)
+    assert len(calibrations) > 2
+    assert set(told) == {told[0]}
+    assert told[0][0] == told[0][1] > 0
+
+
+def test_what_was_kept_out_on_a_branch_of_another_model_never_shrinks(door: Door) -> None:
+    site = door.site(door.path.parent / "home")
+    door.model = "claude-opus-4-6"
+    door.grep("one")
+    fork = door.last
+    door.model = "claude-opus-5"
+    door.enters_short()
+    store.journal(site.paths(), door.journal[0])
+    door.grep("two")
+    before = read(site, str(door.path), door.now).ledger["kept_out_tokens"]
+    door.last, door.model = fork, "claude-opus-4-6"
+    door.say("rather this")
+    door.grep("three")
+    assert read(site, str(door.path), door.now).ledger["kept_out_tokens"] == before == KEPT
 
 
 def test_an_answer_of_the_door_that_came_too_late_saved_nothing(door: Door) -> None:

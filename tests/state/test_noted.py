@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state.noted import Noted
+from hooks.utils.state.noted import BACK, ONLY, Noted
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +32,19 @@ def test_what_is_noted_adds_up_each_once_and_each_kind_is_forgotten_by_itself(tm
     assert (noted.only, noted.back) == ([], ["handle"])
     assert noted.forget_back()
     assert [path.name for path in (tmp_path / "sessions" / ID).iterdir() if not path.name.endswith(".lock")] == []
+
+
+def test_what_was_noted_last_is_forgotten_first(tmp_path: Path):
+    noted = Noted(str(tmp_path), ID)
+    assert (noted.newest, noted.forget_newest()) == ("", "")
+    noted.add(only=["a"])
+    noted.add(back=["handle"])
+    assert noted.newest == BACK
+    noted.add(only=["b"])
+    assert (noted.newest, noted.forget_newest()) == (ONLY, ONLY)
+    assert (noted.only, noted.back) == ([], ["handle"])
+    assert [noted.forget_newest(), noted.forget_newest()] == [BACK, ""]
+    assert noted.back == []
 
 
 def test_several_who_note_at_once_lose_nothing(tmp_path: Path):

@@ -13,6 +13,7 @@ from hooks.utils.operations import request
 from hooks.utils.policy import events
 from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
+from hooks.utils.reclaim.outlook import read
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
 from hooks.utils.views import clear, history, phrases, report
@@ -21,11 +22,12 @@ from hooks.utils.views.results import detail_lines
 from hooks.utils.views.shapes import Report, ResultRow
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
+from tests.views.written import Written
 
 KEYS = {
     "schema", "session", "host", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
-    "calibration", "tiers", "expired", "reclaimable", "cleared", "by_host", "figures", "compactions", "compacted", "abandoned", "pins",
-    "configured_pins",
+    "calibration", "scaled", "tiers", "expired", "reclaimable", "cleared", "by_host", "figures", "compactions", "compacted", "abandoned",
+    "pins", "configured_pins",
     "agents", "partial_reads", "results", "doubt", "verdict",
 }  # fmt: skip
 ROW_KEYS = {
@@ -323,11 +325,20 @@ def test_a_run_has_the_name_that_a_person_would_type(label, name):
     assert phrases.run_name(label, "test") == name
 
 
-def test_the_panel_says_once_what_its_tilde_means():
-    session = _busy()
-    session.state.calibration = 1.25
-    lines = laid_out(panel(_report(session)))
-    assert ["~ marks estimates, scaled x1.25 to this session's usage" in line for line in lines].count(True) == 1
+@pytest.mark.parametrize(("model", "requests", "says"), [
+    ("claude-opus-5", 2, "~ marks estimates."),
+    ("claude-opus-4-6", 2, "~ marks estimates."),  # how its model counts is no measure of this session
+    ("claude-opus-5", 30, "~ marks estimates, scaled x0.82 to this session's usage."),
+    ("claude-opus-4-6", 30, "~ marks estimates, scaled x0.94 to this session's usage."),
+])  # fmt: skip
+def test_the_panel_says_once_what_its_tilde_means_and_a_scale_only_where_one_was_measured(tmp_path, model, requests, says):
+    session = Written(tmp_path / "p")
+    session.model = model
+    session.say("go")
+    for number in range(requests):
+        session.call("Read", {"file_path": f"/p/{number}.py"}, "a line of a.py\n" * 800)
+    lines = laid_out(panel(report.build(read(session.site(tmp_path / "home"), str(session.path), session.now))))
+    assert [says in line for line in lines].count(True) == 1, lines
 
 
 def test_retention_that_is_off_is_shown_as_off():

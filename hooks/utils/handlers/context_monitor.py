@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hosts.claude_code import usage
+from ..hosts.claude_code import compaction_point, usage
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
@@ -115,10 +115,10 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
     """Return how full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None
     below the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
     what to do ("" for nothing)."""
-    limit = usage.compact_window(site.environ)
-    if limit != site.session.get("compact_window"):
-        site.remember(compact_window=limit)
     newest = usage.newest_usage(transcript_path)
+    told = compaction_point.told(site.environ, site.session_project, model or site.session.get("model") or (newest.model if newest else ""))
+    if told != site.session.get("compaction"):
+        site.remember(compaction=told)
     tokens = newest.tokens if newest else 0
     largest = max(tokens, site.session.get("largest_tokens") or 0)
     rules = site.rules()

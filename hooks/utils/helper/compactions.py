@@ -19,6 +19,7 @@ from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Handed, Wanted
+from ..state.noted import BACK, ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,13 +89,15 @@ class Compactions:
         """Have the next compaction that we start go down to a target, if the cache is still cold then and at least `least` tokens leave."""
         self._want(Wanted(COLD, target, least=least))
 
-    def cancel(self) -> bool:
-        """Cancel a clear that was asked for and is not done yet; return whether there was one."""
-        is_waiting = self.wanted is not None and self.wanted.only is not None
-        if is_waiting:
+    def cancel(self) -> str:
+        """Cancel what a person has asked for and is not done yet; return its kind (state/noted.py), "" for nothing."""
+        waiting = "" if self.wanted is None else BACK if self.wanted.back else ONLY if self.wanted.only is not None else ""
+        if waiting:
             self._want(None)
-        is_noted = self.noted is not None and self.noted.forget_clear()
-        return is_waiting or is_noted
+        if self.noted is None or not waiting:
+            return self.noted.forget_newest() if self.noted is not None else ""
+        _ = self.noted.forget_back() if waiting == BACK else self.noted.forget_clear()
+        return waiting
 
     def look(self) -> None:
         """Read on in the transcript, so that no compaction has to wait for that."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from .. import archive, text
 from ..hosts import is_kept, kept_by, name_of
-from ..hosts.claude_code.usage import compact_window
+from ..hosts.claude_code import compaction_point
 from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, cold_compaction, outlook, restoring
@@ -51,16 +51,21 @@ class Pane:
         if not isinstance(usage, dict):
             return
         window, usd = usage.get("window"), usage.get("usd")
-        if type(window) is int and 0 < window < _MOST_TOKENS and site.session.get("window_tokens") != window:
-            site.remember(window_tokens=window)
-        limit = compact_window(site.environ)
-        if limit != site.session.get("compact_window"):
-            site.remember(compact_window=limit)
+        if type(window) is int and 0 < window < _MOST_TOKENS:
+            self._note_window(site, window)
         if isinstance(usd, (int, float)) and not isinstance(usd, bool) and 0 <= usd < _MOST_TOKENS:
             self.usd = usd
         if site.enabled:
             with suppress(OSError):  # the next one is kept
                 client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
+
+    def _note_window(self, site: Site, window: int) -> None:
+        """Note how large the window is, and what the host was told about where in it to compact."""
+        known, told = site.session, site.session.get("compaction")
+        if known.get("model") or told is None:  # else the hook on prompts knows more of it
+            told = compaction_point.told(site.environ, site.session_project, known.get("model") or "")
+        if (known.get("window_tokens"), known.get("compaction")) != (window, told):
+            site.remember(window_tokens=window, compaction=told)
 
     def note_status_site(self, site: Site) -> None:
         """Note that the client lets code of ours draw under the prompt."""

@@ -12,6 +12,7 @@ import threading
 import time
 
 from ..hosts import OPENCODE
+from ..hosts.claude_code import compaction_point
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
@@ -284,7 +285,10 @@ class Session:
         site = self._site()
         if site.data_rules:
             return {}
+        at = compaction_point.reported(request.get("breakdown"))
         with self.stored:
+            if at is not None and site.session.get("compaction") is not None:
+                site.remember(compacts_at=compaction_point.noted(site.session, at))
             client_reports.keep_breakdown(
                 site.home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
             )

@@ -8,6 +8,7 @@ from .. import flag_parser, text
 from ..policy import planning
 from ..reclaim import access, outlook, restoring
 from ..state import archived, receipts, reconciling, session, store
+from ..state.noted import BACK
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from ..views.receipt import Receipt
     from ..views.shapes import Clear, Report
     from .request import Request
+
+
+_CANCELLED = "The clear had not been done yet, and is cancelled."
 
 
 def clear(request: Request) -> Answer:
@@ -73,15 +77,17 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], 
 def undo(request: Request) -> Answer:
     from ..reclaim import undoing
 
-    if request.in_place.cancel():
-        return Answer(["", *text.wrap("The clear had not been done yet, and is cancelled.")], {"restored": [], "later": False})
+    cancelled = request.in_place.cancel()
+    if cancelled:
+        words = "What was to come back had not come back yet, and stays out." if cancelled == BACK else _CANCELLED
+        return Answer(["", *text.wrap(words)], {"restored": [], "later": False})
     return _put_back(request, undoing.taken_last(request.site, request.transcript_path))
 
 
 def _put_back(request: Request, handles: list[str]) -> Answer:
     request.in_place.put_back(handles)
     is_later = request.in_place.is_later
-    return Answer(receipt_views.begun_lines(len(handles), is_later), {"restored": handles, "later": is_later})
+    return Answer(receipt_views.begun_lines(len(handles), is_later, request.command), {"restored": handles, "later": is_later})
 
 
 def restore(request: Request) -> Answer:

@@ -14,7 +14,7 @@ from ..policy.ruleset import DEFAULT
 from ..reclaim import outlook
 from ..reclaim.access import Refused
 from ..state import sockets
-from ..state.noted import Noted
+from ..state.noted import ONLY, Noted
 from ..views import phrases, report
 from ..views.report import matching
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         def put_back(self, handles: Sequence[str]) -> None:
             """Put back what is archived under these handles."""
 
-        def cancel(self) -> bool:
-            """Withdraw a clear that was asked for and is not done yet; return whether there was one."""
+        def cancel(self) -> str:
+            """Withdraw what was asked for last and is not done yet; return its kind (state/noted.py), "" for nothing."""
 
 
 # How a person calls us in every version of Claude Code, and where code of ours inside it answers.
@@ -111,8 +111,11 @@ class ThroughHelper:
     def put_back(self, handles: Sequence[str]) -> None:
         self._ask({"back": list(handles)})
 
-    def cancel(self) -> bool:
-        return self._ask({"cancel": True}).get("cancelled") is True
+    def cancel(self) -> str:
+        cancelled = self._ask({"cancel": True}).get("cancelled")
+        if cancelled is True:  # a helper of an earlier version, which cancels nothing else
+            return ONLY
+        return cancelled if isinstance(cancelled, str) else ""
 
     def _ask(self, body: dict[str, object]) -> dict[str, object]:
         try:
@@ -141,8 +144,8 @@ class OnceResumed:
         self._check()
         self._noted.add(back=list(handles))
 
-    def cancel(self) -> bool:
-        return self._noted.forget_clear()
+    def cancel(self) -> str:
+        return self._noted.forget_newest()
 
     def _check(self) -> None:
         if self._site.data_rules:
@@ -162,8 +165,8 @@ class Without:
     def put_back(self, _handles: Sequence[str]) -> None:
         raise Refused(_WITHOUT)
 
-    def cancel(self) -> bool:
-        return False
+    def cancel(self) -> str:
+        return ""
 
 
 WITHOUT = Without()

@@ -94,6 +94,8 @@ class Conversation:
 
     __slots__ = (
         "_again",
+        "_back",
+        "_factors",
         "_files",
         "_growth",
         "_is_noted",
@@ -130,6 +132,7 @@ class Conversation:
         self.carried = 0
         self._is_noted = False  # whether that is known to be all of it
         self._again = 0  # estimated tokens of what was written down again behind the newest compaction
+        self._back = 0  # and of the files that it put back
         self.replaced: set[str] = set()
         self.compacted_tokens = self.threshold = 0
         self.unsent = 0
@@ -138,6 +141,7 @@ class Conversation:
         self._files: dict[str, int] = {}  # path -> most tokens of it that a result showed or a call wrote, the last touched at the end
         self._tokens = 0.0  # that the model takes for one that is estimated, as far as its family tells; 0 before the first request
         self._growth = (0, 0, 0)  # pairs of that model's requests, tokens measured, tokens estimated
+        self._factors: list[tuple[float, float]] = []  # (seconds, the same as `_tokens`), of each model that answered, by time
         engine.reindex(state, self.rules)
 
     # --- what happens ---------------------------------------------------------------------------------------------------------------
@@ -189,16 +193,22 @@ class Conversation:
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unseen.intersection_update(self.places)
         self.unsent, self._thought = 0, []
-        self.carried, self._again, self._is_noted, self.replaced = 0, 0, False, set()
+        self.carried, self._again, self._back, self._is_noted, self.replaced = 0, 0, 0, False, set()
 
     def carry(self, tokens: int, is_all: bool = True) -> None:
         """Note how many tokens of the conversation the newest compaction left, as whoever did it says; whether that `is_all`, however
         much was written down again."""
         self.carried, self._is_noted = max(0, tokens), is_all
 
-    def carry_again(self, tokens: int) -> None:
-        """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request."""
+    def carry_again(self, tokens: int, is_row: bool = True) -> None:
+        """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request. `is_row`: of the
+        conversation itself, beside which no files come back."""
         self._again += tokens
+        self._back = 0 if is_row else self._back
+
+    def put_back_files(self) -> None:
+        """Add the files that the host puts back behind a compaction of its own, where nothing says how much that left."""
+        self._back = files_put_back(self._files.values())
 
     def add_text(self, tokens: int, thinking: int = 0) -> None:
         """Add tokens that the user or the assistant wrote, or thought."""
@@ -213,10 +223,17 @@ class Conversation:
         # A request that has written nothing does not tell the lifetime.
         usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.rules.models.model(usage.model).kept_s)
         usage.files = files_put_back(self._files.values())
+        self.answered(usage)
         self._calibrate(usage)
         self.requests.append((usage, self.unsent))
         self.count += 1
         self.unsent, self.unseen = 0, set()
+
+    def answered(self, usage: Usage) -> None:
+        """Note how the model of a request counts, also of one on a branch that was left."""
+        tokens = self.rules.models.model(usage.model).tokens
+        if not self._factors or self._factors[-1][1] != tokens:
+            self._factors.append((usage.at, tokens))
 
     def went_on(self, at: float) -> None:
         """Note that the answer to the newest request was still being written then, or that something else read the cache that it left."""
@@ -282,10 +299,30 @@ class Conversation:
         return max((usage.tokens for usage, _ in self.requests if usage.model == self.newest.model), default=0)
 
     @property
+    def scaled(self) -> float:
+        """Return by how much the session's own usage has changed what is estimated for its model; 1.0 where that was not measured."""
+        return round(self.state.calibration / self._tokens, 3) if self._growth[0] >= _CALIBRATION_PAIRS else 1.0
+
+    def as_counted(self, tokens: int, at: float) -> int:
+        """Return estimated tokens as the model of that time (seconds) counts them, whatever the session's usage has shown since: what was
+        said of them stays."""
+        known = max(1, bisect_right(self._factors, (at, float("inf"))))
+        return round(tokens * self._factors[known - 1][1]) if self._factors else tokens
+
+    @property
     def stands(self) -> int:
         """Return the tokens of what stands in the context, system and tools included: what the newest request had; behind a compaction,
         which no request has shown yet, an estimate (`is_measured`)."""
         return self.last.tokens or self.prompt
+
+    @property
+    def stood(self) -> int:
+        """Return the tokens that the newest compaction left of the conversation, system and tools apart: what the first request behind it
+        had, before one an estimate; 0 where there was none."""
+        behind = _since_compaction(self)
+        if len(behind) == len(self.requests):
+            return 0
+        return max(0, (behind[0][0].tokens if behind else self.prompt) - self.base)
 
     @property
     def is_measured(self) -> bool:
@@ -295,7 +332,7 @@ class Conversation:
     def prompt(self) -> int:
         """Return the tokens of the prompt as it would go out now."""
         calibration = self.state.calibration
-        carried = self.carried if self._is_noted else max(self.carried, round(self._again * calibration))
+        carried = self.carried if self._is_noted else max(self.carried, round((self._again + self._back) * calibration))
         return (self.last.tokens or self.base + carried) + round(self.unsent * calibration)
 
     def results(self) -> list[Result]:

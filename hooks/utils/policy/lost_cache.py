@@ -84,14 +84,18 @@ class Between:
 
 class Sent:
     """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
-    the request before and this one. `id`: of the message that answered it, "" where that is not known. `shares`: what its conversation is
-    made of, None where that was not asked for."""
+    the request before and this one. `id`: of the message that answered it, "" where that is not known. `key`: what a copy of the
+    answer in another file has, too, where it does not keep id and time. `shares`: what its conversation is made of, None where that was not
+    asked for."""
 
-    __slots__ = ("between", "id", "output", "shares", "thought", "usage")
+    __slots__ = ("between", "id", "key", "output", "shares", "thought", "usage")
 
-    def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False, id: str = "") -> None:
+    def __init__(
+        self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False, id: str = "", key: str = ""
+    ) -> None:  # fmt: skip
         self.usage = usage
         self.id = id
+        self.key = key
         self.output = output
         self.between = between or Between()
         self.thought = thought

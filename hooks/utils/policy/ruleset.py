@@ -111,13 +111,14 @@ class Ruleset:
     """
 
     __slots__ = (
-        "_config", "_glob_tools", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured",
+        "_config", "_glob_tools", "_models", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured",
         "compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
         "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "tools",
         "window_tokens",
     )  # fmt: skip
     _config: dict[str, Any]
     _glob_tools: tuple[str, ...]
+    _models: Models | None
     _overrides: dict[str, Any]
     _pin_globs: tuple[tuple[str, str], ...]
     _preserved_globs: tuple[tuple[str, str], ...]
@@ -144,6 +145,7 @@ class Ruleset:
         """Compile an effective `retention` object for a host's tools; `profile` is the session's choice and beats the configured one."""
         rules = cls()
         rules._config = config
+        rules._models = None
         rules.tools = tools
         rules.enabled = config.get("enabled") is not False
         rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
@@ -178,9 +180,11 @@ class Ruleset:
     @property
     def models(self) -> Models:
         """Return the table of models (economics.py), which few callers need."""
-        from .economics import models_of
+        if self._models is None:
+            from .economics import models_of
 
-        return models_of(self._config)
+            self._models = models_of(self._config)
+        return self._models
 
     @property
     def weighs(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-WindowSource = Literal["configuration", "client", "transcript", "model", "assumed"]
+WindowSource = Literal["configuration", "client", "compaction", "transcript", "model", "assumed"]
 
 
 class Sums(TypedDict):
@@ -41,7 +41,7 @@ class Verdict(TypedDict):
     """The advice for now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once),
     `wait_s` (until the cache is cold, None for no wait), `expired` (results)."""
 
-    kind: Literal["clear", "wait", "full", "compact", "noted", "nothing"]
+    kind: Literal["clear", "wait", "full", "compact", "noted", "returning", "nothing"]
     items: int
     tokens: int
     thinking: int

@@ -16,6 +16,7 @@ from __future__ import annotations
 from math import exp, log, log1p
 
 from . import kinds
+from .economics import THINKING_AGAIN
 from .tools import DELEGATE, FETCH, SHELL
 
 TYPE_CHECKING = False
@@ -120,8 +121,6 @@ def model_of(value: object) -> NeedModel:
 INTERRUPTION = 3.0
 # Output tokens that asking for a missed content takes.
 MISS_OUTPUT = 150
-# What has to be thought again counts so many times what it costs: it is paid for certain, what it earns is a guess about what follows.
-THINKING_CAUTION = 1.5
 # Results of fewer tokens are not worth their placeholder.
 LEAST_TOKENS = 90
 # Calls for which a result stays whatever it is worth: the work is about it now.
@@ -196,7 +195,7 @@ def choose(valued: list[tuple[Candidate, float]], situation: Situation) -> list[
     for at in range(len(valued) - 1, -1, -1):
         candidate, units = valued[at]
         total += units
-        net = total - THINKING_CAUTION * situation.prices.output * candidate.thinking
+        net = total - THINKING_AGAIN * situation.prices.output * candidate.thinking
         if net > best:
             best, begin = net, at
     return [] if begin is None else [candidate for candidate, _ in valued[begin:]]

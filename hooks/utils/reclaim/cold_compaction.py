@@ -8,9 +8,9 @@ from ..io import files
 from ..io.codec import dumps
 from ..io.storage import LOGS, Storage
 from ..io.system import join
-from ..policy import economics
+from ..policy import auto_compaction, economics
+from ..policy.auto_compaction import COLD_TARGET, Prospect
 from ..policy.ruleset import COMPACT_TARGET
-from ..policy.verdict import COLD_TARGET, Cold, when_cold
 from ..state import shipped, sockets
 
 TYPE_CHECKING = False
@@ -49,13 +49,13 @@ def target(site: Site) -> float:
     return max(COLD_TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
 
 
-def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
+def prospect(site: Site, conversation: Conversation, now: float) -> Prospect | None:
     """Return what it would take now; None while the cache is warm, or nothing has been sent."""
     last = conversation.last
     if not last.tokens or last.is_warm(now):
         return None
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return when_cold(conversation, now, shipped.need_model(), prices, target=target(site))
+    return auto_compaction.prospect(conversation, now, shipped.need_model(), prices, warm=False, target=target(site))
 
 
 def taken_when_asked(site: Site, conversation: Conversation, now: float) -> int:
@@ -67,8 +67,8 @@ def taken_when_asked(site: Site, conversation: Conversation, now: float) -> int:
     return cold.sum.leaves if cold is not None and cold.pays else 0
 
 
-def worth_of(cold: Cold, conversation: Conversation) -> tuple[int, float | None]:
+def worth_of(found: Prospect, conversation: Conversation) -> tuple[int, float | None]:
     """Return (tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
     model = conversation.rules.models.model(conversation.last.model)
     usd = model.usd(conversation.last.tokens)[0]
-    return cold.sum.leaves, None if usd is None else (cold.units - cold.thinking) * usd / 1e6
+    return found.sum.leaves, None if usd is None else (found.units - found.cost) * usd / 1e6

@@ -43,7 +43,7 @@ class Outlook:
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
     request · `agents`: the subagents · `ledger`: of the whole session · `compacts`: tokens that a compaction takes now · `taken`: ids of
     the calls of which compactions of ours took something out -> whether it is back · `noted`: ids of what leaves once the session is
-    resumed · `at` (seconds)."""
+    resumed, `returning`: how much comes back then · `at` (seconds)."""
 
     __slots__ = (
         "agents",
@@ -56,6 +56,7 @@ class Outlook:
         "now",
         "project",
         "rebuilt",
+        "returning",
         "rules",
         "state",
         "taken",
@@ -74,11 +75,12 @@ class Outlook:
         taken: Mapping[str, bool] | None = None,
         compacts: int = 0,
         noted: Collection[str] = (),
+        returning: int = 0,
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
         self.project, self.transcript, self.taken = site.session_project, transcript_path, taken or {}
-        self.compacts, self.noted = compacts, noted
+        self.compacts, self.noted, self.returning = compacts, noted, returning
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -120,7 +122,7 @@ class Outlook:
         """Return what to do now."""
         waits = [result for id, result in (*self.state.live.items(), *self.state.expired.items()) if id in self.noted]
         noted, critical = _sums(waits, self.state.calibration), self.rules.thresholds["critical"]
-        return verdict.verdict(self.now, self.cold, self.context, critical, self.expired["items"], self.compacts, noted)
+        return verdict.verdict(self.now, self.cold, self.context, critical, self.expired["items"], self.compacts, noted, self.returning)
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -161,8 +163,8 @@ def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outloo
     """Return the outlook of a Rebuilt context."""
     compacts = 0 if rebuilt.index.doubts else cold_compaction.taken_when_asked(site, rebuilt.conversation, now)
     rules = rebuilt.conversation.rules
-    noted = Noted(site.home, site.session_id).only
-    return Outlook(site, transcript_path, rebuilt.state, rules, now, rebuilt, taken=_taken(site), compacts=compacts, noted=noted)
+    noted, taken = Noted(site.home, site.session_id), _taken(site)
+    return Outlook(site, transcript_path, rebuilt.state, rules, now, rebuilt, None, taken, compacts, noted.only, len(noted.back))
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:

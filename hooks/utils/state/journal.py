@@ -341,11 +341,15 @@ def ids_outside(journal: list[Any], by_user: bool = False) -> set[str]:
 
 
 def bookings(
-    journal: list[Any], with_placeholder: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
+    journal: list[Any],
+    with_placeholder: Collection[str],
+    calls: Collection[str] | None = None,
+    as_counted: Callable[[int, float], int] = lambda tokens, at: tokens,
 ) -> list[Booking]:
     """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal):
-    `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, times the `calibration`. It
-    stays booked, and saves no more, once the result is made whole, or is of none of the `calls` of the conversation (None: of any)."""
+    `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, `as_counted(tokens,
+    at)`. It stays booked, and saves no more, once the result is made whole, or is of none of the `calls` of the conversation (None: of
+    any)."""
     from ..policy.ledger import Cleared, KeptOut
 
     known = _put_back(journal).union(with_placeholder)
@@ -362,7 +366,7 @@ def bookings(
         elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known)):
             booked.append(booking)
     for id, booking in kept_out.items():
-        booked.append(KeptOut(booking.at, round(booking.tokens * calibration), id))
+        booked.append(KeptOut(booking.at, as_counted(booking.tokens, booking.at), id))
         if calls is not None and id not in calls:
             booked.append(Cleared(booking.at, 0, 0, (id,)))
     return booked

@@ -8,7 +8,8 @@ from ..io.codec import dumps, texts
 from ..io.system import join
 
 _NAME = "noted.json"
-_ONLY, _BACK = "only", "back"
+# The kinds of it, as the file names them: the one that was asked for last comes last.
+ONLY, BACK = "only", "back"
 
 
 class Noted:
@@ -21,24 +22,34 @@ class Noted:
 
     @property
     def only(self) -> list[str]:
-        return self._read(_ONLY)
+        return self._read(ONLY)
 
     @property
     def back(self) -> list[str]:
-        return self._read(_BACK)
+        return self._read(BACK)
 
     def add(self, only: list[str] | None = None, back: list[str] | None = None) -> None:
         """Add to what is noted. OSError where it cannot be written."""
         files.make_private_folder(self._path.rpartition("/")[0], may_be_link=False)
-        self._change({_ONLY: only or [], _BACK: back or []})
+        self._change({ONLY: only or [], BACK: back or []})
+
+    @property
+    def newest(self) -> str:
+        """Return the kind that was asked for last, "" where nothing is noted."""
+        return next((name for name in reversed(files.read_object(self._path)) if name in (ONLY, BACK) and self._read(name)), "")
+
+    def forget_newest(self) -> str:
+        """Forget what was asked for last; return its kind, "" where nothing was."""
+        newest = self.newest
+        return newest if newest and self._forget(newest) else ""
 
     def forget_clear(self) -> bool:
         """Forget what was to leave; return whether there was anything."""
-        return self._forget(_ONLY)
+        return self._forget(ONLY)
 
     def forget_back(self) -> bool:
         """Forget what was to come back; return whether there was anything."""
-        return self._forget(_BACK)
+        return self._forget(BACK)
 
     def _read(self, name: str) -> list[str]:
         return texts(files.read_object(self._path).get(name))
@@ -51,7 +62,9 @@ class Noted:
 
     def _change(self, added: dict[str, list[str]], forgotten: str = "") -> None:
         with files.Lock(self._path + ".lock"):
-            now = {name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in (_ONLY, _BACK) if name != forgotten}
+            known = dict.fromkeys([*files.read_object(self._path), ONLY, BACK])
+            names = sorted((name for name in known if name in (ONLY, BACK)), key=lambda name: bool(added.get(name)))
+            now = {name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in names if name != forgotten}
             if any(now.values()):
                 files.replace_text(self._path, dumps(now))
             else:

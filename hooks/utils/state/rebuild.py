@@ -147,10 +147,12 @@ class _Replay:
         )
 
     def _compacted(self, entry: dict[str, Any], at: float) -> None:
-        """Take over what is known of the size of what a compaction left: from our journal, else from the host."""
+        """Take over what is known of the size of what a compaction left: from our journal, else from the host; else it is estimated."""
         noted = journals.stood_after(self.journal, at)
         tokens = usage.left_by(entry) if noted is None else noted - self.conversation.base
         self.conversation.carry(tokens, noted is not None)
+        if noted is None and not tokens and not self.index.translated:
+            self.conversation.put_back_files()
         self.compacted_at = at
 
     def _shown_again(self, entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -172,13 +174,15 @@ class _Replay:
             self.message = entry["message"].get("id")
             self.conversation.sent(request)
         elif request is not None:
+            self.conversation.answered(request)
             self.conversation.went_on(request.at)  # also on an abandoned branch: it has read the cache of this one
         if on_branch and (request is not None or entry.get("type") == "user"):
             self.conversation.add_text(*_written(entry))
 
     def _carry(self, entry: dict[str, Any], again: list[dict[str, Any]]) -> None:
         conversation = self.conversation
-        conversation.carry_again(_written(entry)[0])
+        is_row = entry.get("type") in ("user", "assistant") and not entries.is_summary(entry)
+        conversation.carry_again(_written(entry)[0], is_row)
         for block in again:
             id, text = block["tool_use_id"], calls.text_of_blocks(block.get("content"))[0]
             known = conversation.state.live.get(id) or conversation.state.expired.get(id)
@@ -202,7 +206,7 @@ class _Replay:
     def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
         counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
-        booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
+        booked = journals.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
         if booked or journals.last_compacted(journal):
             removed = {*cleared, *journals.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 _NAME = "session.json"
 _FACTS = {
     "advised": float,
-    "compact_window": int,
     "compacted": bool,
     "compacted_tokens": int,
+    "compaction": dict,
+    "compacts_at": dict,
     "echo_tokens": int,
     "hinted": float,
     "in_place": float,

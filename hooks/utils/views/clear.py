@@ -163,7 +163,8 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
     if clear["thinking"]:
         again = text.long_tokens(sum["thinking_cost"])
         lines += text.pair(
-            "Thinking", f"{text.long_tokens(clear['thinking'])} of reasoning leave too; redoing it would cost {again} of input"
+            "Thinking",
+            f"{text.long_tokens(clear['thinking'])} of reasoning leave too; what is thought again may cost {again} of input",
         )
     if not sum["warm"]:
         lines += text.pair(

@@ -220,7 +220,8 @@ def notes(report: Report) -> list[text.Line]:
     if report["agents"]:
         calls = sum(agent["calls"] for agent in report["agents"])
         parts.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
-    measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
+    scaled = f"{report['scaled']:.2f}"
+    measured = "" if scaled == "1.00" else f", scaled x{scaled} to this session's usage"
     net = (
         " Reclaimable tokens are those that would leave, placeholders subtracted."
         if any(report["reclaimable"][when]["items"] for when in ("now", "cold"))
@@ -239,6 +240,7 @@ def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
         "full": [("Compact", "/compact")],
         "compact": [("Compact", "/compact")],
         "noted": [("Cancel it", f"{command} undo")],
+        "returning": [("Cancel it", f"{command} undo")],
     }.get(kind, [])
     if report["cleared"]["items"]:
         offered.append(("Undo the clear", f"{command} undo"))

@@ -39,7 +39,9 @@ _UNTIL = {
 # After the size of a window that neither the user nor the host has stated: where it comes from.
 # When what was asked of a session that does not run is done.
 RESUMED = "when the session is resumed in Claude Code 2.1.326 or later"
-WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
+WINDOW_FROM = {
+    "transcript": ", where it was compacted", "compaction": ", where Claude Code compacts", "assumed": ", window assumed",
+}  # fmt: skip
 
 _AT = {
     "same_content": "same content",
@@ -300,6 +302,11 @@ def _noted(advice: Verdict, _report: Report) -> str:
     return f"A clear is noted: {text.short_tokens(advice['tokens'])} leave {RESUMED}"
 
 
+def _returning(advice: Verdict, _report: Report) -> str:
+    comes = "comes" if advice["items"] == 1 else "come"
+    return f"A way back is noted: {text.counted(advice['items'], 'content')} {comes} back {RESUMED}"
+
+
 def _nothing(advice: Verdict, report: Report) -> str:
     if not report["results"]:
         why = no_results(report)
@@ -330,7 +337,9 @@ def sum_line(report: Report) -> str:
     return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
-_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "compact": _compact, "noted": _noted, "nothing": _nothing}
+_VERDICTS = {
+    "clear": _clear_now, "wait": _wait, "full": _full, "compact": _compact, "noted": _noted, "returning": _returning, "nothing": _nothing,
+}  # fmt: skip
 
 
 def _price(advice: Verdict) -> str:

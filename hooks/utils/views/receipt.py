@@ -183,11 +183,13 @@ def record_data(record: Record) -> dict[str, Any]:
     }
 
 
-def begun_lines(many: int, later: bool) -> list[text.Line]:
-    """Return the lines for contents that go back into the conversation as soon as Claude is idle, or, with `later`, once it is resumed."""
+def begun_lines(many: int, later: bool, command: str) -> list[text.Line]:
+    """Return the lines for contents that go back into the conversation as soon as Claude is idle, or, with `later`, once it is resumed.
+    `command`: how the reader calls us."""
     when = f" {phrases.RESUMED}, before the first request" if later else ""
     words = "Puts" if later else "Putting"
-    return ["", *text.wrap(f"{words} {text.counted(many, 'content')} back in place{when}, as far as the window allows.")]
+    lines = ["", *text.wrap(f"{words} {text.counted(many, 'content')} back in place{when}, as far as the window allows.")]
+    return lines + (["", "To cancel it before that:", *phrases.command_lines(f"{command} undo")] if later else [])
 
 
 def gone(records: list[Record]) -> str:

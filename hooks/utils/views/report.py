@@ -11,8 +11,8 @@ from .phrases import run_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..policy import events
     from ..policy.context import ContextState, Result
+    from ..policy.conversation import Conversation
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Sums
     from ..reclaim.outlook import Outlook
@@ -41,6 +41,7 @@ def build(outlook: Outlook) -> Report:
         "at": now,
         "context": outlook.context,
         "calibration": state.calibration,
+        "scaled": outlook.rebuilt.conversation.scaled if outlook.rebuilt else 1.0,
         "tiers": {tier: _tier(tier, rows) for tier in TIERS},
         "expired": _sums([row for row in rows if row["state"] == "expired"]),
         "reclaimable": {"now": verdict.takes(outlook.now), "cold": verdict.takes(outlook.cold)},
@@ -63,7 +64,7 @@ def build(outlook: Outlook) -> Report:
 def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:
     """Return the rows of results, by number."""
     state, rules, plans = outlook.state, outlook.rules, _plans(outlook)
-    entered = outlook.rebuilt.conversation.entered if outlook.rebuilt else {}
+    conversation = outlook.rebuilt.conversation if outlook.rebuilt else None
     numbers = {result.id: result.index for result in of}
     rows: list[ResultRow] = []
     for result in sorted(of, key=lambda result: result.index):
@@ -88,7 +89,7 @@ def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:
             "pinned_by": "" if ended else _pinned_by(result, state, rules),
             "state": "live" if not ended else "cleared" if result.cleared else "expired",
             "plan": plans.get(result.id),
-            "entered": _entered(entered[result.id], numbers, state.calibration) if result.id in entered else None,
+            "entered": _entered(conversation, result.id, numbers) if conversation and result.id in conversation.entered else None,
         }
         if ended:
             trigger, index, at, by, reasons = ended
@@ -134,9 +135,10 @@ def _action(decision: planning.Decision, plan: planning.Plan) -> str:
     return planning.HOLD if decision.action == planning.CLEAR and not plan.pays else decision.action
 
 
-def _entered(event: events.Entered, numbers: dict[str, int], calibration: float) -> Entered:
+def _entered(conversation: Conversation, id: str, numbers: dict[str, int]) -> Entered:
+    event = conversation.entered[id]
     leans_on = sorted(numbers[id] for id in event.leans_on if id in numbers)
-    kept_out = round(event.kept_out * calibration)
+    kept_out = conversation.as_counted(event.kept_out, event.at)
     return {"kept_out_tokens": kept_out, "handle": event.handle, "leans_on": leans_on, "reasons": list(event.reasons)}
 
 

@@ -136,10 +136,12 @@ class ByHost(TypedDict):
 
 
 class Report(TypedDict):
-    """One context. `profile_source`: session or configuration · `context`: None before the first request · `expired`: still in the context
-    · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this session, its subagents included; {} where
-    nothing was ever booked · `compacted`: results of which `compactions` took something · `abandoned`: results on a rewound branch ·
-    `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does not change it."""
+    """One context. `profile_source`: session or configuration · `context`: None before the first request · `calibration`: tokens for one
+    that is estimated, of which `scaled` is what the session's own usage shows beyond what its model is known for, 1.0 where that was not
+    measured · `expired`: still in the context · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this
+    session, its subagents included; {} where nothing was ever booked · `compacted`: results of which `compactions` took something ·
+    `abandoned`: results on a rewound branch · `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does
+    not change it."""
 
     schema: int
     session: str
@@ -154,6 +156,7 @@ class Report(TypedDict):
     at: float
     context: Context | None
     calibration: float
+    scaled: float
     tiers: dict[str, Tier]
     expired: Sums
     reclaimable: Reclaimable

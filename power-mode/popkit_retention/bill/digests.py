@@ -134,16 +134,19 @@ STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 
 
 class Read(NamedTuple):
-    """What was read of a transcript: its digest, when its first line was written (seconds), and the keys of all its requests."""
+    """What was read of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
+    messages that count elsewhere."""
 
     digest: Digest
     begun: float
     requests: bytes
+    copied: frozenset[str] = frozenset()
 
 
 def key_of(request: Sent) -> int:
-    """Return what tells a request from all others, wherever its answer is written: a copy keeps the message's id and time."""
-    named = f"{request.id} {request.usage.at}".encode("utf-8", "surrogatepass")
+    """Return what tells a request from all others, wherever its answer is written: a copy keeps the message's id and time, where the host
+    gives it no others."""
+    named = (request.key or f"{request.id} {request.usage.at}").encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(named, digest_size=_KEY_BYTES).digest(), "big", signed=True)
 
 
@@ -155,7 +158,7 @@ def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
     of_request = {id(loss.usage): loss for loss in losses}
     requests = [request for request in every if request.id not in session.copies]
     digest = _digest(path, session, requests, of_request)
-    return Read(digest, session.began, array("q", map(key_of, every)).tobytes())
+    return Read(digest, session.began, array("q", map(key_of, every)).tobytes(), frozenset(session.copies))
 
 
 def digest_of(path: str, size: int) -> Digest:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.hosts.claude_code import usage
+from hooks.utils.hosts.claude_code import compaction_point, usage
 from hooks.utils.io import home, storage
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
@@ -72,7 +72,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
         payload = None
     if not isinstance(payload, dict):
         return "popkit"
-    window, tokens, ratio = _context_of(payload, usage.compact_window(environ))
+    window, tokens, ratio = _context_of(payload)
     facts: dict = {"ratio": ratio}
     thresholds = THRESHOLDS
     try:
@@ -80,6 +80,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
             site = live.Site(environ, _text(payload, "session_id"), _project(payload))
             thresholds = site.rules().thresholds
             if site.enabled and not environ.get("POPKIT_OFF"):
+                facts["ratio"] = _bounded(ratio, window, site.session)
                 facts.update(_stored(site, payload, window, time_of_day(environ)))
                 if ratio is None and tokens:
                     facts["ratio"] = tokens / usage.window_of(site.rules(), site.session, usage.Usage(tokens, 0.0, _model(payload)))[0]
@@ -88,9 +89,9 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
-def _context_of(payload: dict, limit: int | None) -> tuple:
+def _context_of(payload: dict) -> tuple:
     """Return (window, tokens in use, ratio) as the client gives them, 0 and None for what is missing. What contradicts itself is: a window
-    smaller than what is in it. `limit`: for which window the client compacts."""
+    smaller than what is in it."""
     window_data = payload.get("context_window")
     window_data = window_data if isinstance(window_data, dict) else {}
     window = _number(window_data.get("context_window_size"))
@@ -99,16 +100,16 @@ def _context_of(payload: dict, limit: int | None) -> tuple:
     if window and tokens > window:
         return 0, tokens, None
     if tokens and window:
-        return window, tokens, tokens / (limit if limit and tokens <= limit < window else window)
+        return window, tokens, tokens / window
     if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
-        return window, tokens, _bounded(percentage / 100, window, limit)
+        return window, tokens, percentage / 100
     return window, tokens, None
 
 
-def _bounded(ratio: float, window: int, limit: int | None) -> float:
-    """Return a share of the window as one of what the client compacts for."""
-    used = ratio * window
-    return used / limit if limit and used <= limit < window else ratio
+def _bounded(ratio: float | None, window: int, session: dict) -> float | None:
+    """Return a share of the window as one of where the client compacts, by the facts of the session."""
+    used = round((ratio or 0.0) * window)
+    return ratio if not used else used / compaction_point.point(window, session, used)
 
 
 def _model(payload: dict) -> str:
@@ -127,7 +128,8 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
         facts = _reclaimable(site, warm)
     if newest is not None and newest.compacted_at:  # the client still says what its newest request had
         tokens = usage.stands(newest, site.session)
-        facts = {**facts, "ratio": tokens / window if tokens and window else None, "is_estimated": True}
+        ratio = tokens / window if tokens and window else None
+        facts = {**facts, "ratio": _bounded(ratio, window, site.session), "is_estimated": True}
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
     return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}

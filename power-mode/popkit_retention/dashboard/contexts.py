@@ -19,7 +19,7 @@ from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live, reconciling
 from hooks.utils.state.live import Site
-from hooks.utils.state.noted import Noted
+from hooks.utils.state.noted import BACK, Noted
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
@@ -251,9 +251,12 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
     if known.recorded:
         return []  # nothing of the session is ours
     offered = offers.of_context(cached.report) if known.transcript else []
-    if Noted(cached.site.home, known.id).only:
-        waits = f"what was to leave {phrases.RESUMED} stays"
-        offered = [offers.Offer("undo", "Cancel the clear", waits, "u"), *(each for each in offered if each.id not in ("clear", "undo"))]
+    newest = Noted(cached.site.home, known.id).newest
+    if newest:
+        back = newest == BACK
+        label = "Cancel the way back" if back else "Cancel the clear"
+        waits = f"what was to come back {phrases.RESUMED} stays out" if back else f"what was to leave {phrases.RESUMED} stays"
+        offered = [offers.Offer("undo", label, waits, "u"), *(each for each in offered if each.id not in ("clear", "undo"))]
     cleared = CLEARED_LATER if in_place_of(cached.site).is_later else CLEARED_IN_PLACE
     return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.offered_for(known.id)]
 

@@ -101,7 +101,7 @@ class Fill(Shape):
     tokens: int
     measured: bool = True
     window: int
-    window_source: Literal["configuration", "client", "transcript", "model", "assumed"]
+    window_source: Literal["configuration", "client", "compaction", "transcript", "model", "assumed"]
     ratio: float
     model: str
     cache: Literal["warm", "cold"]
@@ -111,7 +111,7 @@ class Fill(Shape):
 class Verdict(Shape):
     """What to do now, in the panel's words."""
 
-    kind: Literal["clear", "wait", "full", "compact", "noted", "nothing"]
+    kind: Literal["clear", "wait", "full", "compact", "noted", "returning", "nothing"]
     words: str
 
 

@@ -3,7 +3,7 @@
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
 written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, its thinking
-after the first change is thought again.
+after the first change is lost, and a share of it thought again.
 
 A recorded compaction empties the context, and its summary enters next, at the cost that the ledger counts, too
 (policy/host_compaction.py); under a policy that compacts by itself (STANDS) it does not take place. One before the first request belongs to
@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, THINKING_AGAIN, Prices
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.host_compaction import FILE_TOKENS, FILES, files_put_back, request_units, summary_units
 from hooks.utils.policy.tools import EDIT, READ, WRITE
@@ -60,6 +60,12 @@ class Score:
     compactions: int = 0
     shortened: int = 0
     spared_tokens: int = 0
+
+    def without(self, first: Score) -> Score:
+        """Return what is left without the first requests of the session, whose sums these are."""
+        ours, theirs = vars(self), vars(first)
+        rest = {name: ours[name] - theirs[name] for name in ours if name != "curve"}
+        return Score(**rest, curve=self.curve[len(first.curve) :])
 
 
 def score(session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None = None) -> Score:
@@ -219,7 +225,7 @@ class _Replay:
         return decisions
 
     def _lose(self, first: int) -> None:
-        """Remove the thinking behind the first change, and charge its output again."""
+        """Remove the thinking behind the first change, and charge the output of the share that is thought again."""
         view, total = self.view, self.total
         for at in range(first, len(view.context)):
             block = view.context[at]
@@ -227,7 +233,7 @@ class _Replay:
                 view.lost.add(block)
                 view.sizes[at] = view.size(block)
                 total.rethought += block.thinking
-                total.cost += self.prices.output * block.thinking
+                total.cost += THINKING_AGAIN * self.prices.output * block.thinking
 
     def _need(self, string: str, holders: list[Block], prompt: int) -> None:
         """Charge a miss where no text in the context has a string that the answer wrote."""

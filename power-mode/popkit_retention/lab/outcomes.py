@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy import door
@@ -15,6 +16,8 @@ from .policy import STANDS, Block, Choice, Policy, Request, Session, View
 from .replay_policies import Compact, has_price, prices_for
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from hooks.utils.policy.events import Compacted
 
 
@@ -92,9 +95,30 @@ class Unasked(NamedTuple):
     summary_tokens: int
 
 
-def unasked(session: Session, rules: Ruleset) -> Unasked:
-    """Return the outcome of what PopKit does without being asked, beside what the host did."""
-    prices, settings = _prices_of(session), door.Settings(rules.say_once, rules.shape)
+def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> Unasked:
+    """Return the outcome of what PopKit does without being asked, beside what the host did. `copied`: ids of the messages that count in
+    another session, as a fork's first ones do: what happened up to the last of them counts nothing here."""
+    prices = _prices_of(session)
+    whole, first = _unasked(session, rules, prices), _until(session, copied)
+    if not first.requests:
+        return whole
+    before = _unasked(first, rules, prices)
+    compactions = whole.compactions - before.compactions
+    kept = max(0, whole.kept_tokens - before.kept_tokens) if compactions else 0
+    was, with_door, all = (mine.without(theirs) for mine, theirs in zip(whole[:3], before[:3]))
+    cold, summaries = whole.cold.without(before.cold), whole.summary_tokens - before.summary_tokens
+    return Unasked(was, with_door, all, cold, compactions, kept, summaries)
+
+
+def _until(session: Session, copied: Collection[str]) -> Session:
+    """Return the beginning of a session, up to the last request that one of these messages has answered."""
+    last = max((request.number for request in session.requests if request.message_id in copied), default=0)
+    end = next((at for at, (kind, *what) in enumerate(session.steps, 1) if kind == "request" and what[0].number == last), 0)
+    return replace(session, steps=session.steps[:end], requests=session.requests[:last])
+
+
+def _unasked(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
+    settings = door.Settings(rules.say_once, rules.shape)
     was = score(session, Policy(), prices)
     with_door = score(session, Door(rules, None, settings), prices)
     compact, all = _InPlaceOf(prices, rules, _summaries(session)), with_door

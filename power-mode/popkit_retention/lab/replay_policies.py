@@ -8,14 +8,15 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, door, lists, verdict
+from hooks.utils.policy import compacting, door, lists
+from hooks.utils.policy.auto_compaction import COLD_TARGET, LONG, Long, prospect
 from hooks.utils.policy.conversation import Conversation, Usage
-from hooks.utils.policy.economics import Prices, prices_of
+from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
@@ -39,48 +40,24 @@ _WHOLE_AGAIN = "whole again: what it referred to was taken out"
 _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
 
 
-class Prompt(NamedTuple):
-    """What a prompt of the person's finds: the `conversation()` as it is by then, which is copied for it, the time `now`, whether the cache
-    is `cold`, and the tokens of the conversation (system and tools apart): `tokens` of what stands, `left` by the newest compaction, 0
-    where there was none."""
-
-    conversation: Callable[[], Conversation]
-    now: float
-    cold: bool
-    tokens: int
-    left: int
-
-
-class Due(NamedTuple):
-    """A compaction that is to come: how large a share of the conversation may stay, and how many tokens have to leave for it to pay."""
-
-    target: float
-    least: float = 0.0
-
-
-# Asked at each prompt of the person's; None for no compaction.
-Trigger = Callable[[Prompt], Optional[Due]]
-
-
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with thinking again counted `caution` times, down to `cold_target`. `triggers` are asked at each prompt, one after the
-    other. `soon`: the model of what is needed soon, where it is
-    not the one that is shipped."""
+    and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `long`: and where the cache is warm and the
+    conversation that long. `soon`: the model of what is needed soon, where it is not the one that is shipped."""
 
     rebuilds = makes_whole = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
-        triggers: Sequence[Trigger] = (),
+        caution: float = THINKING_AGAIN, cold_target: float = COLD_TARGET, soon: NeedModel | None = None, long: Long | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
-        self.triggers = ((self._when_cold,) if cold else ()) + tuple(triggers)
+        self.cold = cold
         self.caution = caution
         self.cold_target = max(cold_target, target)
+        self.long = long
         self.soon = soon or shipped.need_soon_model()
         self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
         self.left: dict[Block, int] = {}  # the same of branches that were left
@@ -145,33 +122,29 @@ class Compact(AutoPolicy):
         self.view = view
         if self.is_due or self._is_full(view):
             self.is_due = False
-            return self._compacted(view, self.at(view.now), Due(self.target))
-        if not self.is_turn or not self.triggers:
-            return []
-        stands, left = self._prompt(view) - view.base, max(0, self.left_tokens - view.base)
-        prompt = Prompt(lru_cache(maxsize=1)(lambda: self.at(view.now)), view.now, self.is_cold(view.now), stands, left)
-        due = next(filter(None, (trigger(prompt) for trigger in self.triggers)), None)
-        return self._compacted(view, prompt.conversation(), due) if due else []
+            return self._compacted(view, self.at(view.now), self.target)
+        return self._by_itself(view) if self.cold and self.is_turn else []
 
     def _is_full(self, view: View) -> bool:
         least = max(_AS_LARGE * self.threshold, self.left_tokens and self.left_tokens + _GROWN * self.threshold)
         return bool(self.threshold) and self._prompt(view) >= least
 
-    def _when_cold(self, prompt: Prompt) -> Due | None:
-        if not prompt.cold:
-            return None
-        cold = verdict.when_cold(
-            prompt.conversation(), prompt.now, self.model, self.prices, self.tuned, self.cold_target, self.caution
-        )  # fmt: skip
-        return Due(self.cold_target, cold.least) if cold.pays else None
+    def _by_itself(self, view: View) -> list[Choice]:
+        """Return the choices of a compaction that nobody asked for, at a prompt of the user's."""
+        is_warm, stood = not self.is_cold(view.now), max(0, self.left_tokens - view.base)
+        if is_warm and (self.long is None or not self.long.holds(sum(view.sizes), stood)):
+            return []
+        conversation, target = self.at(view.now), self.long.target if is_warm and self.long else self.cold_target
+        found = prospect(conversation, view.now, self.model, self.prices, is_warm, target, self.tuned, self.caution)
+        return self._compacted(view, conversation, target, found.least) if found.pays else []
 
-    def _compacted(self, view: View, conversation: Conversation, due: Due) -> list[Choice]:
-        """Return the choices of a compaction; none where too few tokens leave."""
+    def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
+        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
         after = compacting.compact(
-            before, conversation, self.soon, due.target, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held
+            before, conversation, self.soon, share, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held
         )  # fmt: skip
-        if after.before - after.after < due.least:
+        if after.before - after.after < least_gain:
             return []
         self.has_compacted = True
         choices = choices_of(view, before, after, self.listed)
@@ -278,13 +251,8 @@ def _auto(session: Session, prices: Prices) -> Policy:
     return AutoPolicy(prices, shipped.need_model(), shipped.rules())
 
 
-# What `popkit auto on` adds to a compaction that is due, beside that of a cold cache; asked at each prompt.
-AUTO_TRIGGERS: tuple[Trigger, ...] = ()
-
-
-def _compact(auto: bool) -> Factory:
-    triggers = AUTO_TRIGGERS if auto else ()
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=auto, triggers=triggers)
+def _compact(cold: bool, long: Long | None = None) -> Factory:
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold, long=long)
 
 
 def _door(name: str) -> Factory:
@@ -300,7 +268,7 @@ def _installed(auto: bool) -> Factory:
 
     def made(session: Session, prices: Prices) -> Policy:
         rules = shipped.rules()
-        return Door(rules, _compact(auto)(session, prices), door.Settings(rules.say_once, rules.shape))
+        return Door(rules, _compact(auto, LONG if auto else None)(session, prices), door.Settings(rules.say_once, rules.shape))
 
     return made
 
@@ -311,7 +279,10 @@ INSTALLED = (DEFAULT, DEFAULT_AUTO)
 # name -> (factory, description): the default installation, its parts, and the host's own way.
 USUAL: Known = {
     DEFAULT: (_installed(auto=False), "what PopKit does without being asked: door, and compact"),
-    DEFAULT_AUTO: (_installed(auto=True), "what it does after `popkit auto on`: door, and compact-cold"),
+    DEFAULT_AUTO: (
+        _installed(auto=True),
+        "what it does after `popkit auto on`: door, compact-cold, and where a prompt finds it long",
+    ),
     NOTHING: (lambda session, prices: Policy(), "clears nothing; the host's compactions, with summariser and files put back"),
     "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
     "compact": (_compact(False), "compacts without a model where the recorded session was compacted"),

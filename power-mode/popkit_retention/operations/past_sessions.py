@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import layers
 from hooks.utils.hosts import recorded_tools
-from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 
@@ -21,32 +20,39 @@ from ..bill import digests
 from ..bill.sums import usd_of
 from ..lab import outcomes, sent_requests
 from ..lab.replay_policies import models
-from ..parallel import ANYWHERE, Skipped, Where, results, why_nothing
+from ..parallel import ANYWHERE, Skipped, Where, results, results_of, why_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ..parallel import Source
 
 DAY_S = 86_400.0
 # One process reads fewer bytes before others would have started.
 _ALONE_BYTES = 8 * 1024 * 1024
+_READ_BYTES = 64 * 1024 * 1024  # where they are only read
+_ASKING = 0.25  # share of the time in which requests are told apart, which is some fifteen times as fast as what follows
+_COPIED = "all of its requests are in other sessions"
 _SUMS = (
     "sessions", "subagents", "requests", "usd", "unpriced", "kept_out_tokens", "kept_out_results", "kept_out_usd",
     "compactions", "kept_tokens", "summary_tokens", "compactions_usd", "cold_usd",
 )  # fmt: skip
 
 
-def row_of(path: str, popkit_home: str) -> dict[str, Any]:
-    """Return the figures of one session under the configuration of its project; Skipped where it has no request. `usd`: what its requests
-    cost, `unpriced`: how many of them have a model without a price. `kept_out_usd`, `compactions_usd`, `cold_usd`: what the door saves,
-    what compactions without a model save beside it, and what more of them save when the cache is cold; below 0 for what costs more."""
+def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[str, Any]:
+    """Return the figures of one session under the configuration of its project, without the requests of these keys (`digests.key_of`);
+    Skipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
+    `kept_out_usd`, `compactions_usd`, `cold_usd`: what the door saves, what compactions without a model save beside it, and what more of
+    them save when the cache is cold; below 0 for what costs more."""
     session = sent_requests.read(path)
     if not session.requests:
         raise Skipped(why_nothing(path))
+    got = digests.read_file(path, copies)
+    digest = got.digest
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
-    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()))
-    digest = digests.digest_of(path, entries.size_of(path))
+    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), got.copied)
+    if not done.was.requests:
+        raise Skipped(_COPIED)
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
     usd = sum(sum(each.values()) for _, each in paid if each)
     is_agent = "/" in digest["session"]
@@ -64,12 +70,15 @@ def row_of(path: str, popkit_home: str) -> dict[str, Any]:
 def sums(
     sources: Sequence[Source], popkit_home: str, seconds: float, progress: Callable[[int, int], object], where: Where = ANYWHERE,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the sums of `row_of` over the first of these sessions, as many as are read within so many seconds; `left`: how many
-    transcripts were not reached. `progress(bytes done, of all)` is called after each."""
+    """Return the sums of `row_of` over the first of these sessions, as many as are read within so many seconds, each request once; `left`:
+    how many transcripts were not reached. `progress(bytes done, of all)` is called after each."""
     whole, done, reached = sum(source.size for source in sources), 0, 0
     total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
-    ends = time.monotonic() + seconds
-    for source, row, _ in results(partial(row_of, popkit_home=popkit_home), sources, where.worth(sources, _ALONE_BYTES)):
+    began = time.monotonic()
+    ends = began + seconds
+    copies = _copies(sources, began + _ASKING * seconds, where)
+    work = [(partial(row_of, popkit_home=popkit_home, copies=copies.get(source.address, ())), source) for source in sources[: len(copies)]]
+    for source, row, _ in results_of(work, where.worth(sources, _ALONE_BYTES)):
         if row is not None:
             total = {name: total[name] + row[name] for name in _SUMS}
         done, reached = done + source.size, reached + 1
@@ -77,3 +86,13 @@ def sums(
         if time.monotonic() > ends:
             break
     return {**total, "left": len(sources) - reached}
+
+
+def _copies(sources: Sequence[Source], ends: float, where: Where) -> dict[str, frozenset[int]]:
+    """Return for each of the first sessions, as many as are read until then, the requests that count in another one."""
+    files: dict[str, tuple[float, bytes]] = {}
+    for source, got, _ in results(digests.read_file, sources, where.worth(sources, _READ_BYTES)):
+        files[source.address] = (got.begun, got.requests) if got is not None else (0.0, b"")
+        if time.monotonic() > ends:
+            break
+    return digests.copies_in(files)

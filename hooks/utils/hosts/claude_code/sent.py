@@ -242,7 +242,7 @@ class _Reading:
             self.count += 1
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
-            self._request(Sent(usage, _output(message), self.between, self.thought, str(id)))
+            self._request(Sent(usage, _output(message), self.between, self.thought, str(id), str(message.get("key") or "")))
             self.between = Between()
             self._share()
         elif id in self.known:

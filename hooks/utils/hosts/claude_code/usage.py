@@ -14,7 +14,7 @@ from ...io.codec import loads
 from ...policy.conversation import Usage
 from ...policy.economics import LONG_MARK, WINDOW_TOKENS
 from ...policy.estimate import estimate_tokens
-from . import seconds_of
+from . import compaction_point, seconds_of
 from .calls import dumps_or_nothing, text_of_blocks
 
 TYPE_CHECKING = False
@@ -35,19 +35,6 @@ _BOUNDARY = b'"compact_boundary"'
 # A request larger than this many times the size at which Claude Code compacted shows that the window has grown since.
 _STILL_THE_SAME = 1.2
 CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool results out
-
-
-# The client compacts as if the window were no larger than this says, but never as if it were smaller than the least.
-_COMPACT_WINDOW, _LEAST_COMPACT_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 100_000
-_UNITS = {"k": 1_000, "m": 1_000_000}
-
-
-def compact_window(environ: Mapping[str, str]) -> int | None:
-    """Return the tokens of the window that a person has told the host to compact for; None where nothing usable is said."""
-    said = environ.get(_COMPACT_WINDOW, "").strip().lower().replace(",", "").replace("_", "")
-    unit = _UNITS.get(said[-1:], 1)
-    number = said[: -1 if unit > 1 else None]
-    return max(_LEAST_COMPACT_WINDOW, int(number) * unit) if number.isdecimal() and number.isascii() and len(number) < 10 else None
 
 
 def prompt_tokens(usage: object) -> int:
@@ -196,13 +183,14 @@ def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: i
     """Return (tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word;
     `client`, what the host has reported (facts of the `session`) or written beside its `newest` request; `transcript`, the size at which it
     compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing says so or a request
-    shows that it was larger. What the person has told the host to compact for bounds whatever the host says; a figure that is smaller than
-    a request that was answered is wrong. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
+    shows that it was larger. It ends where the host compacts by itself (`compaction`), where that is known and the person has not said how
+    large it is; a figure that is smaller than a request that was answered is wrong. `largest`, `compacted`: what a transcript shows beyond
+    what the session's facts remember of it."""
     window, source = _window_of(rules, session, newest, largest, compacted)
-    limit = session.get("compact_window")
-    if source != "configuration" and type(limit) is int and newest.tokens <= limit < window:
-        return limit, "client"
-    return window, source
+    if source in ("configuration", "transcript"):
+        return window, source
+    at = compaction_point.point(window, session, newest.tokens)
+    return (at, "compaction") if at < window else (window, source)
 
 
 def _window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int, compacted: int) -> tuple[int, WindowSource]:

@@ -7,6 +7,7 @@ an answer is held back until its usage is known.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 
@@ -66,6 +67,9 @@ class _Reading:
 
     def __init__(self) -> None:
         self.session = self.cwd = self.model = self.at = ""
+        self.origin = ""  # the session of the first items: a fork begins with its parent's
+        self.answers = 0  # that have said what they used
+        self.thoughts: list[object] = []  # encrypted, of the answer that is held back
         self.count = 0  # of entries
         self.before: str | None = None  # uuid of the newest entry
         self.turns: list[str | None] = []  # of each prompt the uuid before it, to go back to
@@ -94,15 +98,16 @@ class _Reading:
             self._context(payload)
         elif kind == "token_usage_record":
             self.has_records = True
-            yield from self._used(payload.get("usage"))
+            yield from self._used(payload.get("usage"), payload.get("response_id"))
         elif kind == "event_msg":
             yield from self._event(payload)
         elif kind == "compacted":
             yield from self._compacted(payload)
 
     def _meta(self, payload: Entry) -> None:
-        if not self.session and isinstance(payload.get("id"), str):  # a fork has its parent's behind its own
-            self.session = payload["id"]
+        if isinstance(payload.get("id"), str):
+            self.session = self.session or payload["id"]  # a fork has its parent's behind its own
+            self.origin = payload["id"] if not self.count else self.origin
         self._context(payload)
 
     def _context(self, payload: Entry) -> None:
@@ -141,16 +146,26 @@ class _Reading:
     def flush(self) -> Iterator[Entry]:
         """Give what is held back."""
         yield from self.held
-        self.held, self.answer, self.is_over = [], "", False
+        self.held, self.answer, self.is_over, self.thoughts = [], "", False, []
 
-    def _used(self, counts: object) -> Iterator[Entry]:
+    def _used(self, counts: object, response: object = None) -> Iterator[Entry]:
         usage = usage_of(counts)
         if usage is not None and self.answer:
             usage.update({"context_window": self.window} if self.window else {})
+            self.answers += 1
+            key = self._key(counts, response)
             for entry in self.held:
                 if entry["type"] == "assistant":
-                    entry["message"]["usage"] = usage
+                    entry["message"].update(usage=usage, key=key)
             yield from self.flush()
+
+    def _key(self, counts: object, response: object) -> str:
+        """Return what a fork's copy of the answer has, too: its lines are written anew, so their times tell nothing. Where the provider has
+        named nothing in the answer, its place tells it from one that says the same."""
+        written = [entry["message"]["content"] for entry in self.held if entry["type"] == "assistant"]
+        place = None if response or self.thoughts or self._called() else (self.origin, self.answers)
+        named = json.dumps([response, self.thoughts, written, counts, place])
+        return "codex " + hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def _item(self, item: Entry) -> Iterator[Entry]:
         kind = _kind(item)
@@ -158,6 +173,7 @@ class _Reading:
             yield from self._message(item)
         elif kind == "reasoning":
             yield from self._answered([{"type": "thinking", "thinking": "\n".join(_texts(item.get("summary")))}])
+            self.thoughts += [item["encrypted_content"]] if item.get("encrypted_content") else []
         elif kind in calls.CALLS:
             call = calls.call_of(item)
             if call is not None:

@@ -77,10 +77,14 @@ class Translator:
         if info.get("summary") is True:
             yield from self._summary(info, parts, cwd)
             return
+        created = _time(info, "created")
         for number, (step, tokens) in enumerate(_steps(parts, info.get("tokens"))):
+            usage, called = usage_of(tokens), [part.get("callID") for part in step if part.get("type") == "tool"]
+            # A fork gives messages and parts other ids, and leaves times and calls as they are.
+            key = json.dumps(["opencode", created, _time(info, "completed"), number, usage, called]) if created else None
             message = {
                 "id": info["id"] + (f"/{number}" if number else ""), "role": "assistant", "model": _text(info, "modelID"),
-                "usage": usage_of(tokens),
+                "usage": usage, "key": key,
             }  # fmt: skip
             yield from self._answered(info, step, message, cwd)
 
