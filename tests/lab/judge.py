@@ -16,6 +16,7 @@ from pathlib import Path
 
 CONFIG = Path(__file__).parents[2] / "retention-config.json"
 CHARS, LEAST_BASE, EARLIER = 2.1, 8_000, 10_000
+TOUCHING = ("Read", "Write", "Edit", "MultiEdit")
 FILES, FILE_TOKENS, LOOK_UP = 5, 5_000, 150
 NAME = re.compile(r"\w[\w./:@-]{10,}\w")
 IMAGE_TOKENS = 1_600
@@ -97,7 +98,7 @@ class Session:
                 found.append(Piece(number, "result", block.get("tool_use_id", ""), shown, shown, images=images))
             elif block.get("type") == "tool_use":
                 asked = block.get("input") or {}
-                path = asked.get("file_path")
+                path = asked.get("file_path") if block.get("name") in TOUCHING else None
                 text, said = json.dumps(asked, ensure_ascii=False), "\n".join(said_in(asked))
                 found.append(Piece(number, "call", block.get("id", ""), text, said, path if isinstance(path, str) else ""))
             elif isinstance(block.get("text"), str):
@@ -400,15 +401,15 @@ class _Judge:
     def newest_files(self, boundary: int) -> dict:
         """The files that the host puts back behind a compaction: {path: tokens of the largest of their calls and results}."""
         if boundary not in self.files:
-            last = max((n for n in self.session.bounds if n < boundary and n not in self.standing), default=-1)
+            standing = {piece.line for piece in self.context_at(boundary)}
             sizes: dict = {}
-            for n in range(last + 1, boundary):
-                for call in self.session.pieces[n]:
-                    answer = self.session.answers.get(call.id, boundary)
-                    if call.kind == "call" and call.path and answer < boundary:
-                        shown = [each.text for each in self.session.pieces[answer] if each.id == call.id]
-                        size = self.session.tokens(max([call.text, *shown], key=len))
-                        sizes[call.path] = max(size, sizes.pop(call.path, 0))
+            for answer in sorted(standing):
+                for shown in self.session.pieces[answer]:
+                    asked = [each for each in self.session.pieces[self.session.calls.get(shown.id, answer)] if each.id == shown.id]
+                    for call in asked if shown.kind == "result" else ():
+                        if call.path:
+                            size = max(self.session.tokens(each.text) for each in (shown, call))
+                            sizes[call.path] = max(size, sizes.pop(call.path, 0))
             self.files[boundary] = dict(list(sizes.items())[-FILES:])
         return self.files[boundary]
 
