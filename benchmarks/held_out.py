@@ -1,5 +1,5 @@
-"""What `auto` brings on repositories that its model of need has not seen, what the door brings, where results enter, and what compactions
-without a model cost.
+"""What the installation brings on repositories that its models of need have not seen, by default and after `popkit auto on`, and what
+`auto` does; what the door brings, where results enter, and what compactions without a model cost.
 
     python benchmarks/held_out.py --transcripts FOLDER
     python benchmarks/held_out.py --transcripts FOLDER --door reads any safe any+safe any+safe+auto
@@ -90,6 +90,16 @@ def read_sessions(folder: Path) -> list:
 def figures(read: list, by_repository: dict, prices: Prices, rules: Ruleset, policy: Callable = AutoPolicy) -> tuple:
     """(cost, carried, misses per 100 requests, share that became dearer) of all sessions at some Prices."""
     return compared(read, prices, lambda repository, session: policy(prices, by_repository[repository], rules))
+
+
+def of_installed(read: list, by_repository: dict, soon: dict, prices: Prices, name: str) -> tuple:
+    """The same of what is installed; `soon`: the models of what is needed soon."""
+    is_auto = name == replay_policies.DEFAULT_AUTO
+
+    def policy_of(repository: str, _session: Session) -> measure.Policy:
+        return replay_policies.installed(prices, is_auto, None, by_repository[repository], soon[repository])
+
+    return compared(read, prices, policy_of)
 
 
 def compared(read: list, prices: Prices, policy_of: Callable) -> tuple:
@@ -330,10 +340,12 @@ def main() -> int:
     if options.door is not None:
         of_doors(read, rules, options.door or ["reads", "any", "strong", "any+strong"], options.bound)
         return 0
-    by_repository = models(read, rules)
-    print(HEAD)
-    for prices in all_prices(options.bound):
-        print(row(prices, figures(read, by_repository, prices, rules)), flush=True)
+    by_repository, soon = models(read, rules), models(read, rules, ahead=fitting.AHEAD)
+    for name in (*replay_policies.INSTALLED, "auto"):
+        print(f"{name}\n{HEAD}")
+        for prices in all_prices(options.bound):
+            found = figures(read, by_repository, prices, rules) if name == "auto" else of_installed(read, by_repository, soon, prices, name)
+            print(row(prices, found), flush=True)
     return 0
 
 

@@ -57,7 +57,8 @@ def test_a_reader_can_run_the_proof_on_the_clients_folder_of_projects(tmp_path: 
         path.write_text("".join(json.dumps({**entry, "cwd": folder}) + "\n" for entry in entries))
     done = held_out(tmp_path / "projects")
     assert done.returncode == 0, done.stderr
-    assert len([line for line in done.stdout.splitlines() if line.endswith("%")]) == 6
+    assert len([line for line in done.stdout.splitlines() if line.endswith("%")]) == 3 * 6
+    assert [line for line in done.stdout.splitlines() if line in ("default", "default+auto", "auto")] == ["default", "default+auto", "auto"]
     assert ("the model that ships is used" in done.stderr) == (len(projects) == 1)
 
 

@@ -9,6 +9,9 @@ import plotly.graph_objects as go
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
+from popkit_retention.cli import lab_command
+from popkit_retention.lab.replay_policies import DEFAULT_AUTO, INSTALLED
+
 LIFETIMES = {"300": "5 minutes", "3600": "1 hour"}
 # Mid tones, which stand out on a light page as on a dark one.
 BLUE, ORANGE, GREEN, GREY = "#3b82d6", "#d97a1e", "#2e9e6b", "#8a8f98"
@@ -71,7 +74,7 @@ def trade_off(policies: dict) -> go.Figure:
     """Return the plot of cost against misses: one mark for each policy, and the frontier of those other than oracles."""
     figure = _figure("misses per 100 requests", "cost, relative to clearing nothing", height=_TALL)
     for name, one in policies.items():
-        role = "auto" if name == "auto" else "oracle" if name.startswith("oracle") else "nothing" if name == "nothing" else "other"
+        role = "auto" if name in INSTALLED else "oracle" if name.startswith("oracle") else "nothing" if name == "nothing" else "other"
         colour, symbol, size = {
             "auto": (ORANGE, "star", 18), "oracle": (GREEN, "diamond", 12), "nothing": (GREY, "x", 11), "other": (BLUE, "circle", 10),
         }[role]  # fmt: skip
@@ -95,7 +98,7 @@ def trade_off(policies: dict) -> go.Figure:
     if bounds:
         figure.add_hline(y=min(bounds), line={"color": GREEN, "dash": "dot", "width": 1.5})
     figure.add_hline(y=1, line={"color": GREY, "dash": "dash", "width": 1})
-    first = sorted(policies, key=lambda name: name != "auto" and not name.startswith("oracle"))  # their labels are placed nearest
+    first = sorted(policies, key=lambda name: name not in INSTALLED and not name.startswith("oracle"))  # their labels are placed nearest
     marks = {name: (policies[name]["misses_per_100"], policies[name]["cost"]) for name in first}
     right = 1.12 * max(1.0, *(x for x, _ in marks.values()))
     low, high = min(y for _, y in marks.values()), max(y for _, y in marks.values())
@@ -130,7 +133,7 @@ def _labels(marks: dict, across: tuple, up: tuple) -> list:
         _, far, way_x, way_y, box = min(places, key=lambda place: place[:2])
         boxes.append(box)
         anchor = "left" if way_x > 0.3 else "right" if way_x < -0.3 else "center"
-        text = f"<b>{name}</b>" if name == "auto" else html.escape(name)
+        text = f"<b>{name}</b>" if name in INSTALLED else html.escape(name)
         line = {"showarrow": True, "arrowhead": 0, "arrowwidth": 0.8, "arrowcolor": GREY if far > 14 else "rgba(0,0,0,0)"}
         labels.append(
             {"x": x, "y": y, "ax": way_x * far, "ay": -way_y * far, "text": text, "xanchor": anchor, "font": {"size": 12}, **line}
@@ -184,11 +187,11 @@ def _tables(survey: dict) -> str:
     parts = ["<section><h2>All policies</h2>"]
     for ttl_s, policies in survey["ttls"].items():
         rows = []
-        for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
+        for name, one in sorted(policies.items(), key=lab_command.order):
             numbers = [f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *(f"{one[key]:.1%}" for key in keys)]
             described = html.escape(survey["descriptions"].get(name, ""))
             cells = "".join(f"<td>{number}</td>" for number in numbers)
-            mark = ' class="auto"' if name == "auto" else ""
+            mark = ' class="auto"' if name in INSTALLED else ""
             rows.append(
                 f'<tr{mark}><th scope="row" class="text">{html.escape(name)}</th>{cells}<td class="text wide">{described}</td></tr>'
             )
@@ -203,11 +206,11 @@ def _table(heads: list, rows: list) -> str:
 
 
 def _extremes(survey: dict) -> str:
-    """Return the sessions that gained and lost most under `auto`, or under the last policy."""
+    """Return the sessions that gained and lost most under what is installed, once auto is on, or under the last policy."""
     if not survey["ttls"]:
         return ""
     ttl_s, policies = next(iter(survey["ttls"].items()))
-    policy = "auto" if "auto" in policies else list(policies)[-1]
+    policy = DEFAULT_AUTO if DEFAULT_AUTO in policies else list(policies)[-1]
     rows = [(row, row["ttls"][ttl_s]["policies"][policy], row["ttls"][ttl_s]) for row in survey["rows"]]
     rows.sort(key=lambda row: (row[1][0], row[0]["path"]))
     gained = [row for row in rows if row[1][0] < 1][:_MOST]

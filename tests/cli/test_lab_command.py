@@ -293,6 +293,22 @@ def test_a_full_disk_is_reported(tmp_path, capsys) -> None:
     assert error == "popkit lab: /dev/full: cannot be written: No space left on device\n"
 
 
+def test_a_line_says_which_inputs_leave_and_what_is_whole_again(tmp_path) -> None:
+    class Stubs(Script):
+        def decide(self, view) -> list:
+            whole = [(block, block.text, ["whole again"]) for block in view.context if block in view.cleared and block.id]
+            calls = [(block, "{}", ["stubbed"]) for block in view.context if block.asks == "a" and view.number == 2]
+            return [*super().decide(view), *calls, *whole]
+
+    session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
+    with (tmp_path / "out.jsonl").open("w+") as file:
+        lab_command.replay(session, Stubs({2: {"a": "[gone]"}}), prices(), file)
+        file.seek(0)
+        lines = [json.loads(line) for line in file]
+    assert lines[1]["inputs"] == [{"id": "a", "input": "{}", "reasons": ["stubbed"]}]
+    assert lines[2] == {"before_message_id": "m-3", "request": 3, "clear": [], "whole": [{"id": "a", "reasons": ["whole again"]}]}
+
+
 def test_where_nothing_is_cleared_the_requests_are_counted_too(tmp_path, capsys) -> None:
     code, shown, summary = _replay(str(_long(tmp_path).path), "--policy", "nothing", capsys=capsys)
     lines = [json.loads(line) for line in shown.splitlines()]

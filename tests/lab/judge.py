@@ -16,6 +16,7 @@ from pathlib import Path
 
 CONFIG = Path(__file__).parents[2] / "retention-config.json"
 CHARS, LEAST_BASE, EARLIER = 2.1, 8_000, 10_000
+TOUCHING = ("Read", "Write", "Edit", "MultiEdit")
 FILES, FILE_TOKENS, LOOK_UP = 5, 5_000, 150
 NAME = re.compile(r"\w[\w./:@-]{10,}\w")
 IMAGE_TOKENS = 1_600
@@ -97,7 +98,7 @@ class Session:
                 found.append(Piece(number, "result", block.get("tool_use_id", ""), shown, shown, images=images))
             elif block.get("type") == "tool_use":
                 asked = block.get("input") or {}
-                path = asked.get("file_path")
+                path = asked.get("file_path") if block.get("name") in TOUCHING else None
                 text, said = json.dumps(asked, ensure_ascii=False), "\n".join(said_in(asked))
                 found.append(Piece(number, "call", block.get("id", ""), text, said, path if isinstance(path, str) else ""))
             elif isinstance(block.get("text"), str):
@@ -139,7 +140,12 @@ class Session:
                 at = self.tip(at)
                 continue
             parts[0].add(at)
-            at = self.before(at)
+            crossed = max((bound for bound in self.bounds if self.before(at) < bound < at), default=-1)
+            if crossed >= 0 and self.before(at) >= 0:  # the client hangs what was typed on what was compacted
+                parts[0].update(range(crossed + 1, at))
+                at = crossed
+            else:
+                at = self.before(at)
         bounds = [each for each in self.bounds if each < number][-len(parts) + 1 :]
         end = next((each for each in self.bounds if each > number), number + 1) if own else number
         ends = [*bounds, end] if len(parts) > 1 else [end]
@@ -268,8 +274,15 @@ class _Judge:
             indexed = max(indexed, here)
             self.look(answer, parts, context, boundary, prompt)
             last = message
+        self.end(written, last)
         self.total.missed = len(self.missed)
         return self.total
+
+    def end(self, written: int, last: str) -> None:
+        """A compaction behind the last request."""
+        boundary = self.session.bounds[-1] if self.session.bounds else -1
+        if boundary > written and not self.told.get("", Told()).stands:
+            self.compacted(boundary, last)
 
     def bases(self) -> None:
         """System and tools, before the first compaction and after it."""
@@ -353,7 +366,7 @@ class _Judge:
                 continue
             newest = holders[-1]
             self.missed.add(id(newest))
-            if any(piece.line in since or self.put_back(piece, boundary) for piece in holders):
+            if any(piece.line in since or self.put_back(piece, boundary, string) for piece in holders):
                 self.fetch(newest, prompt)
 
     def fetch(self, piece: Piece, prompt: int) -> None:
@@ -367,16 +380,17 @@ class _Judge:
     def shows(self, piece: Piece, string: str, stands: set, boundary: int) -> bool:
         if id(piece) in stands:
             return string in self.put.get((piece.kind, piece.id), string)
-        return boundary not in self.standing and self.put_back(piece, boundary)
+        return boundary not in self.standing and self.put_back(piece, boundary, string)
 
-    def put_back(self, piece: Piece, boundary: int) -> bool:
-        """Whether the host has put the file of this piece back behind its compaction: it was one of the last touched."""
+    def put_back(self, piece: Piece, boundary: int, string: str) -> bool:
+        """Whether the host has put a string of this piece back behind its compaction: it is in the beginning of one of the last files."""
         if boundary < 0 or piece.id not in self.session.calls:
             return False
         if piece.id in self.kept(boundary):
             return True
         own = {each.path for each in self.session.pieces[self.session.calls[piece.id]] if each.id == piece.id}
-        return not own.isdisjoint(self.newest_files(boundary))
+        most = round(FILE_TOKENS * CHARS / self.session.model["tokens"])
+        return not own.isdisjoint(self.newest_files(boundary)) and (piece.kind == "call" or string in piece.text[:most])
 
     def kept(self, boundary: int) -> set:
         """The ids of the results that the host carries over a compaction."""
@@ -387,15 +401,15 @@ class _Judge:
     def newest_files(self, boundary: int) -> dict:
         """The files that the host puts back behind a compaction: {path: tokens of the largest of their calls and results}."""
         if boundary not in self.files:
-            last = max((n for n in self.session.bounds if n < boundary and n not in self.standing), default=-1)
+            standing = {piece.line for piece in self.context_at(boundary)}
             sizes: dict = {}
-            for n in range(last + 1, boundary):
-                for call in self.session.pieces[n]:
-                    answer = self.session.answers.get(call.id, boundary)
-                    if call.kind == "call" and call.path and answer < boundary:
-                        shown = [each.text for each in self.session.pieces[answer] if each.id == call.id]
-                        size = self.session.tokens(max([call.text, *shown], key=len))
-                        sizes[call.path] = max(size, sizes.pop(call.path, 0))
+            for answer in sorted(standing):
+                for shown in self.session.pieces[answer]:
+                    asked = [each for each in self.session.pieces[self.session.calls.get(shown.id, answer)] if each.id == shown.id]
+                    for call in asked if shown.kind == "result" else ():
+                        if call.path:
+                            size = max(self.session.tokens(each.text) for each in (shown, call))
+                            sizes[call.path] = max(size, sizes.pop(call.path, 0))
             self.files[boundary] = dict(list(sizes.items())[-FILES:])
         return self.files[boundary]
 

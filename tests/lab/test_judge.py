@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.policy import STANDS, Policy, Session
 from tests.lab.judge import Told, bill
+from tests.lab.test_online import long_tale
 
 # How far two reckonings may be apart, of the bill with nothing done: their rules of what is needed differ.
 NEAR = 0.005
@@ -34,7 +36,7 @@ class Telling(Policy):
 
 
 def told_by(session: Session, name: str) -> tuple[float, int, dict]:
-    """The lab's bill under a policy, its misses, and what the policy did: {id of a message: Told}."""
+    """The lab's bill under a policy, its misses, and what the policy did: {id of a message, "" for the end: Told}."""
     prices = replay_policies.prices_for(session, 300)
     policy, told = Telling(replay_policies.policy_of(name, session, prices)), {}
 
@@ -49,6 +51,7 @@ def told_by(session: Session, name: str) -> tuple[float, int, dict]:
                 this.clear[block.id] = text
 
     scored = measure.score(session, policy, prices, note)
+    told[""] = Told(stands=policy.stood)
     return scored.cost, scored.missed, told
 
 
@@ -67,6 +70,15 @@ def recorded(folder: Path, largest: int) -> list[Path]:
     some = [path for path in sorted(folder.rglob("*.jsonl")) if path.stat().st_size < largest and b'"parentUuid"' in path.read_bytes()]
     read = [(path, sent_requests.read(str(path), with_needs=False)) for path in some]
     return [path for path, session in read if len(session.requests) >= 5 and replay_policies.has_price(session.model)]
+
+
+@pytest.mark.parametrize("seed", range(4, 7))
+def test_it_is_what_the_judge_says_of_made_up_sessions(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in long_tale(seed, 100, prompts=0.3).entries))
+    found = shares(path)
+    assert found[2][0] < found[1][0] < 0.9
+    assert all(ours == pytest.approx(judged, abs=NEAR) for ours, judged in found)
 
 
 @pytest.mark.parametrize("year", ["transcripts", "transcripts_of_2026"])

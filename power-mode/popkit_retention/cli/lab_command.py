@@ -106,7 +106,7 @@ def lines_of(result: dict) -> list[text.Line]:
     for ttl_s, scores in result["ttls"].items():
         lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing")]
         lines.append(_row(" ", "policy", ("cost", "carried", "misses/100", "dearer", "cleared")))
-        for name, one in sorted(scores.items(), key=_order):
+        for name, one in sorted(scores.items(), key=order):
             shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
             figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
             lines.append(_row("►" if name in replay_policies.INSTALLED else " ", text.clean(own_policies.shown(name)), figures))
@@ -122,7 +122,8 @@ def lines_of(result: dict) -> list[text.Line]:
     return lines + (_card(result["card"]) if result["sessions"] else [])
 
 
-def _order(policy: tuple[str, dict]) -> tuple[int, float, str]:
+def order(policy: tuple[str, dict]) -> tuple[int, float, str]:
+    """Return the key by which tables list policies with their figures: what is installed first, then the cheapest."""
     name, one = policy
     installed = replay_policies.INSTALLED
     return installed.index(name) if name in installed else len(installed), one["cost"], name

@@ -257,8 +257,8 @@ def _auto(session: Session, prices: Prices) -> Policy:
     return AutoPolicy(prices, shipped.need_model(), shipped.rules())
 
 
-def _compact(cold: bool, long: Long | None = None) -> Factory:
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold, long=long)
+def _compact(cold: bool) -> Factory:
+    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold)
 
 
 def _door(name: str) -> Factory:
@@ -269,14 +269,14 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
     return lambda session, prices: Tiers(shipped.rules(profile), only_cold)
 
 
-def _installed(auto: bool) -> Factory:
-    """Return what is installed: the door as it is shipped, and compactions."""
-
-    def made(session: Session, prices: Prices) -> Policy:
-        rules = shipped.rules()
-        return Door(rules, _compact(auto, LONG if auto else None)(session, prices), door.Settings(rules.say_once, rules.shape))
-
-    return made
+def installed(
+    prices: Prices, auto: bool, rules: Ruleset | None = None, model: NeedModel | None = None, soon: NeedModel | None = None
+) -> Policy:  # fmt: skip
+    """Return what is installed: the door, and compactions; with `auto` also those that nobody asked for. `rules`, `model`, `soon`: others
+    than those that are shipped."""
+    rules = rules or shipped.rules()
+    compact = Compact(prices, model or shipped.need_model(), rules, cold=auto, soon=soon, long=LONG if auto else None)
+    return Door(rules, compact, door.Settings(rules.say_once, rules.shape))
 
 
 DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
@@ -284,9 +284,9 @@ DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
 INSTALLED = (DEFAULT, DEFAULT_AUTO)
 # name -> (factory, description): the default installation, its parts, and the host's own way.
 USUAL: Known = {
-    DEFAULT: (_installed(auto=False), "what PopKit does without being asked: door, and compact"),
+    DEFAULT: (lambda session, prices: installed(prices, auto=False), "what PopKit does without being asked: door, and compact"),
     DEFAULT_AUTO: (
-        _installed(auto=True),
+        lambda session, prices: installed(prices, auto=True),
         "what it does after `popkit auto on`: door, compact-cold, and where a prompt finds it long",
     ),
     NOTHING: (lambda session, prices: Policy(), "clears nothing; the host's compactions, with summariser and files put back"),
