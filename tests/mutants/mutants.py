@@ -529,7 +529,7 @@ MUTANTS = [
         "test_worth.py",
     ),
     Mutant(
-        "a compaction by itself begins only where it pays for thinking again",
+        "what is needed least leaves only where it pays for thinking again",
         "least_needed.py",
         "return self.sum.leaves > max(self.least, least)",
         "return self.sum.leaves > least",
@@ -557,10 +557,31 @@ MUTANTS = [
         "test_least_needed.py",
     ),
     Mutant(
-        "no more leaves in the cold than the target asks for",
+        "no more leaves than the goal asks for",
         "least_needed.py",
         "min((1 - share) * messages, ",
         "min(messages, ",
+        "test_least_needed.py",
+    ),
+    Mutant(
+        "what the last compaction left stays until there is more",
+        "least_needed.py",
+        "GROWN * self.left / tokens",
+        "0.0",
+        "test_least_needed.py",
+    ),
+    Mutant(
+        "what only a reference keeps leaves with what refers to it",
+        "planning.py",
+        'if one.reason == "leaned_on"]',
+        "if False]",
+        "test_least_needed.py",
+    ),
+    Mutant(
+        "of what a person names nothing goes on to what is needed least",
+        "planning.py",
+        "and in_place and not (selection.forces or selection.pattern) and",
+        "and in_place and",
         "test_least_needed.py",
     ),
     Mutant(

@@ -178,3 +178,16 @@ def test_a_clear_that_loses_reasoning_and_does_not_pay_is_not_offered(thoughtful
     golden(GOLDENS / "bound-warm.txt", thoughtful.dialogue("clear"))
     assert "--now" not in thoughtful("clear")
     assert thoughtful.data("retention")["verdict"]["kind"] != "clear"
+
+
+def test_why_a_result_stays_says_where_what_is_needed_least_may_still_take_it(tmp_path: Path) -> None:
+    written = wandered(tmp_path / "projects")
+    for number in range(4):
+        written.call("Read", {"file_path": f"{written.project}/src/last{number}.ts"}, f"export const last{number} = 1\n" * 200)
+    written.now += COLD_S
+    asking = Asking(written, tmp_path / "home", "")
+    report = asking.data("retention")
+    assert report["reclaimable"]["now"]["further"]
+    staying = [row for row in report["results"] if row["plan"] and row["plan"]["reason"] == "in_use"]
+    words = " ".join(asking(f"why T{staying[0]['number']}").split())
+    assert "it stays, unless it is among what is needed least: it was used in the last 4 calls" in words

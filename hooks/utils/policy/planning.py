@@ -78,13 +78,14 @@ class Decision:
         }  # fmt: skip
 
 
-# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
+# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it),
+# `with_others` (expired, it leaves with what leaves a cold cache);
 # `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `leaned_on` (a result that stays refers to it);
 # `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
 # `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
 # `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
-    "worth", "expired", "asked", "waits", "grace", "leaned_on",
+    "worth", "expired", "asked", "with_others", "waits", "grace", "leaned_on",
     "pinned", "small", "unseen", "last_word", "preserved", "in_use", "likely", "worth_keeping",
     "thinking", "live",
 )  # fmt: skip
@@ -264,7 +265,7 @@ def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wort
             _by_worth(conversation, plan.selection, plan.decisions, model, worth.Situation(prompt, plan.prices, tuned), True, 0)
         for decision in plan.decisions:
             if decision.action != CLEAR and _has_ended(decision) and conversation.state.index - decision.result.index >= worth.LEAST_QUIET:
-                decision.action, decision.reason = CLEAR, "expired"
+                decision.action, decision.reason = CLEAR, "with_others"
         _hold_what_is_leaned_on(conversation, plan.decisions)
         gains = sum([decision.gain for decision in plan.having(CLEAR)])
     further = room.sum.leaves - gains

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ..policy.conversation import Conversation
     from ..state.live import Site
     from ..state.rebuild import Rebuilt
 
@@ -46,18 +47,19 @@ def choose(site: Site, on: bool) -> None:
         files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 
 
-def share_of(config: Mapping[str, Any]) -> float:
-    """Return the share of the conversation that may stay: never less than where room is needed."""
-    return max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))
-
-
 def goal(site: Site, rebuilt: Rebuilt, lines: list[Any]) -> Goal | None:
-    """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least: Claude
-    Code compacts in our place, or no request has shown what stands. `lines`: of the journal."""
-    is_ours = site.enabled and site.config.get("compact", ON) == ON and not is_kept(site.session_id)
-    conversation, index = rebuilt.conversation, rebuilt.index
-    if not is_ours or index.doubts or index.translated or not conversation.is_measured:
+    """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least, because
+    Claude Code compacts in our place or the host lets nobody change what it has sent. `lines`: of the journal."""
+    if not site.enabled or is_kept(site.session_id) or rebuilt.index.doubts or rebuilt.index.translated:
         return None
+    return goal_under(site.config, rebuilt.conversation, lines)
+
+
+def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: list[Any]) -> Goal | None:
+    """Return the same under a configuration, wherever the conversation has been; None, too, where no request has shown what stands."""
+    if config.get("compact", ON) != ON or not conversation.is_measured:
+        return None
+    share = max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))  # never less than where room is needed
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
     left = journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
-    return Goal(share_of(site.config), left, long=LONG)
+    return Goal(share, left, long=LONG)

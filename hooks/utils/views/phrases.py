@@ -85,6 +85,7 @@ WHY_KEPT = {
     "in_use": "in use",
     "likely": "likely needed again",
     "worth_keeping": "worth keeping",
+    "thinking": "worth less than the reasoning lost with them",
     "live": "live",
 }
 

@@ -16,7 +16,6 @@ from hooks.utils.hosts import KEEPS, recorded_tools, recordings
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import home
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy import least_needed
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import cold_compaction, outlook
 from hooks.utils.state import store
@@ -163,8 +162,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     if _may_clear(recordings.host_of(path)):  # as if it had run where clearing is possible
         rebuilt.index.doubts = [doubt for doubt in rebuilt.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
-    is_ours = config.get("compact", cold_compaction.ON) == cold_compaction.ON
-    goal = least_needed.Goal(cold_compaction.share_of(config), long=least_needed.LONG) if is_ours else None
+    goal = cold_compaction.goal_under(config, rebuilt.conversation, journal)
     rules, at = rebuilt.conversation.rules, rebuilt.state.at
     view = outlook.Outlook(site, path, rebuilt.state, rules, at, rebuilt, is_cold=True, goal=goal)
     if view.context:
