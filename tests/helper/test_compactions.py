@@ -212,7 +212,7 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
-    assert question == "let this happen by itself whenever the cache is cold and it pays"
+    assert question == "let this happen by itself between turns, whenever it pays"
     shown = json.loads(busy.run("context", "auto", "show", "--json", "--transcript", str(busy.transcript)))
     words = " ".join(busy.run("context", "auto", "show", "--transcript", str(busy.transcript)).split())
     leave = f"{text.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
@@ -259,15 +259,38 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
     assert busy.journal() == [], "nothing is noted before it stands"
 
 
+def answers_now(helper: Helper) -> None:
+    """Another answer, like the newest: the cache is warm."""
+    newest = json.loads(helper.transcript.read_text().splitlines()[-1])
+    newest.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=newest["uuid"])
+    newest["message"]["id"] = "warm"
+    with helper.transcript.open("a") as file:
+        file.write(json.dumps(newest) + "\n")
+
+
+@pytest.mark.parametrize(("files", "is_long"), [(40, True), (12, False)])
+def test_with_a_warm_cache_what_is_needed_least_of_a_long_conversation_leaves_as_a_turn_ends(helper_with, files: int, is_long: bool):
+    helper = helper_with({"compact_when_cold": "on"})
+    transcript = helper.has_read("app.py", lines(400))
+    for number in range(files):
+        path = str(helper.project / f"{number}.py")
+        transcript.called(f"toolu_1{number:02}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
+    transcript.answered(20_000 + 5_500 * files)
+    answers_now(helper)
+    assert helper.ask("/view", {}).get("compact") is None, "never in mid-turn"
+    assert helper.ask("/view", {"turn_ended": True}).get("compact") is (True if is_long else None)
+    if is_long:
+        shown = results(Running(helper).compacts(own=True)["rows"])
+        assert shown["toolu_100"].startswith("[PopKit cleared Read 0.py ")
+        [entry] = [entry for entry in helper.journal() if entry["event"] == "compact"]
+        assert (entry["why"], entry["after"] < 0.3 * entry["before"]) == ("long", True)
+        assert helper.ask("/view", {"turn_ended": True}).get("compact") is None, "it has not grown"
+
+
 def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):
     busy.ask("/press", {"id": "auto on"})
     assert busy.ask("/view", {})["compact"] is True
-    entries = busy.transcript.read_text().splitlines()
-    newest = json.loads(entries[-1])
-    newest.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=newest["uuid"])
-    newest["message"]["id"] = "warm"
-    with busy.transcript.open("a") as file:
-        file.write(json.dumps(newest) + "\n")
+    answers_now(busy)
     assert Running(busy).compacts(own=True) == {"skip": "the prompt cache is warm again"}
 
 
