@@ -6,8 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import archive, text
-from ..hosts import is_kept, kept_by, name_of
-from ..hosts import OPENCODE
+from ..hosts import OPENCODE, is_kept, kept_by, name_of
 from ..hosts.claude_code import compaction_point
 from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
