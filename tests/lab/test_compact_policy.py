@@ -170,7 +170,7 @@ def test_what_the_hosts_own_has_lost_is_missed_and_not_fetched_again_for_nobody_
     session, silent = looked_up(tmp_path), looked_up(tmp_path)
     silent.requests[-1].needs = []
     lost, none = score(session, measure.Policy()), score(silent, measure.Policy())
-    assert (lost.missed, none.missed, lost.cost) == (1, 0, none.cost)
+    assert (lost.missed, none.missed, lost.fetched, lost.cost) == (1, 0, 0, none.cost)
 
 
 def test_a_file_that_the_host_puts_back_is_not_missed(tmp_path: Path):
@@ -197,7 +197,7 @@ def test_what_ours_has_lost_is_fetched_again_where_the_host_had_put_it_back(tool
 
     missed, none = scored(needed=True), scored(needed=False)
     assert (missed.missed, none.missed) == (1, 0)
-    assert (missed.cost > none.cost) is is_fetched
+    assert ((missed.cost > none.cost), missed.fetched) == (is_fetched, int(is_fetched))
 
 
 # --- a recording that begins in the middle ------------------------------------------------------------------------------------

@@ -207,17 +207,17 @@ def _shown(report: Report, outcome: dict[str, Any] | None, last: int | None) -> 
 def _outcome_lines(outcome: dict[str, Any] | None, report: Report, may_clear: bool) -> list[text.Line]:
     """Return the outcome of the whole session with PopKit installed, and where clears are possible, with each that pays."""
     lines = text.title("With a clear whenever it paid" if may_clear else "With PopKit from the start")
-    if outcome is None or outcome["cost_share"] is None:
+    if outcome is None or not outcome["requests"]:
         return [*lines, "This session has no request that could be counted."]
     pairs = [("Kept out", _amount(outcome["kept_out_tokens"], outcome["kept_out_results"]))]
     at = f", at {text.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
     pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
-    saved = 1 - outcome["cost_share"]
-    pairs.append(("Net", _net(saved)))
+    share = outcome["cost_share"]
+    pairs.append(("Net", "not known: a model without a price" if share is None else _net(1 - share)))
     for name, words in pairs:
         lines += text.pair(name, words)
     life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
-    restored = f"; {text.counted(outcome['missed'], 'content')} fetched again" if outcome["missed"] else ""
+    restored = f"; {text.counted(outcome['fetched'], 'content')} fetched again" if outcome["fetched"] else ""
     words = f"Counted over {text.counted(outcome['requests'], 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
     how = f": clearing whenever that pays off{restored}" if may_clear else ""
     lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]

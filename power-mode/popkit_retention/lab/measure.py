@@ -40,10 +40,10 @@ class Score:
     """Sums over the requests of one session under one policy.
 
     `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
-    each result counts once. `missed`: also what a compaction has lost. `rethought`: tokens of thinking that clears have lost, and
-    `forgotten` those that SUMMARISED compactions have: their output is in the cost, once. `compactions`: how often the context was emptied
-    or built again. `shortened`: results that entered
-    shorter, by `spared_tokens`."""
+    each result counts once. `missed`: also what a compaction has lost; `fetched`: how often something was fetched again. `rethought`:
+    tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have: their output is in the cost,
+    once. `compactions`: how often the context was emptied or built again. `shortened`: results that entered shorter, by
+    `spared_tokens`."""
 
     cost: float = 0.0
     carried: int = 0
@@ -55,6 +55,7 @@ class Score:
     cleared_tokens: int = 0
     missed: int = 0
     missed_tokens: int = 0
+    fetched: int = 0
     rethought: int = 0
     forgotten: int = 0
     compactions: int = 0
@@ -250,6 +251,7 @@ class _Replay:
         # It is fetched again: written, with one more request over the whole prompt, and stays.
         total.cost += prices.write * block.tokens + prices.read * prompt + prices.output * MISS_OUTPUT
         total.carried += prompt
+        total.fetched += 1
         view.cleared.pop(block, None)
         view.entered.pop(block, None)
         view.sizes[view.context.index(block)] = view.size(block)

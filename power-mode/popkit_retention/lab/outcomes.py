@@ -46,6 +46,7 @@ class Outcome(NamedTuple):
         return {
             "requests": total.requests, "kept_out_tokens": total.spared_tokens, "kept_out_results": total.shortened,
             "cleared_tokens": total.cleared_tokens, "cleared_results": total.cleared, "moments": self.moments, "missed": total.missed,
+            "fetched": total.fetched,
             "cache_ttl_s": self.ttl_s,
             "cost_share": None if cost is None else round(cost, 4),
         }  # fmt: skip
