@@ -136,6 +136,8 @@ class Compact(AutoPolicy):
         left = [(block, text) for block, text, _ in choices if block.id in live]
         self.out.update((block.id, view.size(block) - tokens_of(len(text), view.factor)) for block, text in left)
         self._call("unthought")
+        inputs = sum(view.size(block) - tokens_of(len(text), view.factor) for block, text, _ in choices if block.asks)
+        self._call("stubbed", round(inputs / conversation.state.calibration))
         self._clear([block.id for block, _ in left])
         return choices
 
