@@ -531,8 +531,8 @@ MUTANTS = [
     Mutant(
         "what is needed least leaves only where it pays for thinking again",
         "least_needed.py",
-        "return self.sum.leaves > max(self.least, least)",
-        "return self.sum.leaves > least",
+        "return self.sum.leaves > max(self.least, least, ",
+        "return self.sum.leaves > max(least, ",
         "test_least_needed.py",
     ),
     Mutant(

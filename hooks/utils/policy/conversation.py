@@ -222,6 +222,10 @@ class Conversation:
         if thinking:
             self._thought.append((self.count, thinking + (self._thought[-1][1] if self._thought else 0)))
 
+    def stubbed(self, tokens: int) -> None:
+        """Take estimated tokens that calls were made with out of what counts as such."""
+        self.inputs = max(0, self.inputs - tokens)
+
     def sent(self, usage: Usage) -> None:
         """Add a request that went out. Its answer, and the calls in it, come behind it."""
         if not self.count:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from .economics import LIKELY_REQUESTS, THINKING_AGAIN, Change, Prices, Sum
 from .ruleset import COMPACT_LEAST_TOKENS
+from .worth import LEAST_QUIET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 COLD_TARGET = 0.4
 # A conversation that has grown by less than this since it was brought down is left as it is: what stayed then was needed.
 GROWN = 1.1
+# Where nothing is worth clearing, less of the conversation than this is not worth building it again, and is within what is not known.
+LEAST_SHARE = 0.1
 # Of what calls were made with, so much can leave; the rest is what names them.
 _INPUTS = 0.9
 # What stays whatever the goal is (planning.REASONS), or takes no less room as a placeholder.
@@ -77,20 +80,22 @@ class Goal:
 
 
 class Room:
-    """`share` of the conversation that stays · `sum`: of what leaves, estimated, thinking apart · `cost`: units for thinking again, and
-    with a warm cache for writing again what stays · `least`: tokens that have to leave for it to pay."""
+    """`tokens` of the conversation, system, tools and thinking apart, and the `share` of them that stays at least · `sum`: of what leaves,
+    estimated, thinking apart · `cost`: units for thinking again, and with a warm cache for writing again what stays · `least`: tokens that
+    have to leave for it to pay."""
 
-    __slots__ = ("cost", "least", "share", "sum")
+    __slots__ = ("cost", "least", "share", "sum", "tokens")
 
-    def __init__(self, share: float, sum: Sum, cost: float, prices: Prices) -> None:
+    def __init__(self, tokens: int, share: float, sum: Sum, cost: float, prices: Prices) -> None:
+        self.tokens = tokens
         self.share = share
         self.sum = sum
         self.cost = cost
         self.least = cost / carried(prices, sum.warm)
 
     def pays(self, least: int) -> bool:
-        """Return whether it pays; `least`: tokens, for fewer it is never worth it."""
-        return self.sum.leaves > max(self.least, least)
+        """Return whether it pays by itself; `least`: tokens, for fewer it is never worth it."""
+        return self.sum.leaves > max(self.least, least, LEAST_SHARE * self.tokens)
 
 
 def carried(prices: Prices, warm: bool = False) -> float:
@@ -109,8 +114,10 @@ def room(conversation: Conversation, decisions: Iterable[Decision], prices: Pric
     thinking = conversation.thinking if prices.bound else 0
     messages = max(0, conversation.prompt - conversation.base - thinking)
     share = goal.of(messages, cold)
-    gains = sum([max(0, decision.gain) for decision in decisions if decision.reason not in _STAYS])
+    newest = conversation.state.index - LEAST_QUIET  # the calls after it stay whole
+    may_go = [one for one in decisions if one.reason not in _STAYS and one.result.index <= newest]
+    gains = sum([max(0, decision.gain) for decision in may_go])
     leaving = int(min((1 - share) * messages, gains + _INPUTS * conversation.inputs * conversation.state.calibration))
     change = Change(conversation.prompt, leaving, 0, conversation.base, not cold, conversation.base)
     again = goal.caution * prices.output * thinking
-    return Room(share, Sum(change, prices), again + (0.0 if cold else messages * (prices.write - prices.read)), prices)
+    return Room(messages, share, Sum(change, prices), again + (0.0 if cold else messages * (prices.write - prices.read)), prices)

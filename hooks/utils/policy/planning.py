@@ -242,9 +242,9 @@ def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wor
         if not in_place or not plan.going:
             return
         going = {result.id for result in plan.going}
-        gains = sum([decision.gain for decision in plan.decisions if decision.result.id in going])
+        most = sum([decision.tokens for decision in plan.decisions if decision.result.id in going])  # placeholders may be shorter
         thought = conversation.thinking if plan.prices.bound else 0
-        prompt, thinking = max(0, conversation.prompt - thought - gains), 0
+        prompt, thinking = max(0, conversation.prompt - thought - most), 0
 
 
 def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, goal: Goal, cold: bool) -> None:
@@ -257,18 +257,19 @@ def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wort
         return
     plan.least = 0 if plan.pays else round(room.least)
     thought = conversation.thinking if plan.prices.bound else 0
-    gains, taken = 0, -1
+    # So much may leave, for placeholders are shorter than they are reckoned: what is worth clearing once it has is so at once.
+    most, taken = (1 - room.share) * room.tokens, -1
     while len(plan.going) > taken:
         taken = len(plan.going)
         if conversation.rules.weighs:
-            prompt = max(0, conversation.prompt - thought - max(room.sum.leaves, gains))
+            prompt = max(0, conversation.prompt - thought - round(most))
             _by_worth(conversation, plan.selection, plan.decisions, model, worth.Situation(prompt, plan.prices, tuned), True, 0)
         for decision in plan.decisions:
             if decision.action != CLEAR and _has_ended(decision) and conversation.state.index - decision.result.index >= worth.LEAST_QUIET:
                 decision.action, decision.reason = CLEAR, "with_others"
         _hold_what_is_leaned_on(conversation, plan.decisions)
-        gains = sum([decision.gain for decision in plan.having(CLEAR)])
-    further = room.sum.leaves - gains
+        most = max(most, sum([decision.tokens for decision in plan.having(CLEAR)]))
+    further = room.sum.leaves - sum([decision.gain for decision in plan.having(CLEAR)])
     plan.further, plan.share = (further, room.share) if further >= LEAST_GAIN else (0, 1.0)
     plan.pays = not plan.is_empty
     plan.sum = _sum(conversation, plan, cold, True)

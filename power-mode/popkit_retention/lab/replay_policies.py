@@ -28,7 +28,7 @@ from . import measure, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
 from .host_policies import Microcompact
 from .own_policies import Checked
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -158,6 +158,8 @@ class Compact(AutoPolicy):
         whole = [block for block, text, _ in choices if block.id and text == block.text]
         left = [block.id for block, text, _ in choices if block.id in live and text != block.text]
         self._call("unthought")
+        inputs = sum(view.size(block) - tokens_of(len(text), view.factor) for block, text, _ in choices if block.asks)
+        self._call("stubbed", round(inputs / conversation.state.calibration))
         for block in whole:
             self.entered(block, block.text, (), [_WHOLE_AGAIN])
         self._clear(left)
