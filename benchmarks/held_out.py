@@ -39,8 +39,8 @@ import reference_decoder
 from lab import fitting
 
 from hooks.utils.policy import door
-from hooks.utils.policy.auto_compaction import COLD_TARGET
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
+from hooks.utils.policy.least_needed import COLD_TARGET
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from held_out import read_sessions
 
-from hooks.utils.policy.auto_compaction import COLD_TARGET, LONG, Long
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
+from hooks.utils.policy.least_needed import COLD_TARGET, LONG, Long
 from hooks.utils.policy.ruleset import COMPACT_TARGET
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
@@ -82,7 +82,7 @@ def main() -> None:
             for read_price in READS
         }
         costs = [" / ".join(f"{rows[read_price, ttl_s][0]:.3f}" for read_price in READS) for ttl_s in LIFETIMES]
-        name = f"{long.tokens:,}, {long.target:g}, {long.growth:,}" if long else "none"
+        name = f"{long.tokens:,}, {long.share:g}, {long.growth:,}" if long else "none"
         looked_up, dearer = max(row[1] for row in rows.values()), rows[0.05, 3_600][2]
         print(f"| {name} | {costs[0]} | {costs[1]} | {looked_up:.1f} | {dearer:.0%} |", flush=True)
 

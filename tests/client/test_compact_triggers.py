@@ -186,7 +186,38 @@ def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_ne
     before, after = world.api.turns()
     tell("cold", before, after)
     assert {request.kind for request in world.api.requests} == {"turn"}
-    assert set(placeholders(after.tool_results())) == {RUN, READ}
+    assert set(placeholders(after.tool_results())) >= {RUN, READ}
+    assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
+    assert good(after) == []
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+def test_a_long_conversation_goes_on_shorter_between_turns_while_the_cache_is_warm(world: Compacted):
+    world.configure(compact_when_cold="on")
+    for number in range(20):
+        rows = [f"value_{number}_{row} = compute(row={row}, factor={number * row % 97})  # of part {number}" for row in range(400)]
+        (world.home.work / f"part{number}.py").write_text("\n".join(rows))
+    reads = [("Read", {"file_path": f"{{work}}/part{number}.py"}) for number in range(20)]
+    world.api.scripts["long"] = [
+        *[call(*reads[first : first + 4]) for first in range(0, 20, 4)],
+        *[call(("Bash", {"command": f"echo {number}"}), cache_read_input_tokens=230_000) for number in range(5)],
+        say("all is read", cache_read_input_tokens=230_000),
+    ]
+
+    def prompts():
+        yield "read it [[SCRIPT:long]]"
+        transcript = world.home.transcript_path(world.session_id())
+        until(lambda: "compact_boundary" in transcript.read_text(), "a compaction")
+        yield "now [[SCRIPT:talk]]"
+
+    done = world.play(prompts())
+    *_, before, after = world.api.turns()
+    tell("long", before, after)
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    assert len(after.text) < 0.4 * len(before.text)
+    [entry] = world.journal(done.session_id, "compact")
+    assert entry["why"] == "long"
     assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
     assert good(after) == []
     assert world.agrees(done.session_id)

@@ -116,7 +116,8 @@ def test_once_the_status_line_is_installed_the_next_answer_shows_it(window: Wind
     """By its own command, while the client runs. What `doctor` reads of the client: test_install.py."""
     statusline(window.tracked, "install")
     window.terminal.turn("go [[SCRIPT:full]]", "it is full")
-    window.terminal.wait(re.compile(r"context (92|16)% · .*(expired|reclaimable).* · cache warm"))
+    # Of what the host lets in, or of where it compacts in a window of a million tokens.
+    window.terminal.wait(re.compile(r"context (92|17)% · .*(expired|reclaimable).* · cache warm"))
     statusline(window.tracked, "uninstall")
 
 

@@ -16,7 +16,7 @@ from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.operations import context_words
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
-from hooks.utils.views import amounts
+from hooks.utils.views import amounts, phrases
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
@@ -143,7 +143,7 @@ def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) ->
         assert f"Context {size}" in flat
         assert f"Expired: {text.estimate(expired)} tokens" in flat
         assert f"Reclaimable: {text.estimate(leaves)} tokens" in flat
-    words = f"Clear now: the cache is cold, so {text.short_tokens(leaves)} leave at no cost"
+    words = f"Clear now: the cache is cold, so {text.short_tokens(leaves)} leave{phrases.saves(report['verdict']['usd'])}"
     [offered] = [operation["sum"] for operation in band["operations"]]
     verdicts = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
     assert verdicts == [words] * 4

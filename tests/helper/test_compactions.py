@@ -212,31 +212,29 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
-    assert question == "let this happen by itself whenever the cache is cold and it pays, down to what is needed least?"
-    assert view["pane"]["head"][0].startswith("Clear now: the cache is cold, so ~"), "and this is the one answer to what would leave now"
+    assert question == "let this happen by itself between turns, whenever it pays"
     shown = json.loads(busy.run("context", "auto", "show", "--json", "--transcript", str(busy.transcript)))
     words = " ".join(busy.run("context", "auto", "show", "--transcript", str(busy.transcript)).split())
-    assert f"A clear takes {text.long_tokens(shown['clear'])} now." in words
-    assert f"so {text.short_tokens(shown['clear'])} leave at no cost" in view["pane"]["head"][0]
-    assert f"{text.long_tokens(shown['tokens'] - shown['clear'])} more, {text.long_tokens(shown['tokens'])}, worth about" in words
+    leave = f"{text.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
+    assert view["pane"]["head"][0] == f"Clear now: the cache is cold, so {leave}", "this is the one answer to what would leave now"
+    assert f"Now {text.long_tokens(shown['tokens'])} would leave, saving ~${shown['usd']:.2f}." in words
     busy.ask("/press", {"id": "auto off"})
     assert "auto on" not in operations_of(busy.ask("/view", {}))
     assert busy.ask("/view", {}).get("compact") is None
 
 
-def test_where_a_clear_takes_nothing_and_a_compaction_much_the_advice_is_what_auto_says(helper: Helper):
+def test_where_no_result_is_worth_clearing_by_itself_what_is_needed_least_leaves(helper: Helper):
     transcript = helper.has_read("app.py", lines(400), "toolu_10")
-    for number in range(11, 13):
+    for number in range(11, 17):
         path = str(helper.project / f"app{number}.py")
         transcript.called(f"toolu_{number}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
     transcript.answered(50_000)
-    view = helper.ask("/view", {})
-    shown = json.loads(helper.run("context", "auto", "show", "--json", "--transcript", str(helper.transcript)))
-    assert shown["clear"] == 0 < shown["tokens"]
-    advice = f"Compact now: the cache is cold, so {text.short_tokens(shown['tokens'])} of what is needed least leave: /compact"
-    assert " ".join(view["pane"]["head"]) == advice
     report = json.loads(helper.run("context", "retention", "--json", "--transcript", str(helper.transcript)))
-    assert (report["verdict"]["kind"], report["verdict"]["tokens"]) == ("compact", shown["tokens"])
+    now = report["reclaimable"]["now"]
+    assert (now["items"], now["tokens"]) == (0, now["further"])
+    assert (report["verdict"]["kind"], report["verdict"]["tokens"]) == ("clear", now["tokens"])
+    head = " ".join(helper.ask("/view", {})["pane"]["head"])
+    assert head.startswith(f"Clear now: the cache is cold, so {text.short_tokens(now['tokens'])} leave")
 
 
 def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):
@@ -255,21 +253,44 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
     site = Site(busy.env, busy.session, str(busy.project))
     asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows(), "sent": Running(busy).sent()}
     for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
-        compactions.when_cold(0.4, least)
+        compactions.by_itself([], 0.4, least, is_cold=True)
         own_answer = compactions.answer(site, str(busy.transcript), asked, time.time())
         assert own_answer == answer if answer else "rows" in own_answer
     assert busy.journal() == [], "nothing is noted before it stands"
 
 
+def answers_now(helper: Helper) -> None:
+    """Another answer, like the newest: the cache is warm."""
+    newest = json.loads(helper.transcript.read_text().splitlines()[-1])
+    newest.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=newest["uuid"])
+    newest["message"]["id"] = "warm"
+    with helper.transcript.open("a") as file:
+        file.write(json.dumps(newest) + "\n")
+
+
+@pytest.mark.parametrize(("files", "is_long"), [(40, True), (12, False)])
+def test_with_a_warm_cache_what_is_needed_least_of_a_long_conversation_leaves_as_a_turn_ends(helper_with, files: int, is_long: bool):
+    helper = helper_with({"compact_when_cold": "on"})
+    transcript = helper.has_read("app.py", lines(400))
+    for number in range(files):
+        path = str(helper.project / f"{number}.py")
+        transcript.called(f"toolu_1{number:02}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
+    transcript.answered(20_000 + 5_500 * files)
+    answers_now(helper)
+    assert helper.ask("/view", {}).get("compact") is None, "never in mid-turn"
+    assert helper.ask("/view", {"turn_ended": True}).get("compact") is (True if is_long else None)
+    if is_long:
+        shown = results(Running(helper).compacts(own=True)["rows"])
+        assert shown["toolu_100"].startswith("[PopKit cleared Read 0.py ")
+        [entry] = [entry for entry in helper.journal() if entry["event"] == "compact"]
+        assert (entry["why"], entry["after"] < 0.3 * entry["before"]) == ("long", True)
+        assert helper.ask("/view", {"turn_ended": True}).get("compact") is None, "it has not grown"
+
+
 def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):
     busy.ask("/press", {"id": "auto on"})
     assert busy.ask("/view", {})["compact"] is True
-    entries = busy.transcript.read_text().splitlines()
-    newest = json.loads(entries[-1])
-    newest.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=newest["uuid"])
-    newest["message"]["id"] = "warm"
-    with busy.transcript.open("a") as file:
-        file.write(json.dumps(newest) + "\n")
+    answers_now(busy)
     assert Running(busy).compacts(own=True) == {"skip": "the prompt cache is warm again"}
 
 

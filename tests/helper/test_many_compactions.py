@@ -45,6 +45,9 @@ class Working:
         self.transcript.answered(40_000)
         self.whole += paired(self.messages())[before:]
 
+    def report(self) -> dict:
+        return json.loads(self.helper.run("context", "retention", "--json", "--transcript", str(self.helper.transcript)))
+
     def lists(self) -> list[str]:
         return [message.text for message in self.messages() if handle_of_list(message)]
 
@@ -96,6 +99,20 @@ def test_undone_one_after_another_they_give_the_whole_conversation_back(working:
     assert called(back) == called(working.whole)
     assert said(back) == said(working.whole)
     assert working.helper.ask("/command", {"words": "undo"}).get("compact") is None
+    report = working.report()
+    assert {row["id"] for row in report["results"]} == set(working.paths)
+    assert (report["calls"], report["compacted"]) == (len(working.paths), 0)
+    why = working.helper.run("context", "why", "T1", "--transcript", str(working.helper.transcript))
+    assert why.startswith("T1  Read part0_0.py")
+    assert "Its id: toolu_0000" in why
+
+
+def test_panel_and_why_know_what_came_back(working: Working):
+    before = {row["id"] for row in working.report()["results"]}
+    assert working.helper.ask("/command", {"words": "undo"})["compact"] is True
+    working.client.compacts(own=True)
+    shown = {id for id, _, _ in called(working.messages())}
+    assert {row["id"] for row in working.report()["results"]} == shown > before
 
 
 def test_one_result_comes_back_from_within_merged_lists_without_the_others(working: Working):

@@ -284,7 +284,7 @@ def test_what_matters_most_is_in_the_first_rows_however_few_there_are(asking: As
 
 @pytest.fixture
 def band_asking(tmp_path: Path) -> Asking:
-    """A session whose cache is warm; once it is cold, a clear would take nearly 10,000 of 50,000 tokens."""
+    """A session whose cache is warm; once it is cold, a clear would take nearly 14,000 of 50,000 tokens."""
     return Asking(wandered(tmp_path / "projects"), tmp_path / "home", "auto")
 
 
@@ -311,12 +311,12 @@ def test_near_the_limit_nobody_is_asked_to_wait(band_asking: Asking) -> None:
     kind, band = _band(band_asking, 54_000)
     assert kind == "wait"
     assert band.startswith("Full: /compact (what is dead goes first); in ")
-    assert band.endswith(" a clear takes ~10k")
+    assert band.endswith(" a clear takes ~14k")
 
 
 def test_a_clear_of_a_tenth_of_the_window_is_suggested_once_it_pays(band_asking: Asking) -> None:
     band_asking.written.now += COLD_S
-    assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~10k tokens leave at no cost")
+    assert _band(band_asking, 90_000) == ("clear", "Clear now: the cache is cold, so ~14k tokens leave, saving ~$0.18")
     assert _band(band_asking, 200_000) == ("clear", "")
 
 

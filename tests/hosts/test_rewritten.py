@@ -235,6 +235,74 @@ def test_what_the_summariser_left_verbatim_after_its_summary_stays(once, tmp_pat
     assert live(once, tmp_path) == ["t3"]
 
 
+# --- calls that left with their results, and came back ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listed(lines: Rewritten) -> Rewritten:
+    """Three calls, of which a compaction left the newest, and the others as a line that names them."""
+    lines.prompt("go")
+    lines.bash("t1", "npm test", "1 passing")
+    lines.bash("t2", "cat a.js", "let a")
+    lines.bash("t3", "git log", "c1")
+    lines.say("done")
+    lines.boundary()
+    lines.prompt("go")
+    lines.say("[PopKit left out Bash npm test; Bash cat a.js: popkit restore abcd2345]")
+    lines.again("t3", "c1", "git log")
+    lines.say("done")
+    return lines
+
+
+def comes_back(lines: Rewritten) -> None:
+    """An undo, as it is written down."""
+    lines.boundary()
+    lines.prompt("go")
+    lines.again("t1", "1 passing")
+    lines.again("t2", "let a", "cat a.js")
+    lines.again("t3", "c1", "git log")
+    lines.say("done")
+
+
+def test_calls_that_left_in_a_list_are_known_again_once_they_are_back(listed, tmp_path):
+    assert live(listed, tmp_path) == ["t3"]
+    comes_back(listed)
+    back = rebuilt(listed, tmp_path)
+    assert [(result.id, result.index, result.label) for result in back.state.live.values()] == [
+        ("t1", 1, "Bash npm test"), ("t2", 2, "Bash cat a.js"), ("t3", 3, "Bash git log"),
+    ]  # fmt: skip
+    assert back.state.index == 3, "no call counts twice"
+    assert set(back.conversation.places) == {"t1", "t2", "t3"}
+
+
+def test_what_came_back_goes_on_living(listed, tmp_path):
+    comes_back(listed)
+    listed.bash("t4", "npm test", "2 passing")
+    state = rebuilt(listed, tmp_path).state
+    assert (list(state.live), state.expired["t1"].ended[0]) == (["t2", "t3", "t4"], "superseded")
+
+
+def test_what_ended_while_it_was_out_comes_back_ended(listed, tmp_path):
+    listed.bash("t4", "npm test", "2 passing")
+    listed.say("done")
+    comes_back(listed)
+    listed.again("t4", "2 passing")
+    state = rebuilt(listed, tmp_path).state
+    assert list(state.live) == ["t2", "t3", "t4"]
+    assert state.expired["t1"].ended[0] == "superseded"
+    assert state.expired["t1"].ended[3] == "t4"
+
+
+def test_what_comes_back_leaves_again_with_the_next_compaction(listed, tmp_path):
+    comes_back(listed)
+    listed.boundary()
+    listed.prompt("go")
+    listed.again("t2", "let a", "cat a.js")
+    assert live(listed, tmp_path) == ["t2"]
+    comes_back(listed)
+    assert live(listed, tmp_path) == ["t1", "t2", "t3"]
+
+
 # --- forks and rewinds --------------------------------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.compacting_cost import Spared
-from hooks.utils.policy.auto_compaction import Long
+from hooks.utils.policy.least_needed import Long
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
@@ -329,11 +329,11 @@ def test_with_a_warm_cache_it_begins_between_turns_once_the_conversation_is_long
     assert ours(session, cold=False, long=Long(tokens, 0.2, 15_000))[1].compacted == []
 
 
-@pytest.mark.parametrize(("growth", "begins"), [(10_000, [13, 20, 27]), (30_000, [13, 27]), (200_000, [])])
+@pytest.mark.parametrize(("growth", "begins"), [(30_000, [13, 26, 39]), (70_000, [26]), (400_000, [])])
 def test_it_begins_again_only_once_the_conversation_has_grown(growth, begins):
     builder = idle(True, after=10)
     for _ in range(2):
-        worked(builder, 6)
+        worked(builder, 12)
         builder.prompt()
         builder.request()
     assert ours(builder.session, cold=True, long=Long(20_000, 0.2, growth))[1].compacted == begins

@@ -74,10 +74,12 @@ class Talk(Conversing):
     def change(self, path: str, old: str, new: str, text: str = "The file has been updated"):
         return self.call("Edit", {"file_path": path, "old_string": old, "new_string": new}, text)
 
-    def compact(self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=(), wholes=()) -> Compacted:
+    def compact(
+        self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=(), wholes=(), also=()
+    ) -> Compacted:
         """`wholes`: id of a result that entered shorter -> its whole text, as far as the archive has it."""
         given = (self.messages, self.conversation, model, share, handle_of, only, lost)
-        return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""), ours=self.lists)
+        return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""), ours=self.lists, also=also)
 
     def lists_after(self, done: Compacted) -> dict[str, list[str]]:
         """Handles of the lists that compactions have written, the last with `done` -> those of the lists that they hold."""

@@ -148,19 +148,6 @@ def test_a_compaction_leaves_system_and_tools_and_what_was_carried_over(driver):
     assert (driver.places["c"], conversation.requests_behind("b"), conversation.base) == ((20_300, 4), 1, 20_000)
 
 
-def test_what_a_compaction_left_is_what_the_first_request_behind_it_had(driver):
-    conversation = two_results(driver)
-    driver.sent(21_110)
-    assert conversation.stood == 0, "there was none"
-    driver.compact("b")
-    conversation.carry(400)
-    assert conversation.stood == 400, "as it was noted"
-    driver.sent(20_500)
-    driver.result("c", 4_000)
-    driver.sent(24_700)
-    assert conversation.stood == 500
-
-
 def growing(driver: Driver, factor: float, pairs: int, tokens: int = 1_000, model: str = "m") -> float:
     """The calibration after so many requests that grew by `factor` for every token that was estimated."""
     prompt = 20_000

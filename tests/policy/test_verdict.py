@@ -17,6 +17,7 @@ class Planned:
         self.going = ["T1"] if leaves else []
         self.pays = pays
         self.selection = Selection()
+        self.is_empty, self.further, self.usd = not leaves, 0, None if warm else 0.12
         self.sum = self
         self.leaves, self.warm, self.pays_after, self.thinking = leaves, warm, pays_after, thinking
 
@@ -50,23 +51,15 @@ def test_it_says_what_to_do_now(case: str) -> None:
     assert found["kind"] in KINDS
 
 
-@pytest.mark.parametrize(
-    ("plan", "compacts", "kind", "tokens"),
-    [
-        (NOTHING, 44_000, "compact", 44_000),
-        (NOTHING, 700, "nothing", 0),  # less than a hundredth of the context
-        (COLD, 44_000, "clear", 15_000),  # a clear is offered with its own
-    ],
-)
-def test_where_a_clear_has_nothing_a_compaction_that_pays_is_the_advice(plan: Planned, compacts: int, kind: str, tokens: int) -> None:
-    found = verdict(plan, plan, context(left_s=0), CRITICAL, compacts=compacts)
-    assert (found["kind"], found["tokens"]) == (kind, tokens)
-
-
 def test_its_tokens_are_what_the_clear_that_it_speaks_of_takes() -> None:
     assert verdict(COLD, COLD, context(left_s=0), CRITICAL)["tokens"] == takes(COLD)["tokens"] == 15_000
     assert verdict(WAITS, COLD, context(), CRITICAL)["tokens"] == 15_000
-    assert takes(WAITS) == {"items": 0, "tokens": 0}, "what does not pay is not taken"
+    assert takes(WAITS) == {"items": 0, "tokens": 0, "further": 0}, "what does not pay is not taken"
+
+
+def test_what_it_saves_is_what_the_plan_saves_that_it_speaks_of() -> None:
+    assert verdict(COLD, COLD, context(left_s=0), CRITICAL)["usd"] == verdict(WAITS, COLD, context(), CRITICAL)["usd"] == 0.12
+    assert verdict(Planned(15_000, pays_after=2), COLD, context(), CRITICAL)["usd"] is None
 
 
 def test_the_reasoning_that_leaves_with_it_is_named() -> None:

@@ -45,7 +45,7 @@ class Cleared:
 
 def prospect(site: live.Site, transcript: str, now: float, asked: planning.Selection) -> Prospect:
     rebuilt = reconciling.reconcile(site, transcript, now=now)
-    plan = outlook.plan_of(rebuilt.conversation, asked, now)
+    plan = outlook.plan_of(rebuilt.conversation, asked, now, goal=outlook.goal_of(site, rebuilt))
     access.check_understood(rebuilt.index, [result.id for result in plan.going])
     return Prospect(rebuilt, plan)
 
@@ -90,7 +90,7 @@ def _clear(site: live.Site, transcript: str, now: float, found: Prospect) -> Cle
 
 
 class InPlace:
-    """Does at once what is asked of a session, in its transcript."""
+    """Does at once what is asked of a session, in its transcript; what is needed least stays there."""
 
     is_later = False
 
@@ -98,9 +98,9 @@ class InPlace:
         self.given = site, transcript, now
         self.asked = asked
 
-    def clear(self, ids: Sequence[str]) -> None:
+    def clear(self, ids: Sequence[str], share: float | None = None, further: int = 0) -> None:
         found = prospect(*self.given, self.asked)
-        assert [result.id for result in found.plan.going] == list(ids)
+        assert (found.plan.ids, found.plan.share, found.plan.further) == (list(ids), share, further)
         _clear(*self.given, found)
 
     def put_back(self, handles: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ def test_a_handle_and_an_id_print_the_whole_text(cold: Shop):
 
 
 def test_a_second_clear_right_away_takes_nothing(cold: Shop):
+    cold.configure(compact="off")  # what is needed least stays
     cold.clear()
     once = cold.transcript.read_bytes()
     for asked in ({}, {"pattern": "*.ts"}):

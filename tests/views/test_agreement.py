@@ -155,7 +155,7 @@ def test_a_transcript_that_a_clear_refuses_has_nothing_to_reclaim(tmp_path: Path
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
     data = asking.data("retention")
-    assert data["reclaimable"]["now"] == data["reclaimable"]["cold"] == {"items": 0, "tokens": 0}
+    assert data["reclaimable"]["now"] == data["reclaimable"]["cold"] == {"items": 0, "tokens": 0, "further": 0}
     assert "Nothing to do: PopKit leaves this transcript alone" in asking("retention")
     assert "so nothing was changed" in asking("clear")
     assert _notice(asking, round(data["context"]["tokens"] / 0.85)) == ""

@@ -19,14 +19,16 @@ COLD_S = 400.0  # after so long the cache of five minutes is gone
 
 
 class Asking:
-    """A session that is asked one thing after the other, under the profile that its user has configured; "" for none."""
+    """A session that is asked one thing after the other, under the profile that its user has configured; "" for none. Where Claude Code
+    `compact`s, a clear takes nothing but what is worth clearing."""
 
-    def __init__(self, written: Written, home: Path, profile: str = "spec") -> None:
+    def __init__(self, written: Written, home: Path, profile: str = "spec", compact: str = "on") -> None:
         self.written = written
         self.home = home
         home.mkdir()
-        if profile:
-            (home / "retention-config.json").write_text(json.dumps({"profile": profile}))
+        config = {**({"profile": profile} if profile else {}), **({} if compact == "on" else {"compact": compact})}
+        if config:
+            (home / "retention-config.json").write_text(json.dumps(config))
 
     def __call__(self, line: str) -> str:
         shown = answer(line, self.written.site(self.home), str(self.written.path), self.written.now)
@@ -54,12 +56,12 @@ class Asking:
 
 @pytest.fixture
 def short(tmp_path: Path) -> Asking:
-    return Asking(spec_session(tmp_path / "projects"), tmp_path / "home")
+    return Asking(spec_session(tmp_path / "projects"), tmp_path / "home", compact="off")
 
 
 @pytest.fixture
 def long(tmp_path: Path) -> Asking:
-    return Asking(long_session(tmp_path / "projects"), tmp_path / "home")
+    return Asking(long_session(tmp_path / "projects"), tmp_path / "home", compact="off")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def model_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(written: Written, home: Path) -> Asking:
-    return Asking(written, home, "")
+    return Asking(written, home, "", compact="off")
 
 
 def wandered(folder: Path) -> Written:
@@ -55,6 +55,14 @@ def asking(tmp_path: Path) -> Asking:
 def cold(asking: Asking) -> Asking:
     asking.written.now += COLD_S
     return asking
+
+
+@pytest.mark.parametrize("waits", ["warm", "cold"])
+def test_what_leaves_a_cold_cache_goes_on_to_what_is_needed_least(tmp_path: Path, waits: str, golden) -> None:
+    written = wandered(tmp_path / "projects")
+    written.now += COLD_S if waits == "cold" else 0.0
+    asking = Asking(written, tmp_path / "home", "")
+    golden(GOLDENS / f"compacts-{waits}.txt", asking.dialogue("retention", "clear --dry-run", "auto show"))
 
 
 def _placeholders(asking: Asking) -> list:
@@ -170,3 +178,16 @@ def test_a_clear_that_loses_reasoning_and_does_not_pay_is_not_offered(thoughtful
     golden(GOLDENS / "bound-warm.txt", thoughtful.dialogue("clear"))
     assert "--now" not in thoughtful("clear")
     assert thoughtful.data("retention")["verdict"]["kind"] != "clear"
+
+
+def test_why_a_result_stays_says_where_what_is_needed_least_may_still_take_it(tmp_path: Path) -> None:
+    written = wandered(tmp_path / "projects")
+    for number in range(4):
+        written.call("Read", {"file_path": f"{written.project}/src/last{number}.ts"}, f"export const last{number} = 1\n" * 200)
+    written.now += COLD_S
+    asking = Asking(written, tmp_path / "home", "")
+    report = asking.data("retention")
+    assert report["reclaimable"]["now"]["further"]
+    staying = [row for row in report["results"] if row["plan"] and row["plan"]["reason"] == "in_use"]
+    words = " ".join(asking(f"why T{staying[0]['number']}").split())
+    assert "it stays, unless it is among what is needed least: it was used in the last 4 calls" in words

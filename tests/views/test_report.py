@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import request
-from hooks.utils.policy import events
+from hooks.utils.policy import events, planning
 from hooks.utils.policy.planning import Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
 from hooks.utils.reclaim.outlook import read
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
-from hooks.utils.views import clear, history, phrases, report
+from hooks.utils.views import clear, history, phrases, report, results
 from hooks.utils.views.panel import panel
 from hooks.utils.views.results import detail_lines
 from hooks.utils.views.shapes import Report, ResultRow
@@ -344,3 +344,9 @@ def test_the_panel_says_once_what_its_tilde_means_and_a_scale_only_where_one_was
 def test_retention_that_is_off_is_shown_as_off():
     session = Scenario({"enabled": False})
     assert "Retention is switched off" in "\n".join(laid_out(panel(_report(session))))
+
+
+def test_there_are_words_for_every_reason_of_a_plan() -> None:
+    goes = {"worth", "expired", "asked", "with_others"}
+    assert set(results._REASONS) == set(planning.REASONS)
+    assert set(phrases.WHY_KEPT) == set(planning.REASONS) - goes

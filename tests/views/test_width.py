@@ -88,10 +88,17 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, hostile, tokens, calibrati
     found.update(
         project=hostile, transcript=hostile, abandoned=tokens, agents=[{"agent": hostile, "calls": tokens, "live": sums, "expired": sums}]
     )
-    share = {"window": "five_hour", "percent": float(tokens), "error": tokens / 3, "requests": tokens}
     for kind, wait_s in [(kind, wait_s) for kind in KINDS for wait_s in (None, tokens % 10_000)]:
         if kind != "wait" or wait_s is not None:
-            verdict = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens, "share": share}
+            verdict = {
+                "kind": kind,
+                **sums,
+                "thinking": tokens,
+                "pays_after": tokens,
+                "wait_s": wait_s,
+                "usd": tokens / 100,
+                "expired": tokens,
+            }
             _lawful(panel({**found, "verdict": verdict}))
     for everything in (False, True):
         _lawful(panel(found, True, everything))

@@ -312,7 +312,8 @@ FIELDS = {
     "compact_auto": setting("Whether it answers where the context is nearly full.", FLAG, True, OFF),
     "compact_agents": setting("Whether it answers for subagents too.", FLAG, True, OFF),
     "compact_when_cold": setting(
-        "Whether it compacts by itself between turns where the prompt cache has gone cold and that pays: off, ask (once, in the pane), on. "
+        "Whether it compacts by itself between turns, where the prompt cache is cold or the conversation long and that pays: off, ask "
+        "(once, in the pane), on. "
         "Only your own file may hold this key, not a project's.",
         word(*ruleset.WHEN_COLD),
         ruleset.DEFAULT_WHEN_COLD,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib  # noqa: TID253  only the helper comes here
 import queue
 import threading
+import time
 from contextlib import suppress
 
 from .. import text
@@ -18,7 +19,7 @@ from ..policy.placeholder import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Handed, Wanted
+from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, Declined, Handed, Wanted
 from ..state.noted import BACK, ONLY
 
 TYPE_CHECKING = False
@@ -70,28 +71,32 @@ class Compactions:
         if self.noted.back:
             self.put_back(self.noted.back)
             self._forget = self.noted.forget_back
-        elif self.noted.only:
-            self.clear(self.noted.only)
+        elif self.noted.has_clear:
+            self.clear(self.noted.only, self.noted.share)
             self._forget = self.noted.forget_clear
 
     def _want(self, wanted: Wanted | None) -> None:
         self.wanted, self.is_begun, self._forget = wanted, wanted is None, None
 
-    def clear(self, ids: Sequence[str]) -> None:
-        """Have the next compaction that we start take these results out."""
-        self._want(Wanted(ASKED, only=ids))
+    def clear(self, ids: Sequence[str], share: float | None = None, _further: int = 0) -> None:
+        """Have the next compaction that we start take these results out; where the cache is cold or the conversation long, also what is
+        needed least, until only this share of the conversation stays."""
+        why = ASKED if share is None else LONG if _is_warm(self.attachments.path, time.time()) else COLD
+        self._want(Wanted(why, 1.0 if share is None else share, ids=ids, asked=True))
 
     def put_back(self, handles: Sequence[str]) -> None:
         """Have the next compaction that we start put back what is archived under these handles."""
-        self._want(Wanted(ASKED, back=handles))
+        self._want(Wanted(ASKED, back=handles, asked=True))
 
-    def when_cold(self, target: float, least: int) -> None:
-        """Have the next compaction that we start go down to a target, if the cache is still cold then and at least `least` tokens leave."""
-        self._want(Wanted(COLD, target, least=least))
+    def by_itself(self, ids: Sequence[str], share: float, least: int, is_cold: bool) -> None:
+        """Have the next compaction that we start do what `clear` does, if at least `least` tokens leave then, and a cache that `is_cold`
+        still is."""
+        self._want(Wanted(COLD if is_cold else LONG, share, least, ids))
 
     def cancel(self) -> str:
         """Cancel what a person has asked for and is not done yet; return its kind (state/noted.py), "" for nothing."""
-        waiting = "" if self.wanted is None else BACK if self.wanted.back else ONLY if self.wanted.only is not None else ""
+        wanted = self.wanted
+        waiting = "" if wanted is None or not wanted.asked else BACK if wanted.back else ONLY
         if waiting:
             self._want(None)
         if self.noted is None or not waiting:
@@ -130,7 +135,10 @@ class Compactions:
         if trigger == PRECOMPUTE:
             return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
         if wanted.why == COLD and _is_warm(transcript_path, now):
-            return {"skip": "the prompt cache is warm again"}
+            if not wanted.ids or not wanted.asked:
+                self._end(forget)
+                return _skipped(wanted, "the prompt cache is warm again")
+            wanted = Wanted(ASKED, ids=wanted.ids, asked=True)
         handed = Handed(request.get("rows"), request.get("sent"), trigger == MANUAL and not agent_id)
         try:
             attachments = self.attachments if transcript_path == self.attachments.path else None
@@ -138,7 +146,7 @@ class Compactions:
         except Declined as error:
             if is_own:
                 self._end(forget)
-                return {"skip": str(error)} if wanted.why == COLD else {"skip": str(error), "notice": f"Nothing was changed: {error}."}
+                return _skipped(wanted, str(error))
             return self._left_to_host(str(error), agent_id)
         self.declined = self.declined if agent_id else ""
         self._answered = lambda: done.note(True)
@@ -187,6 +195,11 @@ class Compactions:
         if not is_on or not switch or config.get(switch) is False:
             return None
         return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", COMPACT_TARGET)))
+
+
+def _skipped(wanted: Wanted, why: str) -> dict[str, Any]:
+    """Return that nothing is done; a person who waits for it hears why."""
+    return {"skip": why, "notice": f"Nothing was changed: {why}."} if wanted.asked else {"skip": why}
 
 
 def _is_warm(transcript_path: str, now: float) -> bool:

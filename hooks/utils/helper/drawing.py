@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     class Drawn(TypedDict):
         """What a look gives: `band`, `line`, `status`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the
-        `model` that answered last ("" where that is not known), what compacting with a `cold` cache takes, and the number of `calls`."""
+        `model` that answered last ("" where that is not known), what would leave the `cold` cache now, and which results (`ids`), until
+        what `share` of the conversation stays, if it is at `least` so many tokens; and the number of `calls`."""
 
         band: dict[str, Any] | None
         line: str
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
         kept_out: float
         model: str
         cold: CompactsCold
+        ids: list[str]
+        share: float | None
+        least: int
         calls: int
 
 
@@ -122,7 +126,8 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     current = report.build(view)
     cold_now = switches.compacts_cold(site, view)
     full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
-    shown = page(request.page, current, request.chosen, width, request.rows, cache.cold_question(cold_now), full)
+    question = cache.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
+    shown = page(request.page, current, request.chosen, width, request.rows, question, full)
     if shown["page"] == SAVED:
         saved = text.laid_out([*_saved(site, current, now), *_spent(usd)], width)
         receipts = reclaiming.receipts_of(site, current)
@@ -142,6 +147,9 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
         "kept_out": current["figures"].get("kept_out_tokens", 0),
         "model": context["model"] if context else "",
         "cold": cold_now,
+        "ids": view.now.ids if view.now is not None else [],
+        "share": view.now.share if view.now is not None else None,
+        "least": view.now.least if view.now is not None else 0,
         "calls": view.state.index,
     }
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import archive, text
-from ..hosts import is_kept, kept_by, name_of
+from ..hosts import OPENCODE, is_kept, kept_by, name_of
 from ..hosts.claude_code import compaction_point
 from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
-from ..reclaim import access, cold_compaction, outlook, restoring
+from ..reclaim import access, outlook, restoring
 from ..state import client_reports, status_line
 from ..views import amounts, bill, cache, phrases, receipt, report
 from .drawing import BILL, COMMAND, SETTINGS, drawn
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..views.shapes import CompactsCold
     from .commands import Commands
     from .compactions import Compactions
-    from .drawing import PaneRequest
+    from .drawing import Drawn, PaneRequest
     from .prompt_cache import Misses
 
 _MOST_TOKENS = 10**9
@@ -62,7 +62,8 @@ class Pane:
     def _note_window(self, site: Site, window: int) -> None:
         """Note how large the window is, and what the host was told about where in it to compact."""
         known, told = site.session, site.session.get("compaction")
-        if known.get("model") or told is None:  # else the hook on prompts knows more of it
+        is_claude_code = not site.session_id.startswith(OPENCODE)
+        if is_claude_code and (known.get("model") or told is None):  # else the hook on prompts knows more of it
             told = compaction_point.told(site.environ, site.session_project, known.get("model") or "")
         if (known.get("window_tokens"), known.get("compaction")) != (window, told):
             site.remember(window_tokens=window, compaction=told)
@@ -96,15 +97,20 @@ class Pane:
         return {
             **{name: drawing[name] for name in ("band", "line", "status", "pane", "cache_until")},
             "toast": lost or (_toast(site, drawing["kept_out"], now) if request.turn_ended else ""),
-            **({"compact": True} if self._leaves_by_itself(site, drawing["cold"], drawing["calls"]) else {}),
+            **({"compact": True} if self._leaves_by_itself(drawing, request.turn_ended) else {}),
         }
 
-    def _leaves_by_itself(self, site: Site, cold_now: CompactsCold, calls: int) -> bool:
-        """Begin a compaction without a question, once for each state of the conversation; return whether that has begun."""
-        if cold_now["setting"] != "on" or not cold_now["tokens"] or self.compactions.wanted is not None or self.left_at == calls:
+    def _leaves_by_itself(self, drawing: Drawn, turn_ended: bool) -> bool:
+        """Begin what a clear would do without a question, once for each state of the conversation, with a warm cache only as a turn ends;
+        return whether that has begun."""
+        current, calls = drawing["cold"], drawing["calls"]
+        share = drawing["share"]
+        if current["setting"] != "on" or not current["tokens"] or share is None:
+            return False
+        if self.compactions.wanted is not None or self.left_at == calls or not (current["is_cold"] or turn_ended):
             return False
         self.left_at = calls
-        self.compactions.when_cold(cold_compaction.target(site), cold_now["least"])
+        self.compactions.by_itself(drawing["ids"], share, drawing["least"], current["is_cold"])
         return self.compactions.begin()
 
     def _limits(self, site: Site, now: float) -> list[text.Line]:

@@ -216,7 +216,7 @@ class Session:
             if request.get("cancel") is True:
                 return {"heard": True, "cancelled": self.compactions.cancel()}
             if "only" in request:
-                self.compactions.clear(texts(request.get("only")))
+                self.compactions.clear(texts(request.get("only")), _share(request))
             else:
                 self.compactions.put_back(texts(request.get("back")))
         self._call()
@@ -325,6 +325,11 @@ METHODS = {
 def _text(request: dict[str, Any], name: str) -> str:
     value = request.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _share(request: dict[str, Any]) -> float | None:
+    value = request.get("share")
+    return value if isinstance(value, float) and 0 < value <= 1 else None
 
 
 def _seconds(configured: str | None) -> float:

@@ -59,15 +59,16 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], 
     """Return (what a clear has begun, or would do; the report after it)."""
     site, path = request.site, request.transcript_path
     rebuilt = access.until_whole(lambda: reconciling.reconcile(site, path, now=request.now), lambda rebuilt: rebuilt.index)
-    plan = outlook.plan_of(rebuilt.conversation, wanted(rebuilt), request.now)
+    goal = outlook.goal_of(site, rebuilt)
+    plan = outlook.plan_of(rebuilt.conversation, wanted(rebuilt), request.now, goal=goal)
     access.check_understood(rebuilt.index, [result.id for result in plan.going])
-    done = not dry_run and bool(plan.going) and (plan.pays or plan.selection.now)
+    done = not dry_run and not plan.is_empty and (plan.pays or plan.selection.now)
     if done:
-        request.in_place.clear([result.id for result in plan.going])
+        request.in_place.clear(plan.ids, plan.share, plan.further)
     cold = plan
     if not done and plan.sum.warm:
         once_cold = planning.Selection(plan.selection.tier, plan.selection.ids, plan.selection.pattern)
-        cold = outlook.plan_of(rebuilt.conversation, once_cold, request.now, True)
+        cold = outlook.plan_of(rebuilt.conversation, once_cold, request.now, True, goal)
     seen = outlook.of(site, path, rebuilt, request.now)
     outlook.remember(seen, site)
     shown = report.build(seen)

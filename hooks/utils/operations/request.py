@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
         is_later: bool
 
-        def clear(self, ids: Sequence[str]) -> None:
-            """Take these results out."""
+        def clear(self, ids: Sequence[str], share: float | None = None, further: int = 0) -> None:
+            """Take these results out; where they leave a cold cache also what is needed least, until only this share of the conversation
+            stays: so many tokens `further`."""
 
         def put_back(self, handles: Sequence[str]) -> None:
             """Put back what is archived under these handles."""
@@ -105,8 +106,8 @@ class ThroughHelper:
     def __init__(self, socket: str) -> None:
         self._socket = socket
 
-    def clear(self, ids: Sequence[str]) -> None:
-        self._ask({"only": list(ids)})
+    def clear(self, ids: Sequence[str], share: float | None = None, _further: int = 0) -> None:
+        self._ask({"only": list(ids), "share": share})
 
     def put_back(self, handles: Sequence[str]) -> None:
         self._ask({"back": list(handles)})
@@ -136,9 +137,9 @@ class OnceResumed:
         self._site = site
         self._noted = Noted(site.home, site.session_id)
 
-    def clear(self, ids: Sequence[str]) -> None:
+    def clear(self, ids: Sequence[str], share: float | None = None, further: int = 0) -> None:
         self._check()
-        self._noted.add(only=list(ids))
+        self._noted.add(only=list(ids), share=share, further=further)
 
     def put_back(self, handles: Sequence[str]) -> None:
         self._check()
@@ -159,7 +160,7 @@ class Without:
 
     is_later = False
 
-    def clear(self, _ids: Sequence[str]) -> None:
+    def clear(self, _ids: Sequence[str], _share: float | None = None, _further: int = 0) -> None:
         raise Refused(_WITHOUT)
 
     def put_back(self, _handles: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """The switches of a project or a session: `memory`, and whether the conversation compacts by itself (`auto`).
 
 `memory on` and `memory off` are done here, every other word of it by `popkit memory` in a process of its own; its marks and alerts are
-shown unasked. Of a cold cache only the data are gathered here: reclaim/cold_compaction.py decides.
+shown unasked. What would leave is the plan of the outlook, as everywhere.
 """
 
 from __future__ import annotations
@@ -91,22 +91,10 @@ def _folder_of(site: Site) -> str:
 
 
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
-    """Return whether and what compacting with a cold cache would take."""
+    """Return whether the conversation compacts by itself between turns, and what would leave now."""
     from ..reclaim import cold_compaction
 
-    conversation = seen.rebuilt.conversation if seen.rebuilt is not None else None
-    prospect = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
-    setting, is_cold = cold_compaction.setting(site), prospect is not None
-    clear = verdict.takes(seen.now)["tokens"]
-    if prospect is None or not prospect.pays or conversation is None:
-        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "clear": clear, "usd": None, "least": 0}
-    tokens, usd = cold_compaction.worth_of(prospect, conversation)
-    usd = None if usd is None else round(usd, 4)
-    return {
-        "setting": setting,
-        "is_cold": is_cold,
-        "tokens": max(tokens, clear),
-        "clear": clear,
-        "usd": usd,
-        "least": round(prospect.least),
-    }
+    plan, is_cold = seen.now, seen.now is not None and not seen.now.sum.warm
+    tokens = verdict.takes(plan)["tokens"] if plan is not None and plan.share is not None else 0
+    usd = plan.usd if plan is not None and tokens else None
+    return {"setting": cold_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd}

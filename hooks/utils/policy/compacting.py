@@ -76,13 +76,15 @@ def compact(
     messages: Sequence[Message], conversation: Conversation, soon: NeedModel, share: float, handle_of: Callable[[str, Content], str],
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM, ours: Mapping[str, Collection[str]] = _NO_LISTS,
+    also: Collection[str] = (),
 ) -> Compacted:  # fmt: skip
     """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
     `find`: as `placeholder.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
     `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves. `ours`: handles of the lists
-    that earlier compactions wrote -> those of the lists that these hold."""
+    that earlier compactions wrote -> those of the lists that these hold. `also`: ids of results that leave before the target is considered,
+    each as soon as no result that stays refers to it."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
     earlier = lists.earlier_lists(messages, ours) if only is None else {}
@@ -95,7 +97,8 @@ def compact(
     target = max(share * before, least / calibration)
     room = max(LISTS_SHARE * target, LISTS_LEAST_TOKENS / calibration)
     builder = Builder(messages, pairs, earlier, conversation, handle_of, find, why, room)
-    fitting = _Fitting(pairs, builder, conversation, whole_of)
+    fitting = _Fitting(pairs, builder, conversation, whole_of, also)
+    fitting.let_go()
     if only is not None:
         fitting.build(inf, inf, {})
     else:
@@ -115,9 +118,12 @@ class _Fitting:
     """Takes calls and their results from way to way until what stays fits: the messages as they are `built` now,
     and the ids of results that were `made_whole`."""
 
-    __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "whole_of")
+    __slots__ = ("also", "builder", "built", "conversation", "made_whole", "pairs", "whole_of")
 
-    def __init__(self, pairs: dict[str, Pair], builder: Builder, conversation: Conversation, whole_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, pairs: dict[str, Pair], builder: Builder, conversation: Conversation, whole_of: Callable[[str], str], also: Collection[str]
+    ) -> None:  # fmt: skip
+        self.also = set(also)
         self.pairs = pairs
         self.builder = builder
         self.conversation = conversation
@@ -145,11 +151,31 @@ class _Fitting:
         """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
         here alone, and what is listed takes more than its line where a neighbour stays: so it is counted each time."""
         while True:
+            self.let_go()
             self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
             self.built = self.builder.build(named)
             if self.built.tokens <= most or not make_room(self.built.tokens - aim, self.pairs.values()):
                 return
             most = aim
+
+    def let_go(self) -> None:
+        """Let those of `also` leave to which no result refers that stays; what refers is newer."""
+        stays = {id: self.pairs[id] for id in self.conversation.entered if id in self.pairs and not _is_out(self.pairs[id])}
+        for id in reversed([id for id in self.pairs if id in self.also]):
+            pair = self.pairs[id]
+            if pair.result is None or pair.result.pinned or any(id in self.conversation.entered[each].leans_on for each in stays):
+                continue
+            self.also.discard(id)
+            if not _is_out(pair):
+                pair.leave()
+                pair.at = 0
+            if _is_out(pair):
+                stays.pop(id, None)
+
+
+def _is_out(pair: Pair) -> bool:
+    """Return whether a result is out: nothing of it but a placeholder stays, or a line that names its call."""
+    return pair.now.result != WHOLE or bool(handle_in(pair.shown.text))
 
 
 def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
@@ -256,4 +282,4 @@ def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
     pair = pairs.get(id.removeprefix("call "))
     if pair is None or pair.now.listed:
         return True
-    return pair.now.input == STUBBED if id.startswith("call ") else pair.now.result != WHOLE or bool(handle_in(pair.shown.text))
+    return pair.now.input == STUBBED if id.startswith("call ") else _is_out(pair)

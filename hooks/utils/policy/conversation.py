@@ -89,8 +89,9 @@ class Conversation:
     conversation grew by since the one before or, of a compaction, that it had grown by until then)] · `places`: id of a result -> Place ·
     `unsent`: estimated tokens since the last request, `unseen`: ids of the results among them · `base`: tokens of system and tools ·
     `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
-    which it left a placeholder · `entered`: id -> Entered, of the results that entered shorter than they were · `compacted_tokens`: at
-    which the host last compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
+    which it left a placeholder · `inputs`: estimated tokens that calls were made with · `entered`: id -> Entered, of the results that
+    entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at
+    which it did, both 0 for never."""
 
     __slots__ = (
         "_again",
@@ -106,6 +107,7 @@ class Conversation:
         "compacted_tokens",
         "count",
         "entered",
+        "inputs",
         "places",
         "prompts",
         "replaced",
@@ -135,7 +137,7 @@ class Conversation:
         self._back = 0  # and of the files that it put back
         self.replaced: set[str] = set()
         self.compacted_tokens = self.threshold = 0
-        self.unsent = 0
+        self.unsent = self.inputs = 0
         self.unseen: set[str] = set()
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
         self._files: dict[str, int] = {}  # path -> most tokens of it that a result showed or a call wrote, the last touched at the end
@@ -160,6 +162,8 @@ class Conversation:
             self.compact(event.at, bool(event.tokens))
             self.compacted_tokens = event.tokens or self.compacted_tokens
             self.threshold = min(event.tokens or self.threshold, self.threshold or event.tokens)
+        elif event.name == "came_back":
+            self.places.update((result.id, Place(self.base, self.count)) for result in event.results)
         return decisions
 
     def _add(self, id: str) -> None:
@@ -192,7 +196,7 @@ class Conversation:
         self.requests.append((compaction, self.unsent))
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unseen.intersection_update(self.places)
-        self.unsent, self._thought = 0, []
+        self.unsent, self.inputs, self._thought = 0, 0, []
         self.carried, self._again, self._back, self._is_noted, self.replaced = 0, 0, 0, False, set()
 
     def carry(self, tokens: int, is_all: bool = True) -> None:
@@ -200,21 +204,27 @@ class Conversation:
         much was written down again."""
         self.carried, self._is_noted = max(0, tokens), is_all
 
-    def carry_again(self, tokens: int, is_row: bool = True) -> None:
-        """Add estimated tokens of what the newest compaction left, as it was written down again: it came with no request. `is_row`: of the
-        conversation itself, beside which no files come back."""
+    def carry_again(self, tokens: int, inputs: int = 0, is_row: bool = True) -> None:
+        """Add estimated tokens of what the newest compaction left, as it was written down again, of which calls were made with so many
+        `inputs`: it came with no request. `is_row`: of the conversation itself, beside which no files come back."""
         self._again += tokens
+        self.inputs += inputs
         self._back = 0 if is_row else self._back
 
     def put_back_files(self) -> None:
         """Add the files that the host puts back behind a compaction of its own, where nothing says how much that left."""
         self._back = files_put_back(self._files.values())
 
-    def add_text(self, tokens: int, thinking: int = 0) -> None:
-        """Add tokens that the user or the assistant wrote, or thought."""
+    def add_text(self, tokens: int, thinking: int = 0, inputs: int = 0) -> None:
+        """Add tokens that the user or the assistant wrote, of which calls were made with so many `inputs`, or thought."""
         self.unsent += tokens + thinking
+        self.inputs += inputs
         if thinking:
             self._thought.append((self.count, thinking + (self._thought[-1][1] if self._thought else 0)))
+
+    def stubbed(self, tokens: int) -> None:
+        """Take estimated tokens that calls were made with out of what counts as such."""
+        self.inputs = max(0, self.inputs - tokens)
 
     def sent(self, usage: Usage) -> None:
         """Add a request that went out. Its answer, and the calls in it, come behind it."""
@@ -314,15 +324,6 @@ class Conversation:
         """Return the tokens of what stands in the context, system and tools included: what the newest request had; behind a compaction,
         which no request has shown yet, an estimate (`is_measured`)."""
         return self.last.tokens or self.prompt
-
-    @property
-    def stood(self) -> int:
-        """Return the tokens that the newest compaction left of the conversation, system and tools apart: what the first request behind it
-        had, before one an estimate; 0 where there was none."""
-        behind = _since_compaction(self)
-        if len(behind) == len(self.requests):
-            return 0
-        return max(0, (behind[0][0].tokens if behind else self.prompt) - self.base)
 
     @property
     def is_measured(self) -> bool:

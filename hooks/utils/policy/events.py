@@ -9,13 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Union
 
+    from .context import Result
+
     Event = Union[
-        "Call", "Cleared", "ClearedOutside", "ClientEnded", "Compacted", "Entered", "FilesChanged", "ManualClear", "Pinned",
+        "Call", "CameBack", "Cleared", "ClearedOutside", "ClientEnded", "Compacted", "Entered", "FilesChanged", "ManualClear", "Pinned",
         "ProfileChosen", "Prompted", "Restored", "Resumed", "SessionEnded", "Tick", "Undone", "Unpinned",
     ]  # fmt: skip
 
 __all__ = [
-    "Call", "Cleared", "ClearedOutside", "ClientEnded", "Compacted", "Entered", "FilesChanged", "ManualClear", "Outcome",
+    "Call", "CameBack", "Cleared", "ClearedOutside", "ClientEnded", "Compacted", "Entered", "FilesChanged", "ManualClear", "Outcome",
     "Pinned", "ProfileChosen", "Prompted", "Restored", "Resumed", "SessionEnded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
 
@@ -79,6 +81,17 @@ class Entered:
         self.left_out = left_out
         self.kept_out = kept_out
         self.reasons = reasons
+        self.at = at
+
+
+class CameBack:
+    """Results that a compaction had taken out whole, with their calls, are in the conversation again, as they have ended since."""
+
+    __slots__ = ("at", "results")
+    name = "came_back"
+
+    def __init__(self, results: Collection[Result], at: float = 0.0):
+        self.results = results
         self.at = at
 
 

@@ -46,6 +46,16 @@ def _on_compacted(state: ContextState, event: events.Compacted, rules: Ruleset, 
     state.edits = {turn: index for turn, index in state.edits.items() if turn in turns}
 
 
+def _on_came_back(state: ContextState, event: events.CameBack, rules: Ruleset, decisions: list[Decision]) -> None:
+    """Take results in again that were out of the context; the calls are not counted again."""
+    state.at = max(state.at, event.at)
+    for result in event.results:
+        result.stored = ""
+        (state.expired if result.ended else state.live)[result.id] = result
+    state.live = dict(sorted(state.live.items(), key=lambda item: item[1].index))
+    lifecycle.reindex(state, rules)
+
+
 def _on_client_ended(state: ContextState, event: events.ClientEnded, rules: Ruleset, decisions: list[Decision]) -> None:
     state.at = event.at
     if event.why not in _LEFT:
@@ -203,6 +213,7 @@ def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: 
 HANDLERS: dict[str, lifecycle.Handler] = {
     "prompted": _on_prompted,
     "compacted": _on_compacted,
+    "came_back": _on_came_back,
     "client_ended": _on_client_ended,
     "resumed": _on_resumed,
     "session_ended": _on_session_ended,

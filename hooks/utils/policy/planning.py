@@ -1,14 +1,15 @@
 """One plan over one conversation: what goes before the next request, what waits, what stays, and why. Pure.
 
 Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more cleared than kept goes,
-live or expired (worth.py), once the cache is cold; while it is warm, that waits. A tier or ids force: they take live results
+live or expired (worth.py), once the cache is cold; while it is warm, that waits. Where there is a goal, what leaves a cold cache goes on
+as a compaction does: what has expired, then what is needed least (least_needed.py). A tier or ids force: they take live results
 too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder. Unasked the newest
 run of a thing stays where no line says how it went, because its command did other things as well.
 """
 
 from __future__ import annotations
 
-from . import globs, kinds, worth
+from . import globs, kinds, least_needed, worth
 from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
 from .placeholder import placeholder_tokens
 
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
+    from .least_needed import Goal
     from .ruleset import Ruleset
     from .shapes import Weighed
     from .worth import NeedModel
@@ -76,13 +78,14 @@ class Decision:
         }  # fmt: skip
 
 
-# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
+# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it),
+# `with_others` (expired, it leaves with what leaves a cold cache);
 # `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `leaned_on` (a result that stays refers to it);
 # `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
 # `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
 # `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
-    "worth", "expired", "asked", "waits", "grace", "leaned_on",
+    "worth", "expired", "asked", "with_others", "waits", "grace", "leaned_on",
     "pinned", "small", "unseen", "last_word", "preserved", "in_use", "likely", "worth_keeping",
     "thinking", "live",
 )  # fmt: skip
@@ -91,9 +94,11 @@ REASONS = (
 class Plan:
     """`decisions`: one for each result of the context, in the order of completion · `sum`: of all that would go, clears and,
     where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
-    `likely_requests`: over how many requests that is reckoned · `selection`, `prices`."""
+    `likely_requests`: over how many requests that is reckoned · `selection`, `prices` · `further`: tokens of what is needed least that
+    go, too, until only this `share` of the conversation stays (1 where none go, None where nothing may go on) · `least`: tokens that have
+    to leave for that to pay · `usd`: dollars that it saves, None where nobody has said."""
 
-    __slots__ = ("decisions", "likely_requests", "pays", "prices", "selection", "sum")
+    __slots__ = ("decisions", "further", "least", "likely_requests", "pays", "prices", "selection", "share", "sum", "usd")
 
     def __init__(self, selection: Selection, prices: Prices, decisions: list[Decision]) -> None:
         self.selection = selection
@@ -102,6 +107,9 @@ class Plan:
         self.sum: Sum  # once all is decided
         self.pays = False
         self.likely_requests = 0
+        self.further = self.least = 0
+        self.share: float | None = None
+        self.usd: float | None = None
 
     def having(self, *actions: str) -> list[Decision]:
         """Return the Decisions with these actions."""
@@ -113,14 +121,25 @@ class Plan:
         chosen = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
         return [decision.result for decision in chosen]
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.further and not self.going
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of the results that leave, each as soon as nothing that stays refers to it."""
+        leaned_on = self.having(KEEP, HOLD) if self.further else []
+        return [result.id for result in self.going] + [one.result.id for one in leaned_on if one.reason == "leaned_on"]
+
 
 def plan(
     conversation: Conversation, selection: Selection, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
-    tuned: worth.Tuned = worth.TUNED, in_place: bool = False,
+    tuned: worth.Tuned = worth.TUNED, in_place: bool = False, goal: Goal | None = None,
 ) -> Plan:  # fmt: skip
     """Return what a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether
     the next request finds no cache, None for what the clock says; `tuned`: other constants than those that are shipped. `in_place`: as a
-    compaction, after which all messages are written again and no thinking is left."""
+    compaction, after which all messages are written again and no thinking is left. `goal`: what stays where what is needed least may go,
+    too; None where a clear takes nothing but what it is to take."""
     if cold is None:
         cold = not conversation.last.is_warm(now)
     rules, state = conversation.rules, conversation.state
@@ -136,10 +155,12 @@ def plan(
     else:
         _settle(plan, conversation, model, tuned, cold, in_place)
         plan.likely_requests = tuned.ahead
-    plan.sum = _sum(conversation, plan.going, decisions, prices, cold, in_place)
+    plan.sum = _sum(conversation, plan, cold, in_place)
     if selection.forces or not rules.weighs:
         plan.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
         plan.pays = pays(plan.sum, plan.likely_requests)
+    if goal is not None and in_place and not (selection.forces or selection.pattern) and goal.applies(conversation, cold):
+        _go_on(plan, conversation, model, tuned, goal, cold)
     return plan
 
 
@@ -221,9 +242,37 @@ def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wor
         if not in_place or not plan.going:
             return
         going = {result.id for result in plan.going}
-        gains = sum([decision.gain for decision in plan.decisions if decision.result.id in going])
+        most = sum([decision.tokens for decision in plan.decisions if decision.result.id in going])  # placeholders may be shorter
         thought = conversation.thinking if plan.prices.bound else 0
-        prompt, thinking = max(0, conversation.prompt - thought - gains), 0
+        prompt, thinking = max(0, conversation.prompt - thought - most), 0
+
+
+def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, goal: Goal, cold: bool) -> None:
+    """Let a plan go on to what a compaction takes, where either pays: as soon as anything leaves, no thinking is left, so
+    what leaves with it costs no more of that."""
+    room = least_needed.room(conversation, plan.decisions, plan.prices, goal, cold)
+    if plan.pays and cold:
+        plan.share = 1.0
+    if not (room.sum.leaves >= plan.sum.leaves + LEAST_GAIN if plan.pays else room.pays(LEAST_GAIN)):
+        return
+    plan.least = 0 if plan.pays else round(room.least)
+    thought = conversation.thinking if plan.prices.bound else 0
+    # So much may leave, for placeholders are shorter than they are reckoned: what is worth clearing once it has is so at once.
+    most, taken = (1 - room.share) * room.tokens, -1
+    while len(plan.going) > taken:
+        taken = len(plan.going)
+        if conversation.rules.weighs:
+            prompt = max(0, conversation.prompt - thought - round(most))
+            _by_worth(conversation, plan.selection, plan.decisions, model, worth.Situation(prompt, plan.prices, tuned), True, 0)
+        for decision in plan.decisions:
+            if decision.action != CLEAR and _has_ended(decision) and conversation.state.index - decision.result.index >= worth.LEAST_QUIET:
+                decision.action, decision.reason = CLEAR, "with_others"
+        _hold_what_is_leaned_on(conversation, plan.decisions)
+        most = max(most, sum([decision.tokens for decision in plan.having(CLEAR)]))
+    further = room.sum.leaves - sum([decision.gain for decision in plan.having(CLEAR)])
+    plan.further, plan.share = (further, room.share) if further >= LEAST_GAIN else (0, 1.0)
+    plan.pays = not plan.is_empty
+    plan.sum = _sum(conversation, plan, cold, True)
 
 
 def _by_worth(
@@ -306,7 +355,8 @@ def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision
 # --- what it comes to ----------------------------------------------------------------------------------------------------------
 
 
-def _sum(conversation: Conversation, going: list[Result], decisions: list[Decision], prices: Prices, cold: bool, in_place: bool) -> Sum:
+def _sum(conversation: Conversation, plan: Plan, cold: bool, in_place: bool) -> Sum:
+    going, decisions, prices = plan.going, plan.decisions, plan.prices
     ids = {result.id for result in going}
     chosen = [decision for decision in decisions if decision.result.id in ids]
     leaving, staying = (sum([getattr(decision, name) for decision in chosen]) for name in ("tokens", "placeholder"))
@@ -317,7 +367,7 @@ def _sum(conversation: Conversation, going: list[Result], decisions: list[Decisi
         behind = [decision.tokens for decision in decisions if decision.result.index > first.index and decision.result.id not in ids]
         prefix = min(conversation.places[first.id].prefix, max(0, prompt - leaving - sum(behind)))
         back, thinking = conversation.requests_behind(first.id), conversation.thinking_behind(first.id)
-        if in_place:
-            prefix, thinking = min(conversation.base, prompt), conversation.thinking
-    change = Change(prompt, leaving, staying, prefix, not cold, conversation.base, back, thinking if prices.bound else 0)
+    if in_place and not plan.is_empty:
+        prefix, thinking = min(conversation.base, prompt), conversation.thinking
+    change = Change(prompt, leaving + plan.further, staying, prefix, not cold, conversation.base, back, thinking if prices.bound else 0)
     return Sum(change, prices)

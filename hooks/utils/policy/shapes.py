@@ -14,6 +14,13 @@ class Sums(TypedDict):
     tokens: int
 
 
+class Takes(Sums):
+    """What leaves by a plan: `items`, the results that are known to leave; `tokens`, of all that leaves, estimated, of which `further` of
+    what is needed least: other results, and calls."""
+
+    further: int
+
+
 class Context(TypedDict):
     """How full a context is, and where its window is known from. `measured`: whether a request has shown its tokens; if not, they are an
     estimate of what a compaction left."""
@@ -39,14 +46,16 @@ class Agent(TypedDict):
 
 class Verdict(TypedDict):
     """The advice for now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once),
-    `wait_s` (until the cache is cold, None for no wait), `expired` (results)."""
+    `wait_s` (until the cache is cold, None for no wait), `usd` that it saves with a cold cache (None where that is not known), `expired`
+    (results)."""
 
-    kind: Literal["clear", "wait", "full", "compact", "noted", "returning", "nothing"]
+    kind: Literal["clear", "wait", "full", "noted", "returning", "nothing"]
     items: int
     tokens: int
     thinking: int
     pays_after: int | None
     wait_s: int | None
+    usd: float | None
     expired: int
 
 

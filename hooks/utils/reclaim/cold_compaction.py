@@ -1,5 +1,5 @@
-"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold: the user's choice, which is kept in a
-small file of our folder (a damaged one counts as empty), and what it would take now. Writes nothing but that choice."""
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long: the user's choice, which
+is kept in a small file of our folder (a damaged one counts as empty); and how much stays of it then. Writes nothing but that choice."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from ..io import files
 from ..io.codec import dumps
 from ..io.storage import LOGS, Storage
 from ..io.system import join
-from ..policy import auto_compaction, economics
-from ..policy.auto_compaction import COLD_TARGET, Prospect
+from ..policy.least_needed import COLD_TARGET, LONG, Goal
 from ..policy.ruleset import COMPACT_TARGET
-from ..state import shipped, sockets
+from ..state import journal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from ..policy.conversation import Conversation
     from ..state.live import Site
+    from ..state.rebuild import Rebuilt
 
 FILE = "consents.json"
 STORAGE = (Storage(LOGS, {"": r"consents\.json"}),)
@@ -44,31 +47,19 @@ def choose(site: Site, on: bool) -> None:
         files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 
 
-def target(site: Site) -> float:
-    """Return the share of the conversation that may stay: never less than where room is needed."""
-    return max(COLD_TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
-
-
-def prospect(site: Site, conversation: Conversation, now: float) -> Prospect | None:
-    """Return what it would take now; None while the cache is warm, or nothing has been sent."""
-    last = conversation.last
-    if not last.tokens or last.is_warm(now):
+def goal(site: Site, rebuilt: Rebuilt, lines: list[Any]) -> Goal | None:
+    """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least, because
+    Claude Code compacts in our place or the host lets nobody change what it has sent. `lines`: of the journal."""
+    if not site.enabled or is_kept(site.session_id) or rebuilt.index.doubts or rebuilt.index.translated:
         return None
-    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return auto_compaction.prospect(conversation, now, shipped.need_model(), prices, warm=False, target=target(site))
+    return goal_under(site.config, rebuilt.conversation, lines)
 
 
-def taken_when_asked(site: Site, conversation: Conversation, now: float) -> int:
-    """Return the tokens that a compaction of ours takes now if a person asks for it; 0 where it does not pay, Claude Code would do it in
-    our place, or it comes by itself."""
-    if setting(site) == ON or site.config.get("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
-        return 0
-    cold = prospect(site, conversation, now) if sockets.of_session(site.lasting_home, site.session_id) else None
-    return cold.sum.leaves if cold is not None and cold.pays else 0
-
-
-def worth_of(found: Prospect, conversation: Conversation) -> tuple[int, float | None]:
-    """Return (tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
-    model = conversation.rules.models.model(conversation.last.model)
-    usd = model.usd(conversation.last.tokens)[0]
-    return found.sum.leaves, None if usd is None else (found.units - found.cost) * usd / 1e6
+def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: list[Any]) -> Goal | None:
+    """Return the same under a configuration, wherever the conversation has been; None, too, where no request has shown what stands."""
+    if config.get("compact", ON) != ON or not conversation.is_measured:
+        return None
+    share = max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))  # never less than where room is needed
+    compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
+    left = journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
+    return Goal(share, left, long=LONG)

@@ -41,28 +41,30 @@ if TYPE_CHECKING:
 
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
-ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
+ASKED, MANUAL, AUTO, COLD, LONG = "asked", "manual", "auto", "cold", "long"
 # For which reason a live result leaves, where it is not to make room.
-_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "it was the least likely to be needed, and the prompt cache was cold"}
+_LEAST_NEEDED = "it was the least likely to be needed, and "
+_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: _LEAST_NEEDED + "the prompt cache was cold", LONG: _LEAST_NEEDED + "the conversation was long"}
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 
 
 class Wanted:
-    """The task of a compaction: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the ids of the results that leave (`only`), or the handles
-    of what comes back (`back`); else down to which share of the conversation it goes (`target`), and how many tokens have to leave for
-    it to be done (`least`)."""
+    """The task of a compaction: `why` (ASKED, MANUAL, AUTO, COLD, LONG); of ASKED: the `ids` of the results that leave, or the handles of
+    what comes back (`back`); else down to which share of the conversation it goes (`target`), of COLD and LONG behind the results of these
+    `ids`, and how many tokens have to leave for it to be done (`least`) · `asked`: a person waits for it."""
 
-    __slots__ = ("back", "least", "only", "target", "why")
+    __slots__ = ("asked", "back", "ids", "least", "target", "why")
 
     def __init__(
-        self, why: str, target: float = 1.0, least: int = 0, only: Collection[str] | None = None, back: Collection[str] = ()
+        self, why: str, target: float = 1.0, least: int = 0, ids: Collection[str] = (), back: Collection[str] = (), asked: bool = False
     ) -> None:  # fmt: skip
         self.why = why
         self.target = target
         self.least = least
-        self.only = only
+        self.ids = ids
         self.back = tuple(back)
+        self.asked = asked
 
 
 class Handed:
@@ -125,14 +127,15 @@ def answer(
         raise Declined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
     if wanted.back:
         return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
-    share = _NO_TARGET if wanted.only is not None else wanted.target
+    names_all = wanted.why == ASKED or (wanted.why in (COLD, LONG) and wanted.target >= _NO_TARGET)
+    only, share = (wanted.ids, _NO_TARGET) if names_all else (None, wanted.target)
     try:
         ours = _our_lists(site, current)
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                current, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, sent.lost, found_in, wholes,
-                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours,
+                current, conversation, shipped.need_soon_model(), share, keeper.name, only, sent.lost, found_in, wholes,
+                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours, wanted.ids,
             )  # fmt: skip
     except Refused as error:
         raise Declined(str(error)) from None

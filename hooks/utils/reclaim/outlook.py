@@ -5,7 +5,7 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 from __future__ import annotations
 
 from ..hosts.claude_code import entries, usage
-from ..policy import economics, engine, events, figures, planning, verdict
+from ..policy import economics, engine, events, figures, least_needed, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..state import journal, receipts, reconciling, session, shipped, store
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
+    from ..policy.least_needed import Goal
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.live import Site
@@ -39,20 +40,21 @@ if TYPE_CHECKING:
 
 
 class Outlook:
-    """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the plans of a clear
-    for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `compacts`: tokens that a compaction takes now · `taken`: ids of
+    """`state` and the `rules` that hold for it, `rebuilt` (None where no transcript tells) · `now`, `cold`: the one plan of what would
+    leave now, whoever asks, and of what would leave once the cache is cold, by its `goal`; None without a transcript that may be changed ·
+    `context`: how full it is, None before the first request · `agents`: the subagents · `ledger`: of the whole session · `taken`: ids of
     the calls of which compactions of ours took something out -> whether it is back · `noted`: ids of what leaves once the session is
-    resumed, `returning`: how much comes back then · `at` (seconds)."""
+    resumed, `noted_further`: tokens that leave with it, `returning`: how much comes back then · `at` (seconds)."""
 
     __slots__ = (
         "agents",
         "at",
         "cold",
-        "compacts",
         "context",
+        "goal",
         "ledger",
         "noted",
+        "noted_further",
         "now",
         "project",
         "rebuilt",
@@ -73,14 +75,15 @@ class Outlook:
         rebuilt: Rebuilt | None = None,
         is_cold: bool | None = None,
         taken: Mapping[str, bool] | None = None,
-        compacts: int = 0,
+        goal: Goal | None = None,
         noted: Collection[str] = (),
+        noted_further: int = 0,
         returning: int = 0,
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
         self.project, self.transcript, self.taken = site.session_project, transcript_path, taken or {}
-        self.compacts, self.noted, self.returning = compacts, noted, returning
+        self.goal, self.noted, self.noted_further, self.returning = goal, noted, noted_further, returning
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -96,8 +99,8 @@ class Outlook:
         self.context = context_of(conversation, session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        now = plan_of(conversation, selection, self.at, bool(is_cold))
-        self.now, self.cold = now, plan_of(conversation, selection, self.at, True) if now.sum.warm else now
+        now = plan_of(conversation, selection, self.at, bool(is_cold), self.goal)
+        self.now, self.cold = now, plan_of(conversation, selection, self.at, True, self.goal) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:
@@ -120,9 +123,10 @@ class Outlook:
     @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
-        waits = [result for id, result in (*self.state.live.items(), *self.state.expired.items()) if id in self.noted]
-        noted, critical = _sums(waits, self.state.calibration), self.rules.thresholds["critical"]
-        return verdict.verdict(self.now, self.cold, self.context, critical, self.expired["items"], self.compacts, noted, self.returning)
+        waits = [decision for decision in (self.now.decisions if self.now is not None else ()) if decision.result.id in self.noted]
+        noted: Sums = {"items": len(waits), "tokens": sum([decision.gain for decision in waits]) + self.noted_further}
+        critical = self.rules.thresholds["critical"]
+        return verdict.verdict(self.now, self.cold, self.context, critical, self.expired["items"], noted, self.returning)
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -161,10 +165,20 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
 
 def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outlook:
     """Return the outlook of a Rebuilt context."""
-    compacts = 0 if rebuilt.index.doubts else cold_compaction.taken_when_asked(site, rebuilt.conversation, now)
-    rules = rebuilt.conversation.rules
-    noted, taken = Noted(site.home, site.session_id), _taken(site)
-    return Outlook(site, transcript_path, rebuilt.state, rules, now, rebuilt, None, taken, compacts, noted.only, len(noted.back))
+    goal, noted = goal_of(site, rebuilt), Noted(site.home, site.session_id)
+    return Outlook(
+        site, transcript_path, rebuilt.state, rebuilt.conversation.rules, now, rebuilt, taken=_taken(site), goal=goal, noted=noted.only,
+        noted_further=noted.further, returning=len(noted.back),
+    )  # fmt: skip
+
+
+def goal_of(site: Site, rebuilt: Rebuilt) -> Goal | None:
+    """Return how much stays of a conversation once it leaves a cold cache, as `cold_compaction.goal` does."""
+    try:
+        lines = store.read_lines(site.paths().journal)
+    except OSError:
+        lines = []
+    return cold_compaction.goal(site, rebuilt, lines)
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
@@ -208,15 +222,12 @@ def _taken(site: Site) -> dict[str, bool]:
 
 
 def remember(view: Outlook, site: Site) -> None:
-    """Keep for the status line what a clear takes, and of which state that holds; and what stands, until a request shows it."""
+    """Keep for the status line what would leave, and of which state that holds; and what stands, until a request shows it."""
     remember_size(site, view.rebuilt.conversation if view.rebuilt is not None else None)
     if view.now is None:
         site.remember(planned=None)
         return
-    advice = view.verdict
     sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", view.now), ("cold", view.cold))}
-    if advice["kind"] == "compact":
-        sums = dict.fromkeys(sums, advice["tokens"])
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 
@@ -231,11 +242,19 @@ def note_size(site: Site, tokens: int, at: float) -> None:
     site.remember(stands={"tokens": tokens, "at": at})
 
 
-def plan_of(conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False) -> planning.Plan:
-    """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache."""
+def plan_of(
+    conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False, goal: Goal | None = None
+) -> planning.Plan:  # fmt: skip
+    """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `goal`: as
+    `planning.plan` takes it."""
     last = conversation.newest
-    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return planning.plan(conversation, selection, now, shipped.need_model(), prices, cold or None, in_place=True)
+    model = conversation.rules.models.model(last.model)
+    prices = economics.prices_of(model, last.cache_ttl_s)
+    plan = planning.plan(conversation, selection, now, shipped.need_model(), prices, cold or None, in_place=True, goal=goal)
+    usd = model.usd(last.tokens)[0]
+    if usd is not None and plan.pays and not plan.sum.warm:
+        plan.usd = round(max(0.0, least_needed.saved(plan.sum, prices)) * usd / 1e6, 4)
+    return plan
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:

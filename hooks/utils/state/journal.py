@@ -283,7 +283,16 @@ def compaction_at(journal: list[Any], at: float) -> Entry | None:
 def is_in_place(compaction: Entry | None) -> bool:
     """Return whether a compaction was a clear: one of ours that only we had called for. Any other was due, and would have come without
     us."""
-    return compaction is not None and compaction.get("why") in ("asked", "cold")
+    return compaction is not None and compaction.get("why") in ("asked", "cold", "long")
+
+
+def brought_down_to(journal: list[Any], at: float) -> int:
+    """Return the tokens of the conversation that a compaction of ours left, system and tools apart, which the host wrote down at that time
+    (seconds); 0 where there was none, it took out only what was named, or the host summed up what it left."""
+    entry = compaction_at(journal, at)
+    if entry is None or entry.get("why") == "asked" or entry.get("summarised") is True:
+        return 0
+    return whole(entry.get("after"), _LATEST) or 0
 
 
 def stood_after(journal: list[Any], at: float) -> int | None:

@@ -10,10 +10,12 @@ from ..io.system import join
 _NAME = "noted.json"
 # The kinds of it, as the file names them: the one that was asked for last comes last.
 ONLY, BACK = "only", "back"
+_SHARE, _FURTHER = "share", "further"
 
 
 class Noted:
-    """The file of one session. `only`: ids of the results that leave; `back`: handles of what comes back."""
+    """The file of one session. `only`: ids of the results that leave; `share`: how much of the conversation stays at most where they
+    leave a cold cache, None where they leave any, `further`: tokens that leave for that, estimated; `back`: handles of what comes back."""
 
     __slots__ = ("_path",)
 
@@ -25,18 +27,32 @@ class Noted:
         return self._read(ONLY)
 
     @property
+    def share(self) -> float | None:
+        share = files.read_object(self._path).get(_SHARE)
+        return share if isinstance(share, float) and 0 < share <= 1 else None
+
+    @property
+    def further(self) -> int:
+        further = files.read_object(self._path).get(_FURTHER)
+        return further if type(further) is int and self.share is not None else 0
+
+    @property
+    def has_clear(self) -> bool:
+        return bool(self.only) or self.share is not None
+
+    @property
     def back(self) -> list[str]:
         return self._read(BACK)
 
-    def add(self, only: list[str] | None = None, back: list[str] | None = None) -> None:
+    def add(self, only: list[str] | None = None, back: list[str] | None = None, share: float | None = None, further: int = 0) -> None:
         """Add to what is noted. OSError where it cannot be written."""
         files.make_private_folder(self._path.rpartition("/")[0], may_be_link=False)
-        self._change({ONLY: only or [], BACK: back or []})
+        self._change({ONLY: only or [], BACK: back or []}, share=share, further=further)
 
     @property
     def newest(self) -> str:
         """Return the kind that was asked for last, "" where nothing is noted."""
-        return next((name for name in reversed(files.read_object(self._path)) if name in (ONLY, BACK) and self._read(name)), "")
+        return next((name for name in reversed(files.read_object(self._path)) if name in (ONLY, BACK) and self._has(name)), "")
 
     def forget_newest(self) -> str:
         """Forget what was asked for last; return its kind, "" where nothing was."""
@@ -51,20 +67,30 @@ class Noted:
         """Forget what was to come back; return whether there was anything."""
         return self._forget(BACK)
 
-    def _read(self, name: str) -> list[str]:
-        return texts(files.read_object(self._path).get(name))
+    def _has(self, name: str) -> bool:
+        return self.has_clear if name == ONLY else bool(self.back)
 
     def _forget(self, name: str) -> bool:
-        if not self._read(name):
+        if not self._has(name):
             return False
         self._change({}, name)
         return True
 
-    def _change(self, added: dict[str, list[str]], forgotten: str = "") -> None:
+    def _read(self, name: str) -> list[str]:
+        return texts(files.read_object(self._path).get(name))
+
+    def _change(self, added: dict[str, list[str]], forgotten: str = "", share: float | None = None, further: int = 0) -> None:
         with files.Lock(self._path + ".lock"):
             known = dict.fromkeys([*files.read_object(self._path), ONLY, BACK])
-            names = sorted((name for name in known if name in (ONLY, BACK)), key=lambda name: bool(added.get(name)))
-            now = {name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in names if name != forgotten}
+            is_new = {ONLY: bool(added.get(ONLY)) or share is not None, BACK: bool(added.get(BACK))}
+            names = sorted((name for name in known if name in (ONLY, BACK)), key=is_new.__getitem__)
+            now: dict[str, object] = {
+                name: list(dict.fromkeys([*self._read(name), *added.get(name, [])])) for name in names if name != forgotten
+            }
+            if share is None and forgotten != ONLY:
+                share, further = self.share, self.further
+            if share is not None:
+                now.update({_SHARE: share, _FURTHER: further})
             if any(now.values()):
                 files.replace_text(self._path, dumps(now))
             else:

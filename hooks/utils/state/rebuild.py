@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, seconds_of, transcript, usage
 from ..io.system import day_of, days_before
-from ..policy import events, figures, kinds, ledger, parts
+from ..policy import engine, events, figures, kinds, ledger, lifecycle, parts
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
@@ -21,7 +21,7 @@ from . import journal as journals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from ..hosts.claude_code.transcript import Index
@@ -98,6 +98,8 @@ class _Replay:
         self.journal = journal
         # When the newest compaction was written down: what it left comes behind it, and says an earlier time.
         self.compacted_at = 0.0
+        self.returning = {id for ids in index.carried.values() for id in ids}  # the results that stand behind some compaction again
+        self.away = _Away()
 
     def take(self, entry: dict[str, Any]) -> None:
         """Take the next entry in."""
@@ -107,27 +109,47 @@ class _Replay:
         again = self._shown_again(entry)
         for event in self.reader.events(entry):
             while self.known.timed and self.known.timed[-1].at <= event.at:
-                self.conversation.observe(self.known.timed.pop())
+                self._observe(self.known.timed.pop())
             if isinstance(event, events.Call):
                 self._call(event)
                 continue
-            self.conversation.observe(event)
+            self._observe(event)
             if isinstance(event, events.Prompted) and not self._is_carried(entry):
                 self.conversation.prompts += 1
             if isinstance(event, events.Compacted):
                 self.refetches.compacted()
                 self._compacted(entry, event.at)
+        if self.away.results and entry.get("uuid") in self.index.chain:
+            self._take_back(entry)
         on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
         self._add_message(entry, on_branch, again)
         if self.listener is not None:
             self.listener.listen(entry, on_branch)
 
+    def _observe(self, event: Any) -> None:
+        """Let the conversation follow an event, and what is out of it until it comes back."""
+        state = self.conversation.state
+        before = {**state.expired, **state.live} if isinstance(event, events.Compacted) and self.returning else {}
+        self.conversation.observe(event)
+        if self.away.results and not isinstance(event, events.Compacted):
+            self.away.observe(event, self.conversation.rules)
+        gone = [result for id, result in before.items() if id in self.returning and id not in state.live and id not in state.expired]
+        if gone:
+            self.away.add(gone, state, self.conversation.rules)
+
+    def _take_back(self, entry: dict[str, Any]) -> None:
+        """Let the conversation have the results again that an undo has put back with their calls."""
+        ids = [block.get("tool_use_id") for block in entries.blocks_of(entry)]
+        back = [result for id in ids if isinstance(id, str) for result in [self.away.pop(id)] if result is not None]
+        if back:
+            self.conversation.observe(events.CameBack(back, seconds_of(entry.get("timestamp"))))
+
     def _call(self, call: Call) -> None:
         for before in self.known.before.get(call.id, ()):
-            self.conversation.observe(before)
+            self._observe(before)
         if call.id in self.known.commits:
             call.committed = self.known.commits[call.id]
-        self.conversation.observe(call)
+        self._observe(call)
         if call.id in self.known.entered:
             self.conversation.observe(self.known.entered[call.id])
         result = self.conversation.state.live.get(call.id)
@@ -182,7 +204,8 @@ class _Replay:
     def _carry(self, entry: dict[str, Any], again: list[dict[str, Any]]) -> None:
         conversation = self.conversation
         is_row = entry.get("type") in ("user", "assistant") and not entries.is_summary(entry)
-        conversation.carry_again(_written(entry)[0], is_row)
+        tokens, _, inputs = _written(entry)
+        conversation.carry_again(tokens, inputs, is_row)
         for block in again:
             id, text = block["tool_use_id"], calls.text_of_blocks(block.get("content"))[0]
             known = conversation.state.live.get(id) or conversation.state.expired.get(id)
@@ -228,6 +251,41 @@ class _Replay:
         if threshold:
             threshold = max(threshold, *(sent.tokens + 1 for sent, _ in self.conversation.requests))
         return Host(threshold, self.conversation.base)
+
+
+class _Away:
+    """The results that a compaction has taken out with their calls, and that come back later: what ends them meanwhile is not lost."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        self._state = ContextState()
+
+    @property
+    def results(self) -> bool:
+        return bool(self._state.live or self._state.expired)
+
+    def add(self, results: Sequence[Result], state: ContextState, rules: Ruleset) -> None:
+        """Take results in that have left the context of a state."""
+        away = self._state
+        away.index, away.turn, away.cwd, away.at, away.pins = state.index, state.turn, state.cwd, state.at, state.pins
+        for result in results:
+            (away.expired if result.ended else away.live)[result.id] = result
+        engine.reindex(away, rules)
+
+    def observe(self, event: Any, rules: Ruleset) -> None:
+        """Follow an event, which adds nothing here."""
+        engine.observe(self._state, event, rules)
+        if isinstance(event, events.Call):
+            self.pop(event.id)
+
+    def pop(self, id: str) -> Result | None:
+        """Return a result that is not away any more, None for another one."""
+        result = self._state.live.get(id)
+        if result is None:
+            return self._state.expired.pop(id, None)
+        lifecycle.leave(self._state, result)
+        return result
 
 
 class _Refetches:
@@ -312,12 +370,15 @@ def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
     return Listener(deliveries, reader.original)
 
 
-def _written(entry: dict[str, Any]) -> tuple[int, int]:
-    """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking)."""
+def _written(entry: dict[str, Any]) -> tuple[int, int, int]:
+    """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking, those of the first that calls
+    were made with)."""
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
     blocks = entries.blocks_of(entry)
-    return total + sum(map(entries.text_tokens, blocks)), sum(map(thinking_tokens, blocks))
+    inputs = sum(entries.text_tokens(block) for block in blocks if block.get("type") == "tool_use")
+    texts = sum(entries.text_tokens(block) for block in blocks if block.get("type") != "tool_use")
+    return total + texts + inputs, sum(map(thinking_tokens, blocks)), inputs
 
 
 def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """Receipts: what left a conversation at once, call by call, and why, as written beside the journal and read back. Pure.
 
-A receipt: `at` (seconds) · `why` (asked, manual, auto, cold; clear: of a transcript) · tokens of the context `before` and `after`, null
-where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest went
-to the host's summariser · `calls`, in their order: {`id`, `number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result,
+A receipt: `at` (seconds) · `why` (asked, manual, auto, cold, long; clear: of a transcript) · tokens of the context `before` and `after`,
+null where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest
+went to the host's summariser · `calls`, in their order: {`id`, `number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result,
 input, calls), `handle`, `why`}], `back`: whether all of it was put back}. Of what older versions wrote, only ids and reasons are known.
 """
 

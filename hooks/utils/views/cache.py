@@ -7,6 +7,7 @@ from .. import text
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 from ..reclaim import cold_compaction as cold
+from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .shapes import CompactsCold
 
 _COLD = {
-    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, the least needed results leave: no model, a receipt, undo",
+    cold.ON: "on. Between turns, once it pays (a cold cache, a long conversation), what is needed least leaves: no model, a receipt, undo",
     cold.OFF: "off. Nothing leaves before the context is full",
     cold.ASK: "not decided yet. The pane asks the first time it would have paid",
 }
@@ -30,31 +31,15 @@ def auto_lines(current: CompactsCold, command: str) -> list[text.Line]:
     shown = text.title("Compacting by itself")
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
     if current["tokens"]:
-        clear = current["clear"]
-        rest = max(0, current["tokens"] - clear)
-        words = f"A clear takes {text.long_tokens(clear)} now. By itself, a compaction would go on to what is needed least:"
-        words += f" {text.long_tokens(rest)} more, {cold_sum(current)} in all."
-        shown += text.wrap(words if clear else f"Now {cold_sum(current)} would leave.")
+        shown += text.wrap(f"Now {text.long_tokens(current['tokens'])} would leave{phrases.saves(current['usd'])}.")
     other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 
 
-def cold_sum(current: CompactsCold) -> str:
-    """Return `~12,300 tokens, worth about $0.11,`."""
-    return text.long_tokens(current["tokens"]) + (f", worth about ${current['usd']:.2f}," if current["usd"] is not None else "")
-
-
 def cold_question(current: CompactsCold) -> str:
-    """Return the question of the pane, in a line; "" where there is nothing to ask. It names no tokens beside a clear, which is offered
-    with its own."""
-    if current["setting"] != cold.ASK or not current["tokens"]:
-        return ""
-    if current["clear"]:
-        return "let this happen by itself whenever the cache is cold and it pays, down to what is needed least?"
-    return (
-        f"the cache is cold: a compaction without a model would remove {cold_sum(current)} from the least needed calls and results. Let"
-        " that happen by itself whenever it pays?"
-    )
+    """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
+    is_asked = current["setting"] == cold.ASK and current["tokens"]
+    return "let this happen by itself between turns, whenever it pays" if is_asked else ""
 
 
 # --- why a cache was lost -------------------------------------------------------------------------------------------------------

@@ -45,13 +45,15 @@ def clear_data(plan: Plan, cold: Plan, done: bool, later: bool, report: Report, 
         "pattern": plan.selection.pattern or None,
         "now": plan.selection.now,
         "items": len(going),
-        "tokens": plan.sum.leaves if going else 0,
-        "thinking": plan.sum.thinking if going else 0,
+        "tokens": 0 if plan.is_empty else plan.sum.leaves,
+        "further": plan.further,
+        "thinking": 0 if plan.is_empty else plan.sum.thinking,
         "profile": report["profile"],
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
         "sum": plan.sum.to_json(),
-        "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
+        "usd": plan.usd,
+        "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after, "usd": cold.usd},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
         "results": [_going(row, decisions[row["id"]].need) for row in going],
         "kept": _held_back(plan),
@@ -90,13 +92,13 @@ def _is_named(result: Result, selection: Selection) -> bool:
 def clear_lines(clear: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
     """Return the lines of an answer. `words`: what the user named, to be repeated in the command that would do it."""
     lines = text.title(_head(clear))
-    if not clear["items"] and not clear["cold"]["items"]:
+    if not clear["tokens"] and not clear["cold"]["tokens"]:
         lines += [*text.wrap(_nothing(clear)), *_kept_lines(clear, command)]
         if _has_held(clear) and not clear["now"]:
             lines += ["", "To see what clearing them anyway would bring:", *_command(command, words, _NOW, "--dry-run")]
         return [*lines, *_instead_lines(report, _NOTHING)]
-    if clear["items"]:
-        lines += [*_sum_lines(clear), "", *_result_lines(clear, report, everything)]
+    if clear["tokens"]:
+        lines += [*_sum_lines(clear), *_result_lines(clear, report, everything)]
     else:
         lines += _cold_lines(clear)
     lines += [*_kept_lines(clear, command), ""]
@@ -117,7 +119,7 @@ def _head(clear: Clear) -> str:
         is_paid = clear["pays"] or clear["sum"]["pays_after"] == 0
         done = "Noted" if clear["later"] else "Cleared"
         return done if is_paid else f"{done}, though it " + _when(clear).replace("pays after", "pays only after")
-    if not clear["items"] and not clear["cold"]["items"]:
+    if not clear["tokens"] and not clear["cold"]["tokens"]:
         return "Nothing to clear"
     if clear["dry_run"]:
         return "Dry run: this clear " + (_when(clear) if goes else _later(clear))
@@ -133,7 +135,7 @@ def _when(clear: Clear) -> str:
 
 
 def _later(clear: Clear) -> str:
-    if clear["cold"]["items"] and clear["wait_s"]:
+    if clear["cold"]["tokens"] and clear["wait_s"]:
         return f"pays in {text.countdown(clear['wait_s'])}, once the cache is cold"
     after = clear["sum"]["pays_after"]
     return "never pays" if after is None else f"pays only after {text.counted(after, 'request')}"
@@ -155,7 +157,7 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
     sum = clear["sum"]
     left = sum["share"] * clear["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
-    many = text.counted(clear["items"], "result")
+    many = phrases.leaving(clear, text.counted(clear["items"], "result"))
     if clear["cleared"] or clear["pays"] or clear["now"]:
         lines = text.pair("Leaves", f"{text.long_tokens(clear['tokens'])}{share} from {many}, placeholders subtracted")
     else:
@@ -183,7 +185,7 @@ def _worth(clear: Clear) -> list[text.Line]:
 def _pays(clear: Clear) -> str:
     after, likely = clear["sum"]["pays_after"], clear["likely_requests"]
     if not after:
-        return "never" if after is None else "at once"
+        return "never" if after is None else "at once" + phrases.saving(clear["usd"])
     words = f"after {text.counted(after, 'request')}"
     if not _is_weighed(clear):
         return words + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
@@ -195,10 +197,10 @@ def _pays(clear: Clear) -> str:
 def _cold_lines(clear: Clear) -> list[text.Line]:
     """Return what a clear takes once the cache is cold, where it is worth waiting."""
     have, wait_s = clear["cold"], clear["wait_s"]
-    if clear["cleared"] or clear["pays"] or not have["items"] or not wait_s:
+    if clear["cleared"] or clear["pays"] or not have["tokens"] or not wait_s:
         return []
-    many = f"{text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}"
-    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " at no cost"
+    many = f"{text.long_tokens(have['tokens'])} from {phrases.leaving(have, text.counted(have['items'], 'result'))}"
+    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else phrases.saves(have["usd"])
     return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 
@@ -215,12 +217,15 @@ def _result_lines(clear: Clear, report: Report, everything: bool) -> list[text.L
         mine = sorted([row for row in rows if row["tier"] == tier], key=lambda row: -row["tokens"])
         if mine:
             lines += [
-                *([""] if lines else []),
+                "",
                 f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
             ]
             shown = mine if everything else mine[:_MOST]
             lines += [result_line(row, _unused(row, clear)) for row in shown]
             lines += _smaller_ones(mine, len(shown), ": add --all")
+    if clear["further"]:
+        words = "The least needed of the rest" if rows else "The least needed results and calls"
+        lines += ["", *text.wrap(f"{words}: {text.long_tokens(clear['further'])}. The receipt names them.")]
     return lines
 
 
@@ -260,7 +265,7 @@ def _undone_lines(clear: Clear, command: str, words: str) -> list[text.Line]:
         return lines + _command(command, words, _NOW if clear["now"] else "")
     if clear["thinking"]:
         lines += text.wrap("With this model a clear also loses the reasoning that followed these results, so it is better not to force it.")
-    if clear["cold"]["items"] and clear["wait_s"]:
+    if clear["cold"]["tokens"] and clear["wait_s"]:
         lines += ["To clear once the cache is cold:", *_command(command, words)]
     if not clear["thinking"]:
         held = ", including results held back:" if _has_held(clear) else ":"
@@ -292,9 +297,15 @@ def taken_lines(report: Report) -> list[text.Line]:
     """Return the largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
     rows = sorted(filter(is_reclaimable, report["results"]), key=lambda row: -row["tokens"])
-    if not rows:
+    have = report["reclaimable"]["now"]
+    if not have["tokens"]:
         return [*lines, "Nothing: no result is worth clearing."]
     lines += [result_line(row) for row in rows[:_MOST_TAKEN]]
     lines += _smaller_ones(rows, _MOST_TAKEN)
-    net = report["reclaimable"]["now"]["tokens"]
-    return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]
+    net = have["tokens"] - have["further"]
+    if rows:
+        lines += text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")
+    if have["further"]:
+        further, all = text.long_tokens(have["further"]), text.long_tokens(have["tokens"])
+        lines += text.wrap(f"The least needed of the rest: {further} more, {all} in all.")
+    return lines

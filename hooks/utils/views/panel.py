@@ -11,7 +11,7 @@ from .results import detail_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..policy.shapes import Sums
+    from ..policy.shapes import Sums, Takes
     from .shapes import Coming, Report, Soonest, Tier
 
 
@@ -162,23 +162,24 @@ def expired(report: Report) -> list[text.Line]:
 
 
 def reclaimable(report: Report) -> list[text.Line]:
-    """Return what a clear would take, now and once the cache is cold."""
+    """Return what would leave, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
-    if not now["items"] and not cold["items"]:
+    if not now["tokens"] and not cold["tokens"]:
         return ["Reclaimable: nothing that a clear would take"]
     later = _clearable(cold, True, report, " once the cache is cold")
     if now == cold:
         words = _clearable(now, False, report, "")
     else:
-        words = f"{_clearable(now, False, report, ' now')}, and {later}" if now["items"] else later
+        words = f"{_clearable(now, False, report, ' now')}, and {later}" if now["tokens"] else later
     return text.wrap("Reclaimable: " + words, indent="  ")
 
 
-def _clearable(have: Sums, cold: bool, report: Report, when: str) -> str:
+def _clearable(have: Takes, cold: bool, report: Report, when: str) -> str:
     states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = text.counted(have["items"], "result" if unused else "expired result")
-    return f"{text.long_tokens(have['tokens'])}{when}, from {many}" + (f" ({unused} of them live but unused)" if unused else "")
+    many += f" ({unused} of them live but unused)" if unused else ""
+    return f"{text.long_tokens(have['tokens'])}{when}, from {phrases.leaving(have, many)}"
 
 
 def _share(have: Sums, report: Report) -> str:
@@ -238,7 +239,6 @@ def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
         "clear": [("Clear", f"{command} clear")],
         "wait": [("Preview", f"{command} clear --dry-run")],
         "full": [("Compact", "/compact")],
-        "compact": [("Compact", "/compact")],
         "noted": [("Cancel it", f"{command} undo")],
         "returning": [("Cancel it", f"{command} undo")],
     }.get(kind, [])
@@ -280,11 +280,11 @@ def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[
 
 
 def _leaving(report: Report, columns: int, rows: int) -> list[str]:
-    """Return what a clear would take, the largest first, as many as there are rows for."""
+    """Return what would leave, the largest first, as many as there are rows for."""
     lines = text.laid_out(reclaimable(report), columns)
-    now, cold = report["reclaimable"]["now"]["items"], report["reclaimable"]["cold"]["items"]
+    now = report["reclaimable"]["now"]["tokens"]
     going = [row for row in report["results"] if is_reclaimable(row, not now)]
-    if not now and not cold:
+    if not going:
         return lines
     going.sort(key=lambda row: (-row["tokens"], row["number"]))
     room = max(_LEAST_LEAVING, rows - len(lines))

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..policy.shapes import Verdict
+    from ..policy.shapes import Takes, Verdict
     from .shapes import Report, ResultRow
 
 
@@ -85,6 +85,7 @@ WHY_KEPT = {
     "in_use": "in use",
     "likely": "likely needed again",
     "worth_keeping": "worth keeping",
+    "thinking": "worth less than the reasoning lost with them",
     "live": "live",
 }
 
@@ -259,6 +260,9 @@ _SENTENCES = {
 }
 
 
+_CENT = 0.005  # rounded, the least that is worth a word
+
+
 # --- the verdict -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -277,7 +281,7 @@ def notice(report: Report) -> str:
 def _clear_now(advice: Verdict, report: Report) -> str:
     context = report["context"]
     is_cold = context is not None and not context["cache_seconds_left"]
-    why = "the cache is cold, so " if is_cold and not advice["pays_after"] else ""
+    why = "the cache is cold, so " if is_cold and (advice["usd"] or not advice["pays_after"]) else ""
     tokens = text.short_tokens(advice["tokens"])
     return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}"
 
@@ -292,10 +296,6 @@ def _full(advice: Verdict, _report: Report) -> str:
         return "Full, and little to clear: /compact (what is dead goes first)"
     tokens = text.tokens(advice["tokens"])
     return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
-
-
-def _compact(advice: Verdict, _report: Report) -> str:
-    return f"Compact now: the cache is cold, so {text.short_tokens(advice['tokens'])} of what is needed least leave: /compact"
 
 
 def _noted(advice: Verdict, _report: Report) -> str:
@@ -338,12 +338,31 @@ def sum_line(report: Report) -> str:
 
 
 _VERDICTS = {
-    "clear": _clear_now, "wait": _wait, "full": _full, "compact": _compact, "noted": _noted, "returning": _returning, "nothing": _nothing,
+    "clear": _clear_now, "wait": _wait, "full": _full, "noted": _noted, "returning": _returning, "nothing": _nothing,
 }  # fmt: skip
 
 
 def _price(advice: Verdict) -> str:
-    return f", pays after {text.counted(advice['pays_after'], 'request')}" if advice["pays_after"] else " at no cost"
+    if advice["pays_after"] and not advice["usd"]:
+        return f", pays after {text.counted(advice['pays_after'], 'request')}"
+    return saves(advice["usd"])
+
+
+def leaving(have: Takes, many: str) -> str:
+    """Return what leaves by a plan: `many`, the results that are known to leave, and what is needed least."""
+    if not have["further"]:
+        return many
+    return f"{many} and the least needed of the rest" if have["items"] else "the least needed results and calls"
+
+
+def saves(usd: float | None) -> str:
+    """Return what leaving a cold cache saves, as the end of a sentence."""
+    return saving(usd) or " at no cost"
+
+
+def saving(usd: float | None) -> str:
+    """Return `, saving ~$0.34`; "" for less than a cent, and where no price is known."""
+    return f", saving ~${usd:,.2f}" if usd is not None and usd >= _CENT else ""
 
 
 def _thinking(advice: Verdict) -> str:

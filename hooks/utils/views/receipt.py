@@ -30,6 +30,7 @@ _BY = {
     "manual": "by /compact",
     "auto": "because the context was nearly full",
     "cold": "because the prompt cache was cold",
+    "long": "because the conversation was long",
 }
 _KINDS = {"input": "its input was taken out: {}", "calls": "the whole call was taken out {}"}
 # The state of one result, and of several, in words.

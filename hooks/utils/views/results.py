@@ -138,6 +138,7 @@ _REASONS = {
     "worth": "it is worth more cleared than kept",
     "expired": "it has expired and was not used lately",
     "asked": "you asked for it",
+    "with_others": "it has expired, so it leaves with the others",
     "waits": "writing the prompt again costs more while the cache is warm",
     "grace": "it has expired, but was used lately",
     "leaned_on": "what stays in the context refers to it",
@@ -149,8 +150,13 @@ _REASONS = {
     "in_use": f"it was used in the last {worth.LEAST_QUIET} calls",
     "likely": "it is likely to be needed again",
     "worth_keeping": "fetching it again would cost more than clearing it saves",
+    "thinking": "clearing it saves less than the reasoning that would leave with it is worth",
     "live": "it is live, and this profile clears only what has expired",
 }
+
+
+# Reasons for which a result stays whatever else leaves.
+_STAYS = ("pinned", "unseen", "last_word", "preserved")
 
 
 def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
@@ -164,6 +170,8 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
         words = f"it stays while the cache is warm: {_REASONS[plan['reason']]}. Once the cache is cold, a clear takes it"
     elif plan["reason"] == "pinned" and not row["pinned_by"]:
         words = "it stays: it was restored, and is held for a while"
+    elif report["reclaimable"]["now"]["further"] and plan["reason"] not in _STAYS:
+        words = f"it stays, unless it is among what is needed least: {_REASONS[plan['reason']]}"
     else:
         words = f"it stays: {_REASONS[plan['reason']]}"
     lines = text.pair("Clear", words)

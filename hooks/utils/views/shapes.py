@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Verdict, Weighed
+from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, Weighed
 
 # --- the report ------------------------------------------------------------------------------------------------------------------------
 
@@ -120,10 +120,10 @@ class PartialReads(TypedDict):
 
 
 class Reclaimable(TypedDict):
-    """What a clear takes now, and once the cache is cold, placeholders subtracted."""
+    """What leaves now, and once the cache is cold, placeholders subtracted."""
 
-    now: Sums
-    cold: Sums
+    now: Takes
+    cold: Takes
 
 
 class ByHost(TypedDict):
@@ -192,16 +192,18 @@ class ClearedRow(TypedDict):
     need: float | None
 
 
-class OnceCold(Sums):
+class OnceCold(Takes):
     """What would go once the cache is cold."""
 
     pays_after: int | None
+    usd: float | None
 
 
 class Clear(TypedDict):
-    """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `later`: it begins as the session is
-    resumed · `share`: of a window of the plan that it is worth · `kept`: reason -> what of the expired stays, or was named and is pinned ·
-    `wait_s`: until the cache is cold."""
+    """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `items`: results that are known to leave ·
+    `further`: of the `tokens` those of what is needed least · `usd`: dollars that it saves, None where it leaves no cold cache ·
+    `later`: it begins as the session is resumed · `kept`: reason -> what of the expired stays, or was named and is pinned · `wait_s`: until
+    the cache is cold."""
 
     cleared: bool
     later: bool
@@ -212,10 +214,12 @@ class Clear(TypedDict):
     now: bool
     items: int
     tokens: int
+    further: int
     thinking: int
     profile: str
     pays: bool
     likely_requests: int
+    usd: float | None
     sum: Sum
     cold: OnceCold
     wait_s: int
@@ -230,14 +234,12 @@ class Clear(TypedDict):
 
 class CompactsCold(TypedDict):
     """Whether the conversation compacts once the prompt cache is cold (`setting`: on, off, ask), whether it is, and what would leave
-    now, estimated, `clear` of it by a clear, `least` what has to leave for it to pay."""
+    now, estimated, and the dollars that it saves."""
 
     setting: str
     is_cold: bool
     tokens: int
-    clear: int
     usd: float | None
-    least: int
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------------------------

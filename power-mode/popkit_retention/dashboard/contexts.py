@@ -266,7 +266,7 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
     rebuilt = cached.outlook.rebuilt
     if rebuilt is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
-    plan = outlook.plan_of(rebuilt.conversation, planning.Selection(now=True), now)
+    plan = outlook.plan_of(rebuilt.conversation, planning.Selection(now=True), now, goal=cached.outlook.goal)
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []

@@ -111,7 +111,7 @@ class Fill(Shape):
 class Verdict(Shape):
     """What to do now, in the panel's words."""
 
-    kind: Literal["clear", "wait", "full", "compact", "noted", "returning", "nothing"]
+    kind: Literal["clear", "wait", "full", "noted", "returning", "nothing"]
     words: str
 
 

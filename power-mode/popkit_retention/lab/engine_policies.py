@@ -68,7 +68,7 @@ class Tracked(Policy):
             self._call("observe", block.call, block=block)
         else:
             said, thought = (0, block.estimate) if block.thinking else (block.estimate, 0)
-            self._call("add_text", said, thought, block=block)
+            self._call("add_text", said, thought, said if block.asks else 0, block=block)
 
     def event(self, event: Event) -> None:
         self._call("observe", event)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, door, lists
-from hooks.utils.policy.auto_compaction import COLD_TARGET, LONG, Long, prospect
+from hooks.utils.policy import compacting, door, least_needed, lists, planning
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
+from hooks.utils.policy.least_needed import LONG, Long
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.worth import NeedModel
@@ -28,7 +28,7 @@ from . import measure, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
 from .host_policies import Microcompact
 from .own_policies import Checked
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
@@ -50,14 +50,15 @@ class Compact(AutoPolicy):
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = THINKING_AGAIN, cold_target: float = COLD_TARGET, soon: NeedModel | None = None, long: Long | None = None,
+        caution: float = THINKING_AGAIN, cold_target: float = least_needed.COLD_TARGET, soon: NeedModel | None = None,
+        long: Long | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
         self.cold = cold
+        self.long = long
         self.caution = caution
         self.cold_target = max(cold_target, target)
-        self.long = long
         self.soon = soon or shipped.need_soon_model()
         self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
         self.left: dict[Block, int] = {}  # the same of branches that were left
@@ -131,18 +132,23 @@ class Compact(AutoPolicy):
 
     def _by_itself(self, view: View) -> list[Choice]:
         """Return the choices of a compaction that nobody asked for, at a prompt of the user's."""
-        is_warm, stood = not self.is_cold(view.now), max(0, self.left_tokens - view.base)
-        if is_warm and (self.long is None or not self.long.holds(sum(view.sizes), stood)):
+        is_cold, left = self.is_cold(view.now), max(0, self.left_tokens - view.base)
+        if not is_cold and (self.long is None or not self.long.holds(sum(view.sizes), left)):
             return []
-        conversation, target = self.at(view.now), self.long.target if is_warm and self.long else self.cold_target
-        found = prospect(conversation, view.now, self.model, self.prices, is_warm, target, self.tuned, self.caution)
-        return self._compacted(view, conversation, target, found.least) if found.pays else []
+        conversation = self.at(view.now)
+        goal, asked = least_needed.Goal(self.cold_target, left, self.caution, self.long), planning.Selection()
+        plan = planning.plan(conversation, asked, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
+        return self._compacted(view, conversation, plan.share, plan.least, plan.ids) if plan.share is not None else []
 
-    def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
-        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave."""
+    def _compacted(
+        self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0, also: Sequence[str] = ()
+    ) -> list[Choice]:  # fmt: skip
+        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave. `also`: as
+        `compacting.compact` takes it."""
         before = messages_of(view)
         after = compacting.compact(
-            before, conversation, self.soon, share, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held
+            before, conversation, self.soon, share, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held,
+            also=also,
         )  # fmt: skip
         if after.before - after.after < least_gain:
             return []
@@ -152,6 +158,8 @@ class Compact(AutoPolicy):
         whole = [block for block, text, _ in choices if block.id and text == block.text]
         left = [block.id for block, text, _ in choices if block.id in live and text != block.text]
         self._call("unthought")
+        inputs = sum(view.size(block) - tokens_of(len(text), view.factor) for block, text, _ in choices if block.asks)
+        self._call("stubbed", round(inputs / conversation.state.calibration))
         for block in whole:
             self.entered(block, block.text, (), [_WHOLE_AGAIN])
         self._clear(left)

@@ -167,16 +167,20 @@ function Dead({ report }) {
   const share = context && context.tokens > expired.tokens ? expired.tokens / context.tokens : 0;
   const part = share >= 0.01 ? ` (${percent(share)} of the context)` : "";
   const same = at.tokens === cold.tokens && at.items === cold.items;
+  const from = ({ items, further }) => {
+    if (!items) return further ? "from the least needed results and calls" : "";
+    return `from ${counted(items, "result")}${further ? " and the least needed of the rest" : ""}`;
+  };
   return html`<${Card} title="No longer needed" id="dead">
     <dl class="figures">
       <${Figure} name="Expired" value=${expired.items ? longTokens(expired.tokens) : "nothing"}
         more=${expired.items ? `in ${counted(expired.items, "result")}${part}` : ""} />
-      <${Figure} name=${same ? "Clearing frees" : "Clearing now frees"} value=${at.items ? longTokens(at.tokens) : "nothing"}
-        more=${at.items ? `from ${counted(at.items, "result")}` : ""} />
+      <${Figure} name=${same ? "Clearing frees" : "Clearing now frees"} value=${at.tokens ? longTokens(at.tokens) : "nothing"}
+        more=${from(at)} />
       ${
         !same &&
-        html`<${Figure} name="After the cache goes cold" value=${cold.items ? longTokens(cold.tokens) : "nothing"}
-        more=${cold.items ? `from ${counted(cold.items, "result")}` : ""} />`
+        html`<${Figure} name="After the cache goes cold" value=${cold.tokens ? longTokens(cold.tokens) : "nothing"}
+        more=${from(cold)} />`
       }
       ${
         cleared?.items > 0 && html`<${Figure} name="Archived" value=${counted(cleared.items, "cleared result")} />`
