@@ -49,16 +49,16 @@ def scored(read: list, prices: Prices, long: Long | None, words: argparse.Namesp
     """(cost beside Claude Code's own way, looked up in 100 requests, share of sessions that became dearer)."""
     rules, need = shipped.rules(), shipped.need_model()
     sums: dict = defaultdict(lambda: [0.0, 0.0])
-    missed = requests = dearer = 0
+    fetched = requests = dearer = 0
     for repository, session in read:
         compact = Compact(prices, need, rules, words.target, True, words.caution, words.cold_target, long=long)
         ours = measure.score(session, Door(rules, compact, door_settings_of("any+safe")), prices)
         own = measure.score(session, Policy(), prices)
         sums[repository][0] += ours.cost
         sums[repository][1] += own.cost
-        missed, requests = missed + ours.missed, requests + ours.requests
+        fetched, requests = fetched + ours.fetched, requests + ours.requests
         dearer += ours.cost > measure.DEARER * own.cost
-    return sum(ours / own for ours, own in sums.values()) / len(sums), 100 * missed / requests, dearer / len(read)
+    return sum(ours / own for ours, own in sums.values()) / len(sums), 100 * fetched / requests, dearer / len(read)
 
 
 def main() -> None:

@@ -280,7 +280,7 @@ def test_where_there_is_no_session_a_made_up_one_is_shown(tmp_path, capsys) -> N
 def test_in_the_made_up_one_everything_happens_that_popkit_does(tmp_path, capsys) -> None:
     answer = json.loads(_try(tmp_path, capsys, "--json")[1])
     done, with_clears = answer["past"], answer["installed"]
-    assert all(done[name] > 0 for name in ("kept_out_tokens", "kept_out_usd", "compactions", "kept_tokens", "cold_usd"))
+    assert all(done[name] > 0 for name in ("kept_out_tokens", "kept_out_usd", "compactions", "kept_tokens", "auto_usd"))
     assert done["kept_tokens"] > done["summary_tokens"] > 0
     assert done["kept_out_usd"] + done["compactions_usd"] > 0.01 * done["usd"]
     assert with_clears["cleared_tokens"] > 0

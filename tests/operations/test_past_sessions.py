@@ -78,7 +78,7 @@ def test_a_compaction_that_was_recorded_counts_with_its_summary(tmp_path: Path, 
 def test_without_a_compaction_and_a_cold_cache_only_the_door_counts(tmp_path: Path) -> None:
     row = past_sessions.row_of(str(spec_session(tmp_path).path), "")
     assert row["kept_out_tokens"] > 0
-    assert (row["compactions"], row["kept_tokens"], row["summary_tokens"], row["compactions_usd"], row["cold_usd"]) == (0, 0, 0, 0, 0)
+    assert (row["compactions"], row["kept_tokens"], row["summary_tokens"], row["compactions_usd"], row["auto_usd"]) == (0, 0, 0, 0, 0)
 
 
 def test_the_configuration_of_each_project_holds(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def _answer(path: str, is_made_up: bool, args: Parsed, environ: Mapping[str, str
     except OSError as error:
         raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
-    first = _first(done if _may_clear(host) else {**done, "cold_usd": 0.0}, bool(lately), is_made_up)
+    first = _first(done if _may_clear(host) else {**done, "auto_usd": 0.0}, bool(lately), is_made_up)
     last = None if "all" in args.flags else args.last
     lines = [*first, *_whose(report, is_made_up), *_shown(report, outcome, last), *ends]
     return Answer(lines, {**report, "installed": outcome, "past": done})

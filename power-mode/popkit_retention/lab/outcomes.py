@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.least_needed import LONG
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
@@ -82,7 +83,7 @@ def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outco
 
 class Unasked(NamedTuple):
     """A session as it was, with the host's compactions and what they cost (`was`); the same through the `door`; with `all` that PopKit does
-    without being asked, the door and compactions without a model; and where it also compacts whenever the cache is `cold` and that pays.
+    without being asked, the door and compactions without a model; and with all that `auto` adds between turns.
 
     At `compactions` of the host's it would have left `kept_tokens` of the conversation word for word, where the host wrote summaries of
     `summary_tokens`."""
@@ -90,7 +91,7 @@ class Unasked(NamedTuple):
     was: Score
     door: Score
     all: Score
-    cold: Score
+    auto: Score
     compactions: int
     kept_tokens: int
     summary_tokens: int
@@ -107,8 +108,8 @@ def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> U
     compactions = whole.compactions - before.compactions
     kept = max(0, whole.kept_tokens - before.kept_tokens) if compactions else 0
     was, with_door, all = (mine.without(theirs) for mine, theirs in zip(whole[:3], before[:3]))
-    cold, summaries = whole.cold.without(before.cold), whole.summary_tokens - before.summary_tokens
-    return Unasked(was, with_door, all, cold, compactions, kept, summaries)
+    auto, summaries = whole.auto.without(before.auto), whole.summary_tokens - before.summary_tokens
+    return Unasked(was, with_door, all, auto, compactions, kept, summaries)
 
 
 def _until(session: Session, copied: Collection[str]) -> Session:
@@ -126,10 +127,10 @@ def _unasked(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
     if _summaries(session):
         all = score(session, Door(rules, compact, settings), prices, compact.stays)
         compact.settle()  # where no compaction was needed any more, all of it stands
-    cold = all
-    if _finds_cold(session, prices.ttl_s):
-        cold = score(session, Door(rules, Compact(prices, shipped.need_model(), rules, cold=True), settings), prices)
-    return Unasked(was, with_door, all, cold, compact.count, compact.kept_tokens, compact.summary_tokens)
+    auto = all
+    if _finds_cold(session, prices.ttl_s) or _is_long(session):
+        auto = score(session, Door(rules, Compact(prices, shipped.need_model(), rules, cold=True, long=LONG), settings), prices)
+    return Unasked(was, with_door, all, auto, compact.count, compact.kept_tokens, compact.summary_tokens)
 
 
 class _InPlaceOf(Compact):
@@ -178,6 +179,11 @@ def _finds_cold(session: Session, ttl_s: float) -> bool:
     """Return whether any request came after its cache had gone."""
     requests = session.requests
     return any(later.sent_at - earlier.answered_at > ttl_s for earlier, later in zip(requests, requests[1:]))
+
+
+def _is_long(session: Session) -> bool:
+    """Return whether any request may have been one of a long conversation."""
+    return any(request.usage is not None and request.usage.tokens - session.base >= LONG.tokens for request in session.requests)
 
 
 def _prices_of(session: Session) -> Prices:

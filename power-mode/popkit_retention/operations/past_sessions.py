@@ -35,14 +35,14 @@ _ASKING = 0.25  # share of the time in which requests are told apart, which is s
 _COPIED = "all of its requests are in other sessions"
 _SUMS = (
     "sessions", "subagents", "requests", "usd", "unpriced", "kept_out_tokens", "kept_out_results", "kept_out_usd",
-    "compactions", "kept_tokens", "summary_tokens", "compactions_usd", "cold_usd",
+    "compactions", "kept_tokens", "summary_tokens", "compactions_usd", "auto_usd",
 )  # fmt: skip
 
 
 def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[str, Any]:
     """Return the figures of one session under the configuration of its project, without the requests of these keys (`digests.key_of`);
     Skipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
-    `kept_out_usd`, `compactions_usd`, `cold_usd`: what the door saves, what compactions without a model save beside it, and what more of
+    `kept_out_usd`, `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of
     them save when the cache is cold; below 0 for what costs more."""
     session = sent_requests.read(path)
     if not session.requests:
@@ -63,7 +63,7 @@ def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[st
         "kept_out_usd": usd * (done.was.cost - done.door.cost) / done.was.cost,
         "compactions": done.compactions, "kept_tokens": done.kept_tokens, "summary_tokens": done.summary_tokens,
         "compactions_usd": usd * (done.door.cost - done.all.cost) / done.was.cost,
-        "cold_usd": usd * (done.all.cost - done.cold.cost) / done.was.cost,
+        "auto_usd": usd * (done.all.cost - done.auto.cost) / done.was.cost,
     }  # fmt: skip
 
 

@@ -37,8 +37,8 @@ def _sentence(past: dict[str, Any], where: str) -> str:
         did.append(f"gone on with {text.long_tokens(past['kept_tokens'])} word for word instead of {summaries}")
     if not did:
         done = "PopKit would have changed nothing by itself: no result repeated what the context showed, and nothing was compacted"
-        return f"{where}, {done}{_cold(past, '; ')}."
-    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net(past)}{_cold(past, '; ')}."
+        return f"{where}, {done}{_auto(past, '; ')}."
+    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net(past)}{_auto(past, '; ')}."
 
 
 def _net(past: dict[str, Any]) -> str:
@@ -48,11 +48,11 @@ def _net(past: dict[str, Any]) -> str:
     return f": {_less(past['kept_out_usd'] + past['compactions_usd'], past['usd'])}, its own cost taken off"
 
 
-def _cold(past: dict[str, Any], before: str) -> str:
-    """Return what comes of it where PopKit may also compact when the cache is cold; "" where it would not have."""
-    if past["cold_usd"] < _LEAST_USD:
+def _auto(past: dict[str, Any], before: str) -> str:
+    """Return what comes of it where PopKit may also compact between turns; "" where it would not have."""
+    if past["auto_usd"] < _LEAST_USD:
         return ""
-    whole = past["kept_out_usd"] + past["compactions_usd"] + past["cold_usd"]
+    whole = past["kept_out_usd"] + past["compactions_usd"] + past["auto_usd"]
     return f"{before}with {_AUTO_ON}, {_less(whole, past['usd'])}"
 
 
@@ -72,8 +72,8 @@ def _parts(past: dict[str, Any]) -> list[text.Line]:
         words = f"at {times} {text.long_tokens(past['kept_tokens'])} stay word for word, at once and without a model"
         more = ", because more stays than of a summary" if past["compactions_usd"] < -_LEAST_USD else ""
         parts.append(("Compacted", words + _saves(past, "compactions_usd") + more))
-    if past["cold_usd"] >= _LEAST_USD:
-        parts.append(("Cold cache", f"{_AUTO_ON} also compacts after a pause, when that pays{_saves(past, 'cold_usd')}"))
+    if past["auto_usd"] >= _LEAST_USD:
+        parts.append(("With auto", f"{_AUTO_ON} also compacts between turns, when that pays{_saves(past, 'auto_usd')}"))
     return [line for name, words in parts for line in text.pair(name, words, _ASIDE)]
 
 
