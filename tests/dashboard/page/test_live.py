@@ -112,11 +112,11 @@ def test_of_fast_changes_each_view_asks_one_question_at_a_time_and_shows_every_a
 def test_the_list_says_of_a_session_what_the_session_says(home: Home, visit: Visits) -> None:
     page = visit(PLACE).page
     row, verdict = page.locator(".row-verdict"), page.get_by_label("What to do now")
-    expect(verdict).to_contain_text("Clear now")
-    expect(row).to_contain_text("Clear now")
-    home.clear()
-    expect(verdict).to_contain_text("Nothing to do")
-    expect(row).to_contain_text("Nothing to do")
+    for leaves in ("~7.6k", "~2.3k"):
+        expect(verdict).to_contain_text(f"Clear nowthe cache is cold, so {leaves} tokens leave")
+        expect(row).to_contain_text("Clear now")
+        expect(row).to_contain_text(leaves)
+        home.clear()  # as an earlier version did: what is needed least stays
 
 
 def test_a_session_that_has_gone_leaves_the_list(home: Home, visit: Visits) -> None:
