@@ -149,7 +149,7 @@ LOOK_BACK_REQUESTS = 8
 LIKELY_REQUESTS = {300: 14, 3_600: 39}
 # The share of lost thinking that is reckoned as thought again. After 25 recorded compactions, which lose all of it, .22 of it was (90 %:
 # none to .66), after pauses that lose nothing .04: `python benchmarks/thinking_again.py --transcripts FOLDER`. This is more, because no
-# recording has a compaction of a model of 2026.
+# recording has a compaction of a model that binds its thinking.
 THINKING_AGAIN = 0.5
 
 
