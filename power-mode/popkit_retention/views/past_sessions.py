@@ -73,7 +73,7 @@ def _parts(past: dict[str, Any]) -> list[text.Line]:
         more = ", because more stays than of a summary" if past["compactions_usd"] < -_LEAST_USD else ""
         parts.append(("Compacted", words + _saves(past, "compactions_usd") + more))
     if past["auto_usd"] >= _LEAST_USD:
-        parts.append(("With auto", f"{_AUTO_ON} also compacts between turns, when that pays{_saves(past, 'auto_usd')}"))
+        parts.append(("With auto", f"compacts between turns, too, when that pays{_saves(past, 'auto_usd')}"))
     return [line for name, words in parts for line in text.pair(name, words, _ASIDE)]
 
 
