@@ -185,15 +185,16 @@ def test_a_conversation_is_long_from_so_many_tokens_on_and_again_once_it_has_gro
     assert Long(100_000, 0.2, 60_000).holds(tokens, left) is is_long
 
 
-def test_a_long_conversation_goes_down_to_its_own_share_while_the_cache_is_warm():
+@pytest.mark.parametrize("cold", [False, True])
+def test_a_long_conversation_goes_down_to_its_own_share(cold: bool):
     session = quiet(count=60)
     messages = session.conversation.prompt - session.conversation.base
-    plan = plan_of(session, Goal(0.4, long=Long(messages, 0.2, messages)), SURE, cold=False)
+    plan = plan_of(session, Goal(0.4, long=Long(messages, 0.2, messages)), SURE, cold=cold)
     assert plan.pays
-    assert plan.sum.warm
+    assert plan.sum.warm is not cold
     assert plan.share == 0.2
     assert plan.sum.leaves == pytest.approx(0.8 * messages, abs=1)
-    assert plan.least == round(room(session, goal=Goal(0.2), cold=False).least)
+    assert plan.least == round(room(session, goal=Goal(0.2), cold=cold).least)
 
 
 @pytest.mark.parametrize(("tokens", "growth"), [(1, 0), (0, 1)])

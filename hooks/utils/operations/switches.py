@@ -97,4 +97,5 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     plan, is_cold = seen.now, seen.now is not None and not seen.now.sum.warm
     tokens = verdict.takes(plan)["tokens"] if plan is not None and plan.share is not None else 0
     usd = plan.usd if plan is not None and tokens else None
-    return {"setting": cold_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd}
+    pays_after = plan.sum.pays_after if plan is not None and tokens else None
+    return {"setting": cold_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after}

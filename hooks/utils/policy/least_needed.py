@@ -55,8 +55,8 @@ LONG = Long(100_000, 0.2, 60_000)
 
 
 class Goal:
-    """What stays of a conversation that is compacted between turns, system and tools apart: with a cold cache this `share` of its tokens,
-    with a warm one that of a `long` one (None: nothing is taken), and never less than `left`, what the last compaction left, with what it
+    """What stays of a conversation that is compacted between turns, system and tools apart: of a `long` one its share, with a cold cache of
+    any other this `share` (None: none counts as long); and never less than `left`, what the last compaction left, with what it
     may grow by · `caution`: the share of the thinking that is thought again."""
 
     __slots__ = ("caution", "left", "long", "share")
@@ -71,11 +71,14 @@ class Goal:
 
     def applies(self, conversation: Conversation, cold: bool) -> bool:
         """Return whether a compaction may pay: the cache is cold, or the conversation long."""
-        return cold or (self.long is not None and self.long.holds(conversation.prompt - conversation.base, self.left))
+        return cold or self._is_long(conversation.prompt - conversation.base)
 
-    def of(self, tokens: int, cold: bool = True) -> float:
+    def _is_long(self, tokens: int) -> bool:
+        return self.long is not None and self.long.holds(tokens, self.left)
+
+    def of(self, tokens: int) -> float:
         """Return the share that stays of a conversation of so many tokens."""
-        share = self.share if cold or self.long is None else self.long.share
+        share = self.long.share if self.long is not None and self._is_long(tokens) else self.share
         return min(1.0, max(share, COMPACT_LEAST_TOKENS / tokens, GROWN * self.left / tokens)) if tokens > 0 else 1.0
 
 
@@ -113,7 +116,7 @@ def room(conversation: Conversation, decisions: Iterable[Decision], prices: Pric
     """Return what a compaction comes to, the cache being `cold` or warm. `decisions`: of a plan over the same conversation."""
     thinking = conversation.thinking if prices.bound else 0
     messages = max(0, conversation.prompt - conversation.base - thinking)
-    share = goal.of(messages, cold)
+    share = goal.of(conversation.prompt - conversation.base)
     newest = conversation.state.index - LEAST_QUIET  # the calls after it stay whole
     may_go = [one for one in decisions if one.reason not in _STAYS and one.result.index <= newest]
     gains = sum([max(0, decision.gain) for decision in may_go])

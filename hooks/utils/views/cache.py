@@ -31,7 +31,7 @@ def auto_lines(current: CompactsCold, command: str) -> list[text.Line]:
     shown = text.title("Compacting by itself")
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
     if current["tokens"]:
-        shown += text.wrap(f"Now {text.long_tokens(current['tokens'])} would leave{phrases.saves(current['usd'])}.")
+        shown += text.wrap(f"Now {text.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
     other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 

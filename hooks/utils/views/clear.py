@@ -200,7 +200,7 @@ def _cold_lines(clear: Clear) -> list[text.Line]:
     if clear["cleared"] or clear["pays"] or not have["tokens"] or not wait_s:
         return []
     many = f"{text.long_tokens(have['tokens'])} from {phrases.leaving(have, text.counted(have['items'], 'result'))}"
-    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else phrases.saves(have["usd"])
+    price = phrases.pays(have["pays_after"], have["usd"])
     return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
 
 

@@ -360,6 +360,11 @@ def saves(usd: float | None) -> str:
     return saving(usd) or " at no cost"
 
 
+def pays(after: int | None, usd: float | None) -> str:
+    """Return when it pays, or what it saves at once, as the end of a sentence."""
+    return f", which pays after {text.counted(after, 'request')}" if after else saves(usd)
+
+
 def saving(usd: float | None) -> str:
     """Return `, saving ~$0.34`; "" for less than a cent, and where no price is known."""
     return f", saving ~${usd:,.2f}" if usd is not None and usd >= _CENT else ""

@@ -233,13 +233,14 @@ class Clear(TypedDict):
 
 
 class CompactsCold(TypedDict):
-    """Whether the conversation compacts once the prompt cache is cold (`setting`: on, off, ask), whether it is, and what would leave
-    now, estimated, and the dollars that it saves."""
+    """Whether the conversation compacts between turns (`setting`: on, off, ask), whether its cache is cold, the estimated tokens that would
+    leave now, and the dollars that this saves, or after how many requests it pays."""
 
     setting: str
     is_cold: bool
     tokens: int
     usd: float | None
+    pays_after: int | None
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------------------------
