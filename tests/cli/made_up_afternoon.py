@@ -8,14 +8,14 @@ meeting that is longer than the prompt cache lives, and a /compact. All names an
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/cli/sample-session.jsonl.gz"
+SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/cli/sample-session.jsonl.xz"
 BEGINS = datetime(2026, 11, 20, 13, 10, tzinfo=timezone.utc)
 PROJECT = "/home/dev/shop"
 MODEL = "claude-opus-5-5"
@@ -267,7 +267,7 @@ def lines() -> list[str]:
 
 
 def main() -> int:
-    SAMPLE.write_bytes(gzip.compress(("\n".join(lines()) + "\n").encode(), 9, mtime=0))
+    SAMPLE.write_bytes(lzma.compress(("\n".join(lines()) + "\n").encode(), preset=9 | lzma.PRESET_EXTREME))
     print(f"{len(lines())} lines, {SAMPLE.stat().st_size:,} bytes")
     return 0
 

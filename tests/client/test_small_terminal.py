@@ -67,7 +67,7 @@ def play(home: ClientHome, api: ScriptedApi) -> Story:
         terminal.turn("on [[SCRIPT:on]]", "it went on")
         story.screens["status line"] = "\n".join(terminal.wait(re.compile(r"^  context \d+%", re.MULTILINE)))
     session_id = next(home.config.glob("projects/*/*.jsonl")).stem
-    with ClientTerminal(home, plugin_dir=ROOT, resume=session_id, columns=COLUMNS, rows=ROWS + 40) as terminal:
+    with ClientTerminal(home, plugin_dir=ROOT, resume=session_id, columns=COLUMNS, rows=ROWS + 100) as terminal:
         terminal.wait_ready()
         story.screens["resumed"] = "\n".join(terminal.wait("(ctrl+o)"))
     return story

@@ -3,8 +3,8 @@ were made with the `tokenizers` package), and its embeddings those of its refere
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import lzma
 import math
 import subprocess
 import sys
@@ -132,7 +132,7 @@ def test_there_are_never_more_ids_than_allowed_and_they_stand_between_begin_and_
 
 def test_the_vocabulary_is_the_published_one() -> None:
     assert (
-        hashlib.sha256(gzip.decompress(Path(VOCABULARY).read_bytes())).hexdigest()
+        hashlib.sha256(lzma.decompress(Path(VOCABULARY).read_bytes())).hexdigest()
         == "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
     )
 

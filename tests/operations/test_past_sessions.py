@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import os
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def _compacted(folder: Path, trigger: str = "auto") -> str:
 
 def _made_up(folder: Path) -> str:
     path = folder / "afternoon.jsonl"
-    path.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    path.write_bytes(lzma.decompress(SAMPLE.read_bytes()))
     return str(path)
 
 

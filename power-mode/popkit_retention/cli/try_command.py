@@ -49,7 +49,7 @@ _MADE_UP = (
     "You have no sessions yet, so a working afternoon was made up, with a meeting and a /compact in it. PopKit's README says what it saved"
     " in recorded sessions."
 )
-_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.gz")
+_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.xz")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -67,12 +67,12 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 @contextmanager
 def _made_up() -> Iterator[str]:
     """Yield the path of the made-up session, which is unpacked for as long as it is read."""
-    import gzip
+    import lzma
     import shutil
     from tempfile import TemporaryDirectory
 
-    with TemporaryDirectory(prefix="popkit-") as folder, gzip.open(_SAMPLE) as packed:
-        path = os.path.join(folder, os.path.basename(_SAMPLE).removesuffix(".gz"))
+    with TemporaryDirectory(prefix="popkit-") as folder, lzma.open(_SAMPLE) as packed:
+        path = os.path.join(folder, os.path.basename(_SAMPLE).removesuffix(".xz"))
         with open(path, "wb") as file:
             shutil.copyfileobj(packed, file)
         yield path

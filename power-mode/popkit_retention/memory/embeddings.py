@@ -8,8 +8,8 @@ unchanged. Embeddings of two embedders cannot be compared: an item's `details` n
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import lzma
 import math
 import os
 import sys
@@ -89,7 +89,7 @@ def _of_unit_length(numbers: Sequence[float]) -> list[float]:
 # --- the model of `popkit setup embeddings` ---------------------------------------------------------------------------------------------
 
 # bert-base-uncased (Google, Apache License 2.0): a token a line, its number is its id.
-VOCABULARY = os.path.join(os.path.dirname(__file__), "data", "wordpiece.txt.gz")
+VOCABULARY = os.path.join(os.path.dirname(__file__), "data", "wordpiece.txt.xz")
 UNKNOWN, BEGIN, END = 100, 101, 102  # [UNK] [CLS] [SEP]
 LONGEST_WORD = 100  # characters; a longer one is unknown
 _INSIDE = "##"  # how tokens begin that continue a word
@@ -142,7 +142,7 @@ def _is_punctuation(char: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> dict[str, int]:
-    with gzip.open(VOCABULARY, "rt", encoding="utf-8") as file:
+    with lzma.open(VOCABULARY, "rt", encoding="utf-8") as file:
         return {token: id for id, token in enumerate(file.read().splitlines())}
 
 
