@@ -140,7 +140,7 @@ def test_where_the_prompt_has_the_keys_the_pane_says_how_to_get_them_back(story:
 
 def test_what_is_asked_while_claude_works_is_answered_while_it_does(story: Story):
     assert "esc to interrupt" in story.screens["mid-turn"]
-    assert "❯ /popkit" in story.screens["after the turn"] or "everywhere" in story.screens["after the turn"]
+    assert "❯ /popkit" in story.screens["after the turn"] or "False expirations" in story.screens["after the turn"]
 
 
 def test_the_status_line_needs_no_settings_where_the_client_draws_it(story: Story):
