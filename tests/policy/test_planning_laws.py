@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import events, globs, planning, worth
+from hooks.utils.policy.economics import THINKING_AGAIN
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Selection
 from hooks.utils.policy.ruleset import TIERS
@@ -151,7 +152,7 @@ def test_where_thinking_is_free_no_less_goes_and_where_it_is_bound_what_goes_is_
     if planned.weighs:
         chosen = ids(bound.having(CLEAR))
         assert ids(free.having(CLEAR))[len(free.having(CLEAR)) - len(chosen) :] == chosen, "from one place on"
-        assert sum(d.value for d in bound.having(CLEAR)) >= 5.0 * bound.sum.thinking
+        assert sum(d.value for d in bound.having(CLEAR)) >= 5.0 * THINKING_AGAIN * bound.sum.thinking - 0.01
         assert {d.reason for d in bound.decisions if d.result.id not in chosen and d.result.id in ids(free.having(CLEAR))} <= {"thinking"}
 
 
