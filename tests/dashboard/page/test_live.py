@@ -119,14 +119,13 @@ def test_the_list_says_of_a_session_what_the_session_says(home: Home, visit: Vis
     home.clear()  # as an earlier version did: what is needed least stays
     expect(verdict).not_to_contain_text(before)
     expect(row).not_to_contain_text(before)
-    expect(row).to_contain_text(amount_of(verdict))
+    expect(row).to_contain_text(amount_of(verdict) or "Nothing to do")
 
 
 def amount_of(verdict: Locator) -> str:
-    """Return the tokens that it names."""
+    """Return the tokens that it names, "" for none. How many these are, depends on the length of the paths."""
     found = re.search(r"~[\d.]+k?", verdict.inner_text())
-    assert found is not None
-    return found.group()
+    return found.group() if found else ""
 
 
 def test_a_session_that_has_gone_leaves_the_list(home: Home, visit: Visits) -> None:
