@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, usage
 from ..policy import door
-from ..policy.conversation import has_begun_clearing, is_near_clearing, lacking_steps
 from ..policy.door import Lines
 from ..policy.hashed import Numbers
+from ..policy.lacking import has_begun_clearing, is_near_clearing, lacking_steps
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import Result
-    from ..policy.conversation import Editing, Usage
+    from ..policy.conversation import Usage
     from ..policy.door import Source
+    from ..policy.lacking import Editing
     from ..policy.tools import Tool
     from ..state.live import Site
 

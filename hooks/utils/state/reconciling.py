@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from ..policy.conversation import Conversation, Editing
+    from ..policy.conversation import Conversation
     from ..policy.events import Entered, Event
+    from ..policy.lacking import Editing
     from .pending import Waiting
     from .rebuild import Rebuilt
 
@@ -219,7 +220,7 @@ def editing_of(environ: Mapping[str, str]) -> Editing | None:
     counts_tokens = not isinstance(trigger, dict) or trigger.get("type") == "input_tokens"
     excluded = edit.get("exclude_tools")
     names = tuple(name for name in excluded if isinstance(name, str)) if isinstance(excluded, list) else ()
-    from ..policy.conversation import Editing
+    from ..policy.lacking import Editing
 
     return Editing(_value_of(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
 
@@ -232,7 +233,7 @@ def _value_of(setting: object, otherwise: int) -> int:
 
 def note_cleared(paths: store.ContextFiles, fresh: Rebuilt, editing: Editing | None) -> bool:
     """Journal the results that requests lacked; return whether there were any new ones. Two processes at the same time note them once."""
-    from ..policy.conversation import lacking_steps
+    from ..policy.lacking import lacking_steps
 
     steps = lacking_steps(fresh.conversation, editing)
     if not steps:
