@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from ..operations.offers import Offer
-    from ..views.shapes import CompactsCold, Report, ResultRow
+    from ..views.shapes import AutoCompaction, Report, ResultRow
 
     class Drawn(TypedDict):
         """What a look gives: `band`, `line`, `status`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         cache_until: int | None
         kept_out: float
         model: str
-        cold: CompactsCold
+        cold: AutoCompaction
         ids: list[str]
         share: float | None
         least: int
@@ -124,7 +124,7 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     width = text.width_of(request.columns)
     view = outlook.look(site, transcript_path, now)
     current = report.build(view)
-    cold_now = switches.compacts_cold(site, view)
+    cold_now = switches.auto_compaction_of(site, view)
     full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
     question = cache.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
     shown = page(request.page, current, request.chosen, width, request.rows, question, full)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..operations.offers import Offer
     from ..state.live import Site
-    from ..views.shapes import CompactsCold
+    from ..views.shapes import AutoCompaction
     from .commands import Commands
     from .compactions import Compactions
     from .drawing import Drawn, PaneRequest
@@ -119,7 +119,7 @@ class Pane:
             return []
         return amounts.limits_pane_lines(self.commands.data("bill limits", now), now)
 
-    def _settings(self, site: Site, cold_now: CompactsCold) -> tuple[list[text.Line], list[Offer]]:
+    def _settings(self, site: Site, cold_now: AutoCompaction) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         if is_kept(site.session_id):
             return text.wrap(kept_by(name_of(site.session_id)) + "."), []

@@ -195,15 +195,15 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
 
 
 def _auto(request: Request) -> Answer:
-    from ..reclaim import cold_compaction
+    from ..reclaim import auto_compaction
     from ..views import cache as views
 
     act = request.arguments[0] if request.arguments else "show"
     if act == "on" and is_kept(request.site.session_id):
         raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
-        cold_compaction.choose(request.site, act == "on")
-    cold = switches.compacts_cold(request.site, request.look())
+        auto_compaction.choose(request.site, act == "on")
+    cold = switches.auto_compaction_of(request.site, request.look())
     lines = views.auto_lines(cold, request.command)
     if act != "show" and cold["setting"] != act:
         lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, which decides.")

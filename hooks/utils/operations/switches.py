@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..reclaim.outlook import Outlook
     from ..state.live import Site
-    from ..views.shapes import CompactsCold, Switched
+    from ..views.shapes import AutoCompaction, Switched
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
@@ -90,12 +90,12 @@ def _folder_of(site: Site) -> str:
 # --- the prompt cache ------------------------------------------------------------------------------------------------------------
 
 
-def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
+def auto_compaction_of(site: Site, seen: Outlook) -> AutoCompaction:
     """Return whether the conversation compacts by itself between turns, and what would leave now."""
-    from ..reclaim import cold_compaction
+    from ..reclaim import auto_compaction
 
     plan, is_cold = seen.now, seen.now is not None and not seen.now.sum.warm
     tokens = verdict.takes(plan)["tokens"] if plan is not None and plan.share is not None else 0
     usd = plan.usd if plan is not None and tokens else None
     pays_after = plan.sum.pays_after if plan is not None and tokens else None
-    return {"setting": cold_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after}
+    return {"setting": auto_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after}

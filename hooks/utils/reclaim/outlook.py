@@ -10,7 +10,7 @@ from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..state import journal, receipts, reconciling, session, shipped, store
 from ..state.noted import Noted
-from . import cold_compaction
+from . import auto_compaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,12 +173,12 @@ def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outloo
 
 
 def goal_of(site: Site, rebuilt: Rebuilt) -> Goal | None:
-    """Return how much stays of a conversation once it leaves a cold cache, as `cold_compaction.goal` does."""
+    """Return how much stays of a conversation once it leaves a cold cache, as `auto_compaction.goal` does."""
     try:
         lines = store.read_lines(site.paths().journal)
     except OSError:
         lines = []
-    return cold_compaction.goal(site, rebuilt, lines)
+    return auto_compaction.goal(site, rebuilt, lines)
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import text
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
-from ..reclaim import cold_compaction as cold
+from ..reclaim import auto_compaction as cold
 from . import phrases
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..policy.lost_cache import Loss
-    from .shapes import CompactsCold
+    from .shapes import AutoCompaction
 
 _COLD = {
     cold.ON: "on. Between turns, once it pays (a cold cache, a long conversation), what is needed least leaves: no model, a receipt, undo",
@@ -26,7 +26,7 @@ _COLD = {
 # --- once it is cold -----------------------------------------------------------------------------------------------------------------
 
 
-def auto_lines(current: CompactsCold, command: str) -> list[text.Line]:
+def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
     """Return the answer to `auto`."""
     shown = text.title("Compacting by itself")
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
@@ -36,7 +36,7 @@ def auto_lines(current: CompactsCold, command: str) -> list[text.Line]:
     return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 
 
-def cold_question(current: CompactsCold) -> str:
+def cold_question(current: AutoCompaction) -> str:
     """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
     is_asked = current["setting"] == cold.ASK and current["tokens"]
     return "let this happen by itself between turns, whenever it pays" if is_asked else ""

@@ -232,7 +232,7 @@ class Clear(TypedDict):
 # --- the prompt cache ------------------------------------------------------------------------------------------------------------------
 
 
-class CompactsCold(TypedDict):
+class AutoCompaction(TypedDict):
     """Whether the conversation compacts between turns (`setting`: on, off, ask), whether its cache is cold, the estimated tokens that would
     leave now, and the dollars that this saves, or after how many requests it pays."""
 

@@ -17,7 +17,7 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.reclaim import cold_compaction, outlook
+from hooks.utils.reclaim import auto_compaction, outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
@@ -162,7 +162,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     if _may_clear(recordings.host_of(path)):  # as if it had run where clearing is possible
         rebuilt.index.doubts = [doubt for doubt in rebuilt.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
-    goal = cold_compaction.goal_under(config, rebuilt.conversation, journal)
+    goal = auto_compaction.goal_under(config, rebuilt.conversation, journal)
     rules, at = rebuilt.conversation.rules, rebuilt.state.at
     view = outlook.Outlook(site, path, rebuilt.state, rules, at, rebuilt, is_cold=True, goal=goal)
     if view.context:

@@ -118,7 +118,7 @@ STORES = (
     "hooks.utils.config.gone",
     "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.storage",
-    "hooks.utils.reclaim.cold_compaction",
+    "hooks.utils.reclaim.auto_compaction",
     "hooks.utils.state.client_reports",
     "hooks.utils.state.status_line",
     "hooks.utils.state.sockets",
