@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import lost_cache
-from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.lost_cache import Between, Sent
+from hooks.utils.policy.usage import Usage
 from hooks.utils.state import shipped
 from popkit_retention.bill.digests import digest_of
 from tests.bill.conversations import BASE, Conversation

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.composition import RESULT, SAID, Composition
-from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
+from hooks.utils.policy.usage import Usage
 from hooks.utils.state.client_reports import parsed_breakdown
 from hooks.utils.views.bill import hiding
 from popkit_retention.bill import statement, sums

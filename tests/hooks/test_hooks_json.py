@@ -53,7 +53,7 @@ def test_a_command_has_no_arguments_beside_it(event: str):
 def test_where_the_host_shows_a_hook_people_read_a_name(event: str):
     # Its command's text behind a compaction and behind a turn, its message while it runs and in the list of hooks.
     (hook,) = EVENTS[event][0]["hooks"]
-    assert re.fullmatch(r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/popkit" [a-z-]+', hook["command"])
+    assert re.fullmatch(r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/popkit" [a-z-]+( stop)?', hook["command"])
     assert hook["statusMessage"] == "PopKit"
 
 
@@ -67,7 +67,7 @@ def test_timeouts_are_seconds_and_short(event: str):
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_entry_script_exists(event: str):
     script = processes.SCRIPTS[event]
-    assert processes.command_of(event).endswith(" " + script)
+    assert processes.command_of(event).partition('" ')[2].split()[0] == script
     assert (processes.HOOKS / f"{script}.py").is_file()
 
 

@@ -153,6 +153,19 @@ def test_what_is_too_old_says_so_itself(bare: Machine, shell: str):
     assert not bare.home.path.exists()
 
 
+def test_after_a_turn_that_nobody_sees_nothing_is_started(bare: Machine, shell: str):
+    noting = _program(bare.folder / "noting" / "python3", f'echo called >> "{bare.calls}"\n')
+    bare.home.path.mkdir()
+    (bare.home.path / "interpreter").write_text(f"{noting}\n")
+    asked = [(payloads.stop(), "0"), (payloads.stop(), "1"), (payloads.stop(), ""), (payloads.prompt("go on"), "0")]
+    started = []
+    for payload, attended in asked:
+        before = bare.shim_calls
+        bare.runs(shell, payload, CLAUDE_CODE_SESSION_ATTENDED=attended)
+        started.append(bare.shim_calls - before)
+    assert started == [0, 1, 1, 1]
+
+
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_of_our_folder_are_no_problem(machine: Machine, shell: str, name: str):
     for env in ({"POPKIT_HOME": str(machine.folder / name)}, {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": str(machine.folder / "cc" / name)},

@@ -11,10 +11,10 @@ import pytest
 from hooks.utils.handlers import context_monitor, session_events
 from hooks.utils.hosts import claude_code
 from hooks.utils.hosts.claude_code import TOOLS, compaction_point, usage
-from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.usage import Usage
 from hooks.utils.state import session
 from popkit_retention.cli.try_command import report_of
 from tests.policy.scenario import SHIPPED

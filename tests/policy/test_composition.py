@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.composition import CALLED, OTHER, SAID, SUMMARY, THOUGHT, Composition
-from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.usage import Usage
 
 READ, BASH = "result Read", "result Bash"
 STANDING = 10_000

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.conversation import Conversation, Usage
+from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, RESULT_TOKENS
 from hooks.utils.policy.events import Call
 from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.usage import Usage
 from tests.policy.conversing import HISTORIES, LONG, Conversing, played
 from tests.policy.scenario import SHIPPED
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import ledger
 from hooks.utils.policy.context import OUTSIDE
-from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.figures import settle
 from hooks.utils.policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.usage import Usage
 from hooks.utils.state import journal, rebuild
 from tests.policy.scenario import SHIPPED
 from tests.state.test_places import Measured

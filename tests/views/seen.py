@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.conversation import Conversation, Place, Usage
+from hooks.utils.policy.conversation import Conversation, Place
 from hooks.utils.policy.planning import Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.usage import Usage
 from hooks.utils.reclaim.outlook import Outlook, plan_of
 from hooks.utils.state.rebuild import Rebuilt
 from popkit_retention.cli.try_command import Unwritten

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import Result
-    from ..policy.conversation import Usage
     from ..policy.door import Source
     from ..policy.lacking import Editing
     from ..policy.tools import Tool
+    from ..policy.usage import Usage
     from ..state.live import Site
 
 

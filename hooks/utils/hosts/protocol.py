@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
 
-    from ..policy.conversation import Usage
     from ..policy.events import Compacted, Prompted
     from ..policy.tools import Call, Tools
+    from ..policy.usage import Usage
 
     class Host(Protocol):
         """The functions that a host offers. Times are seconds; payloads, rows and lines come from outside and may be anything.

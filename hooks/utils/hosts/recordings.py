@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, BinaryIO, Protocol
 
-    from ..policy.conversation import Usage
+    from ..policy.usage import Usage
 
     class Translation(Protocol):
         """The reader of a host's recordings."""

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from .conversation import Usage
+    from .usage import Usage
 
     # kind -> tokens [plain, read, written, all of them but what was lost]. What was lost is counted as read.
     Shares = dict[str, list[float]]

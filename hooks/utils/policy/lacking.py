@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .context import Result
-    from .conversation import Conversation, Usage
+    from .conversation import Conversation
+    from .usage import Usage
 
 # A prompt that falls by fewer tokens tells nothing: estimates are not that good.
 _LEAST_TOKENS = 500

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .composition import Shares
-    from .conversation import Usage
     from .economics import Models
+    from .usage import Usage
 
 COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, DATE, SYSTEM, ERROR, THINKING, COMMAND, INTERRUPTION, MESSAGES, LOOK_BACK = (
     "compaction", "rewind", "cleared", "model", "effort", "pause", "tools", "date", "system", "error", "thinking", "command",

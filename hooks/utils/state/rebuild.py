@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from ..hosts.claude_code.transcript import Index
     from ..policy.context import Result
-    from ..policy.conversation import Usage
     from ..policy.economics import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
     from ..policy.tools import Call
+    from ..policy.usage import Usage
     from .spared_lookups import Listener
 
 # Triggers that end a read because its file no longer has the content that it shows.

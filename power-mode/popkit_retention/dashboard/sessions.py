@@ -24,8 +24,8 @@ from .transcripts import head_of, shown
 
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
-    from hooks.utils.policy.conversation import Usage
     from hooks.utils.policy.shapes import Figures as FiguresOf
+    from hooks.utils.policy.usage import Usage
     from hooks.utils.views.shapes import ResultRow
 
     from .app_state import AppState

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from hooks.utils.policy import door, engine, planning, worth
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.context import ContextState, Result
-from hooks.utils.policy.conversation import Conversation, Usage
+from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Cleared, Compacted, Entered, ManualClear, Restored, Tick
@@ -19,6 +19,7 @@ from hooks.utils.policy.messages import handle_of_fold
 from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import READ
+from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
 
 from .policy import Block, Choice, Policy, Request, View, rewound, tokens_of

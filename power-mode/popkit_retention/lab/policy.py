@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.placeholder import NAME, NO_HANDLE, PLAIN
 from hooks.utils.policy.tools import Call
+from hooks.utils.policy.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,13 +14,14 @@ from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 from hooks.utils.policy import compacting, door, least_needed, lists, planning
-from hooks.utils.policy.conversation import Conversation, Usage
+from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.least_needed import LONG, Long
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
+from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 

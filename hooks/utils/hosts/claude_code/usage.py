@@ -6,14 +6,14 @@ cache_read + cache_creation + input of the newest message of the main chain.
 
 from __future__ import annotations
 
-import os
 from sys import intern
 
 from ...io import files
 from ...io.codec import loads
-from ...policy.conversation import Usage
+from ...io.system import os
 from ...policy.economics import LONG_MARK, WINDOW_TOKENS
 from ...policy.estimate import estimate_tokens
+from ...policy.usage import Usage
 from . import compaction_point, seconds_of
 from .calls import dumps_or_nothing, text_of_blocks
 

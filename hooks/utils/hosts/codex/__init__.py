@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...policy.conversation import Usage
+    from ...policy.usage import Usage
 
 TOOL_TIERS = {
     "shell": "session",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from ...policy.conversation import Usage
+    from ...policy.usage import Usage
 
 _ADDRESS = re.compile(rf"(.+\.db)/({SESSION}[^/]+)", re.DOTALL)
 _FILE = re.compile(rf".+/storage/session/[^/]+/({SESSION}[^/]+)\.json", re.DOTALL)
