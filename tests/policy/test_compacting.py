@@ -197,6 +197,14 @@ def test_it_stays_whole_at_every_target(what: str, profile: str):
         assert calls_in(talk.compact(share).messages)["T1"] == calls_in(talk.messages)["T1"]
 
 
+def test_of_a_very_long_error_what_it_ended_with_stays_where_room_is_needed():
+    talk = talk_of(lambda t: t.bash_fails("rg -n total src schema", CODE * 200 + "rg: schema: No such file or directory"), reads(4))
+    assert talk.compact(1.0).left == []
+    stays = calls_in(talk.compact(0.0).messages)["T1"][1]
+    assert handle_in(stays)
+    assert "rg: schema: No such file or directory" in stays
+
+
 @pytest.mark.parametrize("profile", ["auto", "spec"])
 def test_what_the_model_has_not_seen_yet_stays_dead_or_not(profile: str):
     talk = Talk(profile)

@@ -112,7 +112,9 @@ def lists_have_at_most_their_share(session: Session, given: list[Message], done:
 
 def the_target_is_met_wherever_what_always_stays_leaves_room(session: Session, given: list[Message], done: Compacted) -> None:
     conversation = session.talk.conversation
-    always = compacting.always_whole(given, conversation) | compacting.whole_results_of(conversation)
+    results = {result.id: result for result in conversation.results()}
+    preserved = {id for id in compacting.whole_results_of(conversation) if not compacting.is_long(results[id])}
+    always = compacting.always_whole(given, conversation) | preserved
     pairs = compacting.pairs_of(given, conversation, NEVER)
     stays = sum(estimate_tokens(text) for _, text in words(done.messages, session.talk.lists))
     stays += sum(pairs[id].ways[0].tokens for id in always if id in pairs)

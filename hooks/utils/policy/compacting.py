@@ -1,9 +1,10 @@
 """A compaction without a model: which messages stay, and what left, with a reason for each. Pure.
 
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
-decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
-for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left follow it (remaining.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
+decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is
+not enough for the target, what is worth least for the tokens that it takes goes, step by step and no further than needed (ways.py). Each
+step keeps a call and its result together. Names of what left follow it (remaining.py). What left is archived: `put_back` (messages.py)
+gives the conversation as it was.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from math import inf
 
 from . import lists, remaining
 from .estimate import estimate_tokens
+from .kinds import ERROR, RUN
 from .messages import Message, result_tokens
 from .placeholder import findings, handle_in, placeholder_tokens
 from .planning import is_small, last_words
@@ -39,6 +41,7 @@ __all__ = (
     "Left",
     "always_whole",
     "compact",
+    "is_long",
     "pairs_of",
     "tokens_of",
     "whole_results_of",
@@ -48,6 +51,8 @@ __all__ = (
 LISTS_SHARE, LISTS_LEAST_TOKENS = 0.3, 600
 # Calls at the end that stay whole, for the work is about them, while they have no more tokens than this.
 NEWEST, NEWEST_TOKENS = 4, 15_000
+# Errors and runs that are longer than this (a search that found much, but could not read one folder) are outlined where room is needed.
+LONG_TOKENS = 2_000
 
 
 class Compacted:
@@ -200,7 +205,8 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
         id, result = use.id, known.get(use.id)
         need = UNKNOWN_NEED if result is None else soon.probability(result, state, tools)
         file = file_of(use)
-        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in whole_results, id in dead)
+        is_newest, keeps_result = bool(file) and newest[file] == id, id in whole_results and not is_long(result)
+        pairs[id] = Pair(use, shown, result, need, age, is_newest, id in whole, keeps_result, id in dead)
     return pairs
 
 
@@ -218,6 +224,11 @@ def always_whole(messages: Sequence[Message], conversation: Conversation) -> set
 def whole_results_of(conversation: Conversation) -> set[str]:
     """Return the ids of the calls whose results stay whole, whatever the target is: what is preserved, and the last word on a run."""
     return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
+
+
+def is_long(result: Result | None) -> bool:
+    """Return whether a result is an error or a run so long that its outline has to do where room is needed."""
+    return result is not None and result.tokens > LONG_TOKENS and result.kind in (ERROR, RUN)
 
 
 def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
