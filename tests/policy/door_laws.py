@@ -28,6 +28,10 @@ MARK = "[part of this result's text:] "
 OURS = (
     "[lines 2–40 as in your Read of src/auth.py above: from «def check(token):» to «return token»]",
     "[48 lines as in the input of your last Write of a.py above: from «a» to «b»; to see all: popkit restore abcd2345]",
+    (
+        "[9 lines as in your last Bash of npm test above, there lines 2–10 of it, but for the durations (below 1s or within a factor of 2;"
+        " the longest is 21.3ms here, 28 ms there): from «a» to «b»; to see all: popkit restore abcd2345]"
+    ),
     "[PopKit cleared Read app.py (edited later). To see it: popkit restore abcd2345]",
     "[PopKit cleared content of this Write (its effect is on disk). To see it: popkit restore abcd2345]",
     "[PopKit left out Read app.py; Bash npm test (3 times): popkit restore abcd2345]",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy import door
+from hooks.utils.policy import door, own_lines
 from hooks.utils.policy.door.durations import are_alike, within
 from hooks.utils.policy.door.outputs import failures_in
 from tests.examples import examples
@@ -84,6 +84,14 @@ def test_the_reference_says_that_durations_differ_and_names_the_longest(runner: 
     assert reference["here"] in written
     assert reference["longest"] in {each.replace("7", "9") for each in written}
     assert entry.reasons == (f"{reference['count']} lines that the context already shows, but for durations",)
+
+
+@given(two_runs())
+@settings(max_examples=examples(25, 2_000))
+def test_such_a_reference_is_known_as_a_line_of_ours_wherever_it_is_written(runs: tuple[str, str, str]):
+    command, before, after = runs
+    _, [_, entry] = in_turn(command, before, after)
+    assert len(list(own_lines.found_in(entry.text))) == len(references(entry.text))
 
 
 def test_a_reference_to_what_is_the_same_to_the_last_digit_says_nothing_of_durations():
