@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy import door, own_lines
+from hooks.utils.policy.door import once
 from hooks.utils.policy.door.durations import are_alike, within
 from hooks.utils.policy.door.outputs import failures_in
 from tests.examples import examples
@@ -278,6 +279,20 @@ def test_where_another_run_would_fit_the_same_words_the_lines_enter():
     texts = [printed(LINES, [f"{number}.5"] * len(places(LINES))) for number in (1, 1100, 2)]
     _, entries = in_turn(COMMAND, *texts)
     assert entries[-1] == (texts[-1], (), ())
+
+
+@given(two_runs(), st.integers(0, 60), st.integers(1, 20), st.booleans())
+@settings(max_examples=examples(25, 2_000))
+def test_what_may_differ_in_durations_never_makes_more_enter(runs: tuple[str, str, str], at: int, count: int, is_new: bool):
+    _, before, after = runs
+    lines, new = after.split("\n"), before.split("\n")[at : at + count]
+    text = "\n".join([*lines[:at], *([f"{line} is new" for line in new] if is_new else new), *lines[at + count :]])
+    shown = door.Shown()
+    shown.add(once.source("toolu_1", "Bash of it", before))
+    shown.add(once.source("toolu_2", "Bash of another", "\n".join(new * 2)))
+    exact, reduced = (once.say_once(text, shown, earlier=earlier) for earlier in ((), shown.results_of("Bash of it")))
+    assert exact.is_exact
+    assert len(reduced.text) <= len(exact.text)
 
 
 def test_a_short_run_enters_whole():

@@ -131,18 +131,22 @@ def _longest(lines: Iterable[str]) -> str:
 
 
 def runs(lines: Sequence[str], stretches: Sequence[tuple[int, int, int | None]], earlier: Iterable[Source]) -> list[Run]:
-    """Return the runs of lines that earlier results show too, when all durations are left out of account, as `Shown.runs` finds them; of
-    some the durations may be too far apart."""
+    """Return the runs of lines that are alike in earlier results, found as `Shown.runs` finds those that are the same. Where lines are the
+    same but for durations that are too far apart, one run ends and the next begins."""
     sources = {source.id: source for source in earlier}
     known = Shown()
     for source in sources.values():
         known.add(Source(source.id, source.name, [_without(line) for line in source.lines]))
-    found = known.runs([_without(line) for line in lines], stretches=stretches) if sources else []
-    return [run._replace(source=sources[run.source.id]) for run in found]
+    found = known.runs([_without(line) for line in lines], stretches=stretches)
+    return [part for run in found for part in _parts(lines, run._replace(source=sources[run.source.id]))]
 
 
-def apart(lines: Sequence[str], run: Run) -> Iterator[int]:
-    """Yield the places of a run whose lines are not alike."""
-    for place in range(run.begin, run.end):
-        if not are_alike(lines[place], run.source.lines[run.at + place - run.begin]):
-            yield place
+def _parts(lines: Sequence[str], run: Run) -> Iterator[Run]:
+    """Yield a run, parted at the lines that are not alike: each is the last of one part and the first of the next."""
+    begin = run.begin
+    there = list(run.source.lines[run.at : run.at + run.end - run.begin])
+    for place in range(run.begin + 1, run.end - 1):
+        if not are_alike(lines[place], there[place - run.begin]):
+            yield run._replace(begin=begin, end=place + 1, at=run.at + begin - run.begin)
+            begin = place
+    yield run._replace(begin=begin, at=run.at + begin - run.begin)

@@ -31,10 +31,21 @@ if TYPE_CHECKING:
         lines: int
         is_exact: bool = True
 
+    class _Reference(NamedTuple):
+        """What is in the place of `lines[first:last]`: what it `says`, and the id of what it `leans_on`; `saved` characters."""
+
+        first: int
+        last: int
+        says: str
+        leans_on: str
+        saved: int
+        is_exact: bool
+
 else:
     from collections import namedtuple
 
     Reduced = namedtuple("Reduced", "text leans_on lines is_exact", defaults=(True,))
+    _Reference = namedtuple("_Reference", "first last says leans_on saved is_exact")
 
 # A reference that is hardly shorter than what it replaces is one more thing to follow.
 _LEAST_SAVED_CHARS = 40
@@ -79,40 +90,45 @@ def say_once(
     `earlier`: what the same command has shown before, from which durations may differ."""
     lines, stretches = listed(_own(text))
     whole = text.split("\n")
-    pieces: list[str] = []
-    leans_on: dict[str, None] = {}
-    at = left_out = 0
-    is_exact = True
     runs = shown.runs(lines, path, stretches)
-    staying: Sequence[int] = ()
-    if earlier:
-        runs = _disjoint([*runs, *durations.runs(lines, stretches, earlier)])
-        staying = [place for run in runs for place in durations.apart(lines, run)]
-    if runs and stay:
-        staying = sorted({*staying, *stay(lines)})
-    for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
-        first, last = run.begin + 1, run.end - 1
-        number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
-        reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
-        if not reference or sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
-            continue
-        pieces += [*whole[at:first], f"[{reference}]"]
-        leans_on[run.source.id] = None
-        left_out += last - first
-        is_exact = is_exact and lines[first:last] == list(run.source.lines[run.at + 1 : run.at + 1 + last - first])
-        at = last
+    again = durations.runs(lines, stretches, earlier) if earlier else []
+    staying = stay(lines) if stay and (runs or again) else ()
+
+    def references(runs: list[Run]) -> Iterator[_Reference]:
+        for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
+            first, last = run.begin + 1, run.end - 1
+            number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
+            says = _reference(lines[first:last], number, run.at + 1, run.source, shown)
+            saved = sum(map(len, whole[first:last])) + last - first - len(says)
+            if says and saved >= _LEAST_SAVED_CHARS:
+                is_exact = lines[first:last] == list(run.source.lines[run.at + 1 : run.at + 1 + last - first])
+                yield _Reference(first, last, says, run.source.id, saved, is_exact)
+
+    chosen = list(references(runs))
+    if again:
+        chosen = max(chosen, _disjoint([*chosen, *references(again)]), key=lambda some: sum(one.saved for one in some))
+    pieces: list[str] = []
+    at = 0
+    for one in chosen:
+        pieces += [*whole[at : one.first], f"[{one.says}]"]
+        at = one.last
     if pieces and handle:
         pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
-    return Reduced("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out, is_exact)
+    return Reduced(
+        "\n".join([*pieces, *whole[at:]]),
+        tuple(dict.fromkeys(one.leans_on for one in chosen)),
+        sum(one.last - one.first for one in chosen),
+        all(one.is_exact for one in chosen),
+    )
 
 
-def _disjoint(runs: Iterable[Run]) -> list[Run]:
-    """Return of runs of which some are over others the longest, then the first named, in the order of the lines."""
-    chosen: list[Run] = []
-    for run in sorted(runs, key=lambda run: run.begin - run.end):
-        if all(run.end <= other.begin or other.end <= run.begin for other in chosen):
-            chosen.append(run)
-    return sorted(chosen, key=lambda run: run.begin)
+def _disjoint(references: Iterable[_Reference]) -> list[_Reference]:
+    """Return of references of which some are over others those that save most, in the order of the lines; between two a line stays."""
+    chosen: list[_Reference] = []
+    for one in sorted(references, key=lambda one: -one.saved):
+        if all(one.last < other.first or other.last < one.first for other in chosen):
+            chosen.append(one)
+    return sorted(chosen)
 
 
 def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
