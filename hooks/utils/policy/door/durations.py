@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from .shown import Run
 
-    # (seconds, as it is written)
-    Duration = tuple[float, str]
-
 # Durations below a second differ for no reason, and so do others within this factor.
 _SHORT_S, _FACTOR = 1.0, 2
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9}
@@ -47,8 +44,8 @@ _LINES = re.compile("|".join((
     rf"Ran \d+ tests? across \d+ files?\. (\[{_ANY}\])$",  # bun
     rf"\s*(?:PASS|Summary) (\[ *{_ANY}\]) ",  # cargo nextest
     rf"({_ANY}) +(?:call|setup|teardown) +\S+::",  # pytest --durations
-    rf"\s*Duration {{1,3}}({_ANY}(?: \((?:\w+ {_ANY}(?:, )?)+\))?)$",  # Vitest
-    rf"\s*Time: +({_ANY})(?:, estimated {_ANY})?$",  # jest
+    rf"\s*Duration {{2}}({_ANY}(?: \((?:\w+ {_ANY}(?:, )?)+\))?)$",  # Vitest
+    rf"\s*Time: {{2,}}({_ANY})(?:, estimated {_ANY})?$",  # jest
     rf"\S+ ({_ANY}) \(unchanged\)$",  # Prettier
     rf"Wall time: ({_ANY})$",  # Codex
 )))  # fmt: skip
@@ -61,7 +58,7 @@ _PHRASES = re.compile("|".join((
     rf"\(\d+ tests?(?: \| \d+ skipped)?\) ({_ANY})$",  # Vitest
     rf"\bTime elapsed: ({_ANY})(?=$| --? in )",  # Maven
     rf"\bTotal time: +({_ANY})$",
-    rf", Duration: ({_ANY})(?=$| - )",  # dotnet
+    rf", Duration: ({_ANY})(?= - \S+\.dll)",  # dotnet
 )))  # fmt: skip
 # What a line has that has a duration: looked for before anything else.
 _SIGNS = re.compile(r"\d ?(?:[mnµu]?s|secs?|seconds?)(?![\w/])|duration_ms")
