@@ -221,8 +221,9 @@ class Followed(Door):
         self.counts["references"] += len(references)
         self.counts.update(one.kind for one in found.values())
         if references and {one.kind for one in found.values()} == {"found"}:
-            decoded = reference_decoder.whole(entered, {at: one.lines for at, one in found.items()})
-            self.counts["wrong"] += len(references) * (decoded != [line for _, line in reference_decoder.listing(whole)])
+            stands_for = {at: one.lines for at, one in found.items()}
+            original = [line for _, line in reference_decoder.listing(whole)]
+            self.counts["wrong"] += len(references) * (not reference_decoder.rebuilds(entered, stands_for, original))
         self.standing[block.id] = [one for _, one in references]
         self.reader.sees(block.id, arrival.tool, arrival.tool_input, entered)
         return text

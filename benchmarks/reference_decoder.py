@@ -20,11 +20,17 @@ REFERENCE = re.compile(
     r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) lines) as in (?P<input>the input of )?your (?P<newest>last )?"
     r"(?P<tool>[^\s:]+)(?: of (?P<about>.*))? above"
     r"(?:, there (?:(?P<from>\d+)–(?P<to>\d+)|lines (?P<begin>\d+)–(?P<end>\d+) of it))?"
+    r"(?P<but>, but for the durations \(below 1s or within a factor of 2;"
+    r" the longest is (?P<here>[\w. ]+) here, (?P<longest>[\w. ]+) there\))?"
     r": from «(?P<head>[^«»]*)» to «(?P<tail>[^«»]*)»(?:; to see all: popkit restore (?P<handle>[a-z2-7]+))?\]"
 )
 _NUMBERED = re.compile(r" *(\d+)(→|\t)(.*)", re.DOTALL)
 # OpenCode shows a file behind this line, each line behind its number, a colon and a space.
 _OPENS, _COLONED = "<content>", re.compile(r"(\d+)(: )(.*)", re.DOTALL)
+# A number with what stands before it and the unit behind it; of durations in several units one after another the parts are added.
+_TAKEN = re.compile(r"duration_ms:? (?P<bare>\d+(?:\.\d+)?)|(?:\d+(?:\.\d+)? ?(?:hours?|h|min|ms|[µu]s|ns|m|seconds?|secs?|s)\b ?)+")
+_LED = re.compile(r"^\d+(?:\.\d+)? ?[a-zµ]+ ")
+_UNITS = {"h": 3600, "m": 60, "s": 1, "ms": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 _NEAREST = 3  # lines among which the words of a reference are looked for
 _WRITES = ("content", "new_string", "newString")
 
@@ -155,14 +161,56 @@ def places(call: Call, reference: re.Match) -> list[tuple[str, ...]]:
         some = lines[at : at + count]
         counts_on = reference["begin"] or [number for number, _ in some] == [*range(first, first + count)]
         texts = tuple(text for _, text in some)
-        if len(some) == count and counts_on and _near(texts, reference["head"]) and _near(texts[::-1], reference["tail"]):
+        but = reference["but"]
+        if len(some) == count and counts_on and _near(texts, reference["head"], but) and _near(texts[::-1], reference["tail"], but):
             found.append(texts)
     return found
 
 
-def _near(texts: tuple[str, ...], words: str) -> bool:
+def _near(texts: tuple[str, ...], words: str, but: str | None) -> bool:
+    """Whether one of the first lines begins with the words; where durations differ, it may begin with one of them."""
     spoken = [shape(text) for text in texts if text.strip()][:_NEAREST]
-    return any(text.startswith(words) for text in spoken) or not spoken
+    return any(text.startswith(words) or (but and _LED.sub("", text).startswith(words)) for text in spoken) or not spoken
+
+
+def rebuilds(text: str, stands_for: dict[int, tuple[str, ...]], original: list[str]) -> bool:
+    """Whether these lines come of a text when what references stand for is put in their place: where one says that durations differ, but
+    for those, which must keep to what it says of them."""
+    lines = whole(text, stands_for)
+    if len(lines) != len(original):
+        return False
+    begin, before = 0, 0
+    for at, reference in references(text):
+        if at not in stands_for:
+            continue
+        begin += at - before
+        end = begin + len(stands_for[at])
+        if reference["but"]:
+            if not _but_for_durations(original[begin:end], lines[begin:end], (reference["here"], reference["longest"])):
+                return False
+            lines[begin:end] = original[begin:end]
+        begin, before = end, at + 1
+    return lines == original
+
+
+def _but_for_durations(here: list[str], there: list[str], named: tuple[str, str]) -> bool:
+    pairs = [(_TAKEN.finditer(one), _TAKEN.finditer(other)) for one, other in zip(here, there)]
+    taken = [([_seconds(each) for each in ours], [_seconds(each) for each in theirs]) for ours, theirs in pairs]
+    longest = [max(seconds for pair in taken for seconds in pair[side]) for side in (0, 1)]
+    said = [_seconds(match) for match in map(_TAKEN.fullmatch, named) if match]
+    return (
+        [_TAKEN.split(line)[::2] for line in here] == [_TAKEN.split(line)[::2] for line in there]
+        and all(max(pair) < 1 or max(pair) <= 2 * min(pair) for ours, theirs in taken for pair in zip(ours, theirs))
+        and len(said) == 2
+        and all(abs(one - other) < 1e-9 for one, other in zip(said, longest))
+    )
+
+
+def _seconds(taken: re.Match) -> float:
+    if taken["bare"]:
+        return float(taken["bare"]) / 1000
+    parts = re.findall(r"([\d.]+) ?(ms|[a-zµ])", taken[0])
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 def whole(text: str, stands_for: dict[int, tuple[str, ...]]) -> list[str]:

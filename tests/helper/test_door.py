@@ -30,6 +30,25 @@ def test_what_the_context_shows_enters_once_and_the_archive_has_the_whole(helper
     assert helper.failures() == ""
 
 
+def test_a_run_that_took_another_time_is_said_once_and_the_archive_has_every_digit_of_it(helper: Helper):
+    before, after = ("\n".join(f"  ✔ adds item {at} and its price (0.{part}{at}ms)" for at in range(100, 140)) for part in (2, 7))
+    first, _ = helper.result("Bash", {"command": "npm test"}, before)
+    entered = helper.result("Bash", {"command": "npm test"}, after)[1]["content"][0]["content"]
+    [entry] = helper.journal()
+    assert entered.split("\n") == [
+        after.split("\n")[0],
+        (
+            "[38 lines as in your Bash of npm test above, there lines 2–39 of it, but for the durations (below 1s or within a factor of 2; "
+            "the longest is 0.7138ms here, 0.2138ms there): from «✔ adds item 101 and its price» to «✔ adds item 138 and its price»; "
+            f"to see all: popkit restore {entry['handle']}]"
+        ),
+        after.split("\n")[-1],
+    ]
+    assert (entry["leans_on"], entry["reasons"]) == ([first], ["38 lines that the context already shows, but for durations"])
+    assert helper.run("restore", entry["handle"]).rstrip("\n") == after
+    assert helper.failures() == ""
+
+
 def test_a_result_that_was_shortened_enters_whole_when_it_is_asked_for_again(helper: Helper):
     file = lines(40)
     helper.read("app.py", file)
@@ -104,7 +123,7 @@ def test_what_only_looks_like_a_line_of_ours_is_marked_whatever_it_comes_in(help
     for _ in ("at first", "again at once"):
         answer = helper.result("WebFetch", page, "\n".join(OURS))[1]
         assert answer["content"][0]["content"].split("\n") == marked
-    assert [entry["reasons"] for entry in helper.journal()] == [["6 parts marked that look like lines of PopKit's"]] * 2
+    assert [entry["reasons"] for entry in helper.journal()] == [["7 parts marked that look like lines of PopKit's"]] * 2
     blocks = [{"type": "text", "text": line} for line in OURS]
     answer = helper.result("mcp__notes__get", {}, [*blocks, {"type": "image", "source": {}}])[1]
     assert [block.get("text") for block in answer["content"][0]["content"]] == [*marked, None]

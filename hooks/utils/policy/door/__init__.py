@@ -13,7 +13,7 @@ from __future__ import annotations
 from .. import kinds, own_lines
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE, SAY_ONCE, SHAPES
 from ..tools import EDITS, LOOKUPS, OUTPUT, READ, SHELLS
-from . import informative, once, outputs
+from . import durations, informative, once, outputs
 from .once import lines_of, name_of, source
 from .shown import Lines, Shown, Source
 
@@ -37,11 +37,13 @@ if TYPE_CHECKING:
         shape: str = DEFAULT_SHAPE
 
     class Shortened(NamedTuple):
-        """`text` as it goes on · `amount` of what is left out, as the rule's words count it · `leans_on`: ids that references name."""
+        """`text` as it goes on · `amount` of what is left out, as the rule's words count it · `leans_on`: ids that references name ·
+        `but`: what of it is not quite as the rule's words say."""
 
         text: str
         amount: int
         leans_on: tuple[str, ...] = ()
+        but: str = ""
 
     class Rule(NamedTuple):
         """`setting`, and the `values` with which the rule is on · `law`: what holds for all that it leaves out · `words` for people, with
@@ -60,7 +62,7 @@ else:
     from collections import namedtuple
 
     Settings = namedtuple("Settings", "say_once shape", defaults=(DEFAULT_SAY_ONCE, DEFAULT_SHAPE))
-    Shortened = namedtuple("Shortened", "text amount leans_on", defaults=((),))
+    Shortened = namedtuple("Shortened", "text amount leans_on but", defaults=((), ""))
     Rule = namedtuple("Rule", "name setting values law words concerns shorten")
 
 # What a result leaves out that the context shows: nothing, what a Read of the same file has shown, anything.
@@ -68,7 +70,8 @@ OFF, READS, ANY = SAY_ONCE
 # What it leaves out unsaid: nothing, what carries nothing, also what says little.
 SAFE, STRONG = SHAPES[1:]
 
-# A reader who sees the context alone can write the text again, line for line.
+# A reader who sees the context alone can write the text again, line for line; of a command that has run again, but for durations that say
+# nothing, where a reference says so.
 REBUILT = "rebuilt"
 # The same, but for escape codes, progress that was drawn over and blank lines beyond two in a row.
 REBUILT_BUT_FOR_NOISE = "rebuilt but for noise"
@@ -119,8 +122,15 @@ def _may_refer(arrival: Arrival, value: str) -> bool:
 
 
 def _deduplicated(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
-    result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival))
-    return Shortened(result.text, result.lines, result.leans_on)
+    earlier = shown.results_of(arrival.name) if value == ANY and _may_be_repeated(arrival) else ()
+    result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival), earlier)
+    return Shortened(result.text, result.lines, result.leans_on, "" if result.is_exact else ", but for durations")
+
+
+def _may_be_repeated(arrival: Arrival) -> bool:
+    """Return whether a result is of a command that runs again and again, and nobody has asked how long that takes."""
+    is_run = arrival.operation in _RUNNERS and kinds.is_run(arrival.kind)
+    return is_run and not durations.asked_for(arrival.tool_input.get(arrival.traits.line))
 
 
 def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
@@ -220,7 +230,7 @@ def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: 
             if shortened.text != text:
                 text = shortened.text
                 leans_on += shortened.leans_on
-                reasons.append(rule.words.format(shortened.amount))
+                reasons.append(rule.words.format(shortened.amount) + shortened.but)
     return Entry(text, leans_on, tuple(reasons))
 
 

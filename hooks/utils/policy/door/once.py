@@ -3,34 +3,49 @@
 Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
 lines of its result they are, and words with which they begin and end. A reader who sees the context alone finds them by that, and nothing
 else by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is
-never part of a run, and a line that must be read in its place is never left out.
+never part of a run, and a line that must be read in its place is never left out. Where a command has run again, durations may differ that
+say nothing: then the reference says so.
 """
 
 from __future__ import annotations
 
 import re  # noqa: TID253  no hook loads the door
 
+from . import durations
 from .shown import Shown, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, NamedTuple
 
     from ..tools import Tool
     from .shown import Run
 
     class Reduced(NamedTuple):
-        """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out."""
+        """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out · `is_exact`: no
+        reference stands for lines whose durations are others."""
 
         text: str
         leans_on: tuple[str, ...]
         lines: int
+        is_exact: bool = True
+
+    class _Reference(NamedTuple):
+        """What is in the place of `lines[first:last]`: what it `says`, and the id of what it `leans_on`; `saved` characters."""
+
+        first: int
+        last: int
+        says: str
+        leans_on: str
+        saved: int
+        is_exact: bool
 
 else:
     from collections import namedtuple
 
-    Reduced = namedtuple("Reduced", "text leans_on lines")
+    Reduced = namedtuple("Reduced", "text leans_on lines is_exact", defaults=(True,))
+    _Reference = namedtuple("_Reference", "first last says leans_on saved is_exact")
 
 # A reference that is hardly shorter than what it replaces is one more thing to follow.
 _LEAST_SAVED_CHARS = 40
@@ -63,30 +78,57 @@ def _own(text: str) -> list[str]:
 
 
 def say_once(
-    text: str, shown: Shown, path: str = "", handle: str = "", stay: Callable[[list[str]], Sequence[int]] | None = None
+    text: str,
+    shown: Shown,
+    path: str = "",
+    handle: str = "",
+    stay: Callable[[list[str]], Sequence[int]] | None = None,
+    earlier: Sequence[Source] = (),
 ) -> Reduced:
     """Return the text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived
-    whole, named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be."""
+    whole, named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be.
+    `earlier`: what the same command has shown before, from which durations may differ."""
     lines, stretches = listed(_own(text))
     whole = text.split("\n")
-    pieces: list[str] = []
-    leans_on: dict[str, None] = {}
-    at = left_out = 0
     runs = shown.runs(lines, path, stretches)
-    staying = stay(lines) if runs and stay else ()
-    for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
-        first, last = run.begin + 1, run.end - 1
-        number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
-        reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
-        if not reference or sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
-            continue
-        pieces += [*whole[at:first], f"[{reference}]"]
-        leans_on[run.source.id] = None
-        left_out += last - first
-        at = last
+    again = durations.runs(lines, stretches, earlier) if earlier else []
+    staying = stay(lines) if stay and (runs or again) else ()
+
+    def references(runs: list[Run]) -> Iterator[_Reference]:
+        for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
+            first, last = run.begin + 1, run.end - 1
+            number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
+            says = _reference(lines[first:last], number, run.at + 1, run.source, shown)
+            saved = sum(map(len, whole[first:last])) + last - first - len(says)
+            if says and saved >= _LEAST_SAVED_CHARS:
+                is_exact = lines[first:last] == list(run.source.lines[run.at + 1 : run.at + 1 + last - first])
+                yield _Reference(first, last, says, run.source.id, saved, is_exact)
+
+    chosen = list(references(runs))
+    if again:
+        chosen = max(chosen, _disjoint([*chosen, *references(again)]), key=lambda some: sum(one.saved for one in some))
+    pieces: list[str] = []
+    at = 0
+    for one in chosen:
+        pieces += [*whole[at : one.first], f"[{one.says}]"]
+        at = one.last
     if pieces and handle:
         pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
-    return Reduced("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
+    return Reduced(
+        "\n".join([*pieces, *whole[at:]]),
+        tuple(dict.fromkeys(one.leans_on for one in chosen)),
+        sum(one.last - one.first for one in chosen),
+        all(one.is_exact for one in chosen),
+    )
+
+
+def _disjoint(references: Iterable[_Reference]) -> list[_Reference]:
+    """Return of references of which some are over others those that save most, in the order of the lines; between two a line stays."""
+    chosen: list[_Reference] = []
+    for one in sorted(references, key=lambda one: -one.saved):
+        if all(one.last < other.first or other.last < one.first for other in chosen):
+            chosen.append(one)
+    return sorted(chosen)
 
 
 def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
@@ -100,10 +142,14 @@ def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
 
 
 def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
-    """Return the line in place of those that a source shows from `at` on; `number` that a listing gives the first of them here. "" where
-    other lines would fit it as well."""
+    """Return the line in place of those that a source shows from `at` on, the same or with other durations; `number` that a listing gives
+    the first of them here. "" where other lines would fit it as well, or nothing could be named of them."""
     count = len(hidden)
-    words = (_words(hidden), _words(hidden[::-1]))
+    standing = list(source.lines[at : at + count])
+    is_exact = standing == hidden
+    words = (_words(standing, not is_exact), _words(standing[::-1], not is_exact))
+    if not (is_exact or all(words)):
+        return ""
     there = source.number(at, at + count)
     is_last = shown.is_last(source)
     others = [] if is_last else shown.namesakes(source)
@@ -112,43 +158,44 @@ def _reference(hidden: list[str], number: int | None, at: int, source: Source, s
     for other in [source, *others]:
         for place in [at] if there is None else other.at(there, count):
             lines = list(other.lines[place : place + count])
-            if lines != hidden and _fits(lines, words):
+            if lines != standing and _fits(lines, words, is_exact):
                 return ""
     here = f"{count} lines" if number is None else f"lines {_range(number, count)}"
     call = f"your {'last ' if is_last and not shown.is_only(source) else ''}{source.name} above"
     if source.is_input:
         call = f"the input of {call}"
     where = f", there {_range(there, count)}" if there is not None else f", there lines {_range(at + 1, count)} of it"
-    return f"{here} as in {call}{'' if there == number is not None else where}: from «{words[0]}» to «{words[1]}»"
+    but = "" if is_exact else f", {durations.difference(hidden, standing)}"
+    return f"{here} as in {call}{'' if there == number is not None else where}{but}: from «{words[0]}» to «{words[1]}»"
 
 
 def _range(first: int, count: int) -> str:
     return f"{first}–{first + count - 1}"
 
 
-def _fits(lines: list[str], words: tuple[str, str]) -> bool:
+def _fits(lines: list[str], words: tuple[str, str], is_exact: bool) -> bool:
     """Return whether a reader may take these lines for those that begin and end with the words."""
-    return _has(lines, words[0]) and _has(lines[::-1], words[1])
+    return _has(lines, words[0], is_exact) and _has(lines[::-1], words[1], is_exact)
 
 
-def _has(lines: list[str], words: str) -> bool:
-    return any(line.startswith(words) for line in _opening_lines(lines))
+def _has(lines: list[str], words: str, is_exact: bool) -> bool:
+    return any(line.startswith(words) for without in {False, not is_exact} for line in _opening_lines(lines, without))
 
 
-def _opening_lines(lines: list[str]) -> list[str]:
-    """Return the first lines that say anything."""
+def _opening_lines(lines: list[str], without_durations: bool = False) -> list[str]:
+    """Return the first lines that say anything; up to their durations, where these may be others."""
     opening: list[str] = []
     for line in lines:
         if line.strip():
-            opening.append(plain(line))
+            opening.append(plain(durations.cut(line) if without_durations else line))
             if len(opening) == _NEAREST:
                 break
     return opening
 
 
-def _words(lines: list[str]) -> str:
+def _words(lines: list[str], without_durations: bool = False) -> str:
     """Return the beginning of the first of some lines that says enough, else of the longest of those nearest."""
-    opening = _opening_lines(lines) or [""]
+    opening = _opening_lines(lines, without_durations) or [""]
     line = next((line for line in opening if len(line) >= _LEAST_WORDS), max(opening, key=len))
     if len(line) <= _MOST_WORDS:
         return line

@@ -189,6 +189,10 @@ class Shown:
         name = (source.name, source.is_input)
         return None if name in self._forgotten else [other for other in self._named[name] if other is not source]
 
+    def results_of(self, name: str) -> list[Source]:
+        """Return what the results of calls of a name show."""
+        return list(self._named.get((name, False), ()))
+
     def is_only(self, source: Source) -> bool:
         """Return whether no other call in the context has its name."""
         name = (source.name, source.is_input)
