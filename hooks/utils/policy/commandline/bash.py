@@ -61,8 +61,17 @@ def actions(line: str, cwd: str) -> list[Action]:
     return _actions(line, normal_path(cwd, ""), 0)[0]
 
 
-def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
-    """Return the actions, and the folder at the end of the line."""
+def pipelines(line: str) -> list[tuple[list[Command], list[Action]]]:
+    """Return each pipeline of a line, and what it does, in order; those of scripts in the line are part of what runs the script."""
+    done: list[tuple[list[Command], list[Action]]] = []
+    _actions(line, "/", 0, done)
+    return done
+
+
+def _actions(
+    line: str, cwd: str, depth: int, done: list[tuple[list[Command], list[Action]]] | None = None
+) -> tuple[list[Action], str]:  # fmt: skip
+    """Return the actions, and the folder at the end of the line. `done` takes each pipeline with its own."""
     place = Place(cwd, depth)
     commands = parse(line)
     actions: list[Action] = []
@@ -80,6 +89,8 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
             found[-1].move = found[-1].move or _patch_behind(stages, place)
         ran.judge(found, stages, commands[end] if end < count else None, place)
         actions += found
+        if done is not None:
+            done.append((stages, found))
         begin = end
     if not actions and not depth:
         actions.append(plain(kinds.OTHER, line.split(), place.folders[()]))
