@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REFERENCE = re.compile(
-    r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) lines) as in (?P<input>the input of )?your (?P<newest>last )?"
+    r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) (?:(?P<sign>added|removed|unchanged) )?lines) as in"
+    r" (?P<input>the input of )?your (?P<newest>last )?"
     r"(?P<tool>[^\s:]+)(?: of (?P<about>.*))? above"
     r"(?:, there (?:(?P<from>\d+)–(?P<to>\d+)|lines (?P<begin>\d+)–(?P<end>\d+) of it))?"
     r": from «(?P<head>[^«»]*)» to «(?P<tail>[^«»]*)»(?:; to see all: popkit restore (?P<handle>[a-z2-7]+))?\]"
@@ -25,6 +26,7 @@ REFERENCE = re.compile(
 _NUMBERED = re.compile(r" *(\d+)(→|\t)(.*)", re.DOTALL)
 # OpenCode shows a file behind this line, each line behind its number, a colon and a space.
 _OPENS, _COLONED = "<content>", re.compile(r"(\d+)(: )(.*)", re.DOTALL)
+_SIGNS = {"added": "+", "removed": "-", "unchanged": " "}  # before lines of a diff
 _NEAREST = 3  # lines among which the words of a reference are looked for
 _WRITES = ("content", "new_string", "newString")
 
@@ -169,9 +171,10 @@ def whole(text: str, stands_for: dict[int, tuple[str, ...]]) -> list[str]:
     """The lines of a text without a listing's numbers, with what references stand for in their place. Beside a reference the numbers go on
     from those that it names."""
     lines = [line for _, line in listing(text)]
+    signs = {at: _SIGNS[reference["sign"]] for at, reference in references(text) if reference["sign"]}
     for at, reference in references(text):
         for beside, number in ((at - 1, int(reference["first"] or 0) - 1), (at + 1, int(reference["last"] or 0) + 1)):
             found = _NUMBERED.fullmatch(lines[beside]) if reference["first"] and 0 <= beside < len(lines) else None
             if found and int(found[1]) == number:
                 lines[beside] = found[3]
-    return [line for at, one in enumerate(lines) for line in stands_for.get(at, (one,))]
+    return [signs.get(at, "") + line if at in stands_for else line for at, one in enumerate(lines) for line in stands_for.get(at, (one,))]

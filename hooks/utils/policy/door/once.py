@@ -42,6 +42,9 @@ REMINDER = "<system-reminder>"
 _WIDEST = 13
 _LISTED, _COLON_LISTED = re.compile("( *(?:0|[1-9][0-9]*))[→\t]"), re.compile("( *(?:0|[1-9][0-9]*)): ")
 OPENS = "<content>"
+# So a part of a diff begins, and what the signs before its lines say.
+_HUNK = "@@ -"
+SIGNED = {"+": "added", "-": "removed", " ": "unchanged"}
 
 
 def lines_of(text: str) -> list[str]:
@@ -73,11 +76,16 @@ def say_once(
     leans_on: dict[str, None] = {}
     at = left_out = 0
     runs = shown.runs(lines, path, stretches)
+    bare, signed = _without_signs(lines, stretches, runs)
+    runs_behind_signs = shown.runs(bare, path, signed) if signed else []
+    runs = sorted([*runs, *runs_behind_signs], key=lambda run: run.begin)
     staying = stay(lines) if runs and stay else ()
     for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
         first, last = run.begin + 1, run.end - 1
         number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
-        reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
+        is_signed = any(begin <= first < end for begin, end, _ in signed)
+        hidden, of_diff = (bare, SIGNED[lines[first][0]] + " ") if is_signed else (lines, "")
+        reference = _reference(hidden[first:last], number, run.at + 1, run.source, shown, of_diff)
         if not reference or sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
             continue
         pieces += [*whole[at:first], f"[{reference}]"]
@@ -87,6 +95,25 @@ def say_once(
     if pieces and handle:
         pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
     return Reduced("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
+
+
+def _without_signs(
+    lines: Sequence[str], stretches: Sequence[tuple[int, int, int | None]], runs: Sequence[Run]
+) -> tuple[list[str], list[tuple[int, int, int | None]]]:
+    """Return (lines without the signs of a diff, [(begin, end, None)] of the stretches that have one sign, beside some runs)."""
+    if not any(line.startswith(_HUNK) for line in lines) or any(first is not None for *_, first in stretches):
+        return [], []
+    taken = {at for run in runs for at in range(run.begin, run.end)}
+    bare = list(lines)
+    signed: list[tuple[int, int, int | None]] = []
+    is_hunk = False
+    for at, line in enumerate(lines):
+        is_hunk = line.startswith(_HUNK) or (is_hunk and line[:1] in SIGNED)
+        if is_hunk and line[:1] in SIGNED and at not in taken:
+            bare[at] = line[1:]
+            begin = signed.pop()[0] if signed and signed[-1][1] == at and lines[at - 1][0] == line[0] else at
+            signed.append((begin, at + 1, None))
+    return bare, signed
 
 
 def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
@@ -99,9 +126,9 @@ def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
     yield run._replace(begin=begin, at=run.at + begin - run.begin)
 
 
-def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
-    """Return the line in place of those that a source shows from `at` on; `number` that a listing gives the first of them here. "" where
-    other lines would fit it as well."""
+def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown, of_diff: str = "") -> str:
+    """Return the line in place of those that a source shows from `at` on; `number` that a listing gives the first of them here. `of_diff`:
+    what their signs say of them here. "" where other lines would fit it as well."""
     count = len(hidden)
     words = (_words(hidden), _words(hidden[::-1]))
     there = source.number(at, at + count)
@@ -114,7 +141,7 @@ def _reference(hidden: list[str], number: int | None, at: int, source: Source, s
             lines = list(other.lines[place : place + count])
             if lines != hidden and _fits(lines, words):
                 return ""
-    here = f"{count} lines" if number is None else f"lines {_range(number, count)}"
+    here = f"{count} {of_diff}lines" if number is None else f"lines {_range(number, count)}"
     call = f"your {'last ' if is_last and not shown.is_only(source) else ''}{source.name} above"
     if source.is_input:
         call = f"the input of {call}"
