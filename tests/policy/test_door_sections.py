@@ -15,7 +15,7 @@ from hooks.utils.policy.tools import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE
-from tests.policy.entering import body, shaped
+from tests.policy.entering import DoorContext, body, shaped
 
 FILE = body("a", 60)
 MATCHES = [f"src/a.py:{at}:    return configure({at})" for at in range(90)]
@@ -182,6 +182,37 @@ def test_a_file_beside_a_run_is_said_once_though_it_speaks_of_errors():
     )
     assert entry.leans_on == ("toolu_0",)
     assert sum(one in source for one in entry.text.split("\n")) == 2
+
+
+# --- files that are read again -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("line", "path"), [
+    ("cat a.py", "/p/a.py"),
+    ("cd src && sed -n 1,80p a.py", "/p/src/a.py"),
+    ("echo == a.py; nl -ba a.py | sed -n '1,80p'", "/p/a.py"),
+    ("sed -n '1,5p;10,14p' a.py", "/p/a.py"),
+    ("for f in a.py; do cat $f; done", "/p/a.py"),
+    ("cat a.py b.py", ""),
+    ("cat a.py; npm test", ""),
+    ("cat $FILE", ""),
+    ("git show main:a.py", ""),
+    ("npm test", ""),
+])  # fmt: skip
+def test_a_shell_that_shows_one_file_has_read_it(line: str, path: str):
+    tool = TOOLS.of("Bash")
+    classified = classify(Call("toolu_1", tool, {"command": line}, Outcome(9), cwd="/p"), "/p", shipped.rules())
+    assert door.path_of(tool, classified.subjects, classified.parts) == path
+
+
+def test_with_reads_a_file_is_said_once_whether_it_is_read_or_a_shell_shows_it():
+    context = DoorContext(door.READS)
+    context.reads(FILE, path="/p/a.py")
+    shown = context.arrives("\n".join(["more", *FILE]), path="/p/a.py", command="cat a.py")
+    assert shown.leans_on == ("toolu_1",)
+    context.arrives("\n".join(body("b")), path="/p/b.py", command="cat b.py")
+    assert context.reads(body("b"), path="/p/b.py").leans_on == ("toolu_3",)
+    assert context.arrives("\n".join(FILE), command="npm run dev").leans_on == ()
 
 
 # --- laws --------------------------------------------------------------------------------------------------------------------------------

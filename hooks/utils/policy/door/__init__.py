@@ -13,6 +13,7 @@ from __future__ import annotations
 from .. import kinds, own_lines
 from ..classify import COMMAND_CHARS
 from ..commandline import printed
+from ..parts import FILE, UNKNOWN
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE, SAY_ONCE, SHAPES
 from ..tools import EDITS, LOOKUPS, OUTPUT, READ, SHELLS
 from . import informative, once, outputs
@@ -23,7 +24,7 @@ from .shown import Lines, Shown, Source
 __all__ = [
     "ANY", "CHOSEN", "MARKED", "OFF", "READS", "REBUILT", "REBUILT_BUT_FOR_NOISE", "RULES", "SAFE", "STRONG",
     "Arrival", "Entry", "Lines", "Rule", "Settings", "Shown", "Source",
-    "enter", "enter_whole", "is_partial", "lines_of", "name_of", "shows", "source_of", "written",
+    "enter", "enter_whole", "is_partial", "lines_of", "name_of", "path_of", "shows", "source_of", "written",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from ..commandline.printed import Step
+    from ..parts import Part
     from ..tools import Tool
 
     class Settings(NamedTuple):
@@ -131,7 +133,7 @@ def _within_budget(text: str, arrival: Arrival, shown: Shown, value: str) -> Sho
 def _may_refer(arrival: Arrival, value: str) -> bool:
     if arrival.error or (kinds.is_run(arrival.kind) and len(arrival.text) < _SHORT_RUN):
         return False
-    return value == ANY or arrival.is_read
+    return value == ANY or arrival.path != ""
 
 
 def _deduplicated(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
@@ -248,10 +250,6 @@ class Arrival:
     def operation(self) -> str:
         return self.traits.operation
 
-    @property
-    def is_read(self) -> bool:
-        return self.operation == READ
-
 
 def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
     """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole, and so is what was
@@ -287,6 +285,15 @@ def is_partial(entry: Entry) -> bool:
     return bool(entry.reasons)
 
 
+def path_of(tool: Tool, subjects: Sequence[str], parts: Iterable[Part]) -> str:
+    """Return the file whose lines a result shows; "" for a result that shows anything else."""
+    if tool.operation == READ:
+        return subjects[0] if subjects else ""
+    files = {part[0] for part in parts} if tool.operation in SHELLS else set()
+    file = files.pop() if len(files) == 1 else ""
+    return file[len(FILE) :] if file.startswith(FILE) and not file.startswith(FILE + UNKNOWN) else ""
+
+
 def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source]:
     """Yield what the context shows once a result has entered, as far as the settings ask for that."""
     wrote = written(arrival) if settings.say_once == ANY else None
@@ -298,7 +305,7 @@ def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source
 
 def source_of(arrival: Arrival, entered: str) -> Source:
     """Return what a result shows once it has entered."""
-    return source(arrival.id, arrival.name, entered, arrival.path if arrival.is_read else "")
+    return source(arrival.id, arrival.name, entered, arrival.path)
 
 
 def written(arrival: Arrival) -> Source | None:
