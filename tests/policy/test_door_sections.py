@@ -130,18 +130,23 @@ def test_where_what_is_said_may_stand_somewhere_else_the_whole_stays_one(lines: 
     assert entered("cat a.py; echo ---; npm run dev", lines) == lines
 
 
-@pytest.mark.parametrize(("line", "before", "most"), [
-    ("sed -n 1,20p a.py; npm run dev", [], 20),
-    ("head -5 a.py b.py && npm run dev", [], 10),
-    ("git show main:a.py | head -20; git log", [], 20),
-    ("npm run dev; tail -n +5 a.py | head -20", ROWS, 20),
-    ("cd src; pwd; sed -n '1,5p;10,14p' a.py; npm run dev", [], 11),
+@pytest.mark.parametrize(("line", "most"), [
+    ("sed -n 1,20p a.py; npm run dev", 20),
+    ("head -5 a.py b.py && npm run dev", 10),
+    ("git show main:a.py | head -20; git log", 20),
+    ("npm run dev | tail -4; tail -n +5 a.py | head -20; npm run dev", 24),
+    ("cd src; pwd; sed -n '1,5p;10,14p' a.py; npm run dev", 11),
 ])  # fmt: skip
-def test_lines_beyond_those_that_a_command_may_show_of_a_file_are_of_another(line: str, before: list[str], most: int):
-    lines = [*before, *FILE[:most], *([] if before else ROWS)]
+def test_lines_beyond_those_that_the_commands_so_far_may_show_are_no_file_s(line: str, most: int):
+    lines = [*FILE[:most], *ROWS]
     kept = entered(line, lines)
     assert [one for one in kept if one in FILE] == FILE[:most]
     assert sum(one in ROWS for one in kept) < len(ROWS)
+
+
+def test_what_is_said_of_errors_may_stand_behind_a_file():
+    lines = [*ROWS, *FILE[:20], *(f"warning {at} of the shop" for at in range(40))]
+    assert entered("npm run dev; sed -n 1,20p a.py", lines) == lines
 
 
 def test_of_a_line_that_failed_a_file_enters_whole_too():

@@ -1,7 +1,8 @@
 """Find in the output of a command line what each of its commands has printed. Pure.
 
 A boundary is told by a text that the line itself says (`echo ---`) and that stands in the output as often as it is said, and by the lines
-that a command prints at most. Between two boundaries each line counts as a file's that may be one: then it is left as it is.
+that the commands up to there print at most. Between two boundaries each line counts as a file's that may be one: then it is left as it is.
+From the end nothing is counted: a host may put there what all commands say of errors.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ else:
 SAID = "said"
 # A shorter line may be part of anything.
 _LEAST_SAID = 3
-# Lines that the host may put before an output and behind it.
+# Lines that the host may put before an output.
 _BESIDE = printed.Step(kinds.OTHER, printed.BESIDE)
 
 
 def sections(steps: Sequence[Step], lines: Sequence[str]) -> list[Section]:
     """Return the sections of an output that some steps have printed: all of its lines, in order."""
-    steps = [_BESIDE, *steps, _BESIDE]
+    steps = [_BESIDE, *steps]
     found: list[Section] = []
     begin = first = 0
     for at, place, count in _said(steps, lines):
@@ -72,27 +73,17 @@ def _said(steps: Sequence[Step], lines: Sequence[str]) -> list[tuple[int, int, i
 
 
 def _between(steps: Sequence[Step], begin: int, end: int) -> Iterator[Section]:
-    """Yield the sections of what some steps have printed: each line that may be a file's is taken for that."""
-    others = [step for step in steps if step.kind != kinds.READ and step is not _BESIDE]
-    if begin == end:
-        return
-    if not others or len(others) == len([step for step in steps if step is not _BESIDE]):
-        yield Section(begin, end, printed.careful([step for step in steps if step is not _BESIDE]))
-        return
-    may_be = [False] * (end - begin)
-    for at, step in enumerate(steps):
-        if step.kind == kinds.READ:
-            low = end - begin - _most(steps[at:], end - begin)
-            high = _most(steps[: at + 1], end - begin)
-            may_be[max(0, low) : high] = [True] * max(0, min(high, end - begin) - max(0, low))
-    kind = printed.careful(others)
-    at = 0
-    while at < len(may_be):
-        until = at + 1
-        while until < len(may_be) and may_be[until] == may_be[at]:
-            until += 1
-        yield Section(begin + at, begin + until, kinds.READ if may_be[at] else kind)
-        at = until
+    """Yield the sections of what some steps have printed: up to the last line that may be a file's, and what is behind that."""
+    own = [step for step in steps if step is not _BESIDE]
+    others = [step for step in own if step.kind != kinds.READ]
+    most = end - begin if len(others) < len(own) else 0
+    if others and most:
+        reads = [at for at, step in enumerate(steps) if step.kind == kinds.READ]
+        most = _most(steps[: reads[-1] + 1], most)
+    if most:
+        yield Section(begin, begin + most, kinds.READ)
+    if begin + most < end:
+        yield Section(begin + most, end, printed.careful(others))
 
 
 def _most(steps: Sequence[Step], limit: int) -> int:
