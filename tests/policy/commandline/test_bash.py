@@ -127,6 +127,8 @@ READS = [
     ('for f in a b; do echo "== $f"; sed -n 1,9p src/${f}.py; done', [("read:/w/src/a.py", [1, 9]), ("read:/w/src/b.py", [1, 9])]),
     ("for f in a.py b.py; do git show main:$f; done", [("revision:/w:main:a.py", [1, 0]), ("revision:/w:main:b.py", [1, 0])]),
     ("for f in a.py 'b c'\ndo\n cat \"$f\" | head -9\ndone", [("read:/w/a.py", [1, 9]), ("read:/w/b c", [1, 9])]),
+    ("for f in a.py b.py; do cat $f; done | head -9", [("read:/w/a.py", [0, 0]), ("read:/w/b.py", [0, 0])]),
+    ("{ cat a.py; git show main:b.py; } | head -9", [("read:/w/a.py", [0, 0]), ("revision:/w:main:b.py", [0, 0])]),
     ("cd a && git show main:./y.py | sed -n '10,40p'", [("revision:/w/a:main:./y.py", [10, 40])]),
     ("git show 1a2b3c4:y.py | nl -ba | head -50", [("revision:/w:1a2b3c4:y.py", [1, 50])]),
     ("git show main:y.py | grep x", [("revision:/w:main:y.py", [0, 0])]),

@@ -211,7 +211,7 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
     if len(files) > lookups.MOST_PLACES:
         return [Action(kinds.READ, f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
     if deciding + 1 < len(stages):
-        intervals = [_seen_through(stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
+        intervals = [_seen_through(stages[0], stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
     return [_read_action(inner.program, file, read_part(file, interval, inner.cwd)) for file in files for interval in intervals]
 
 
@@ -234,15 +234,17 @@ def _of_revisions(words: list[str], stages: list, deciding: int, cwd: str) -> li
         return [plain(kinds.ACK, [*command.split(), "> " + target[0]], cwd)]
     interval = WHOLE
     if deciding + 1 < len(stages):
-        interval = _seen_through(stages[deciding + 1 :], WHOLE) if len(files) == 1 else EXCERPT
+        interval = _seen_through(stages[0], stages[deciding + 1 :], WHOLE) if len(files) == 1 else EXCERPT
     return [_read_action(command, f"{revision}:{path}", revision_part(revision, path, interval, cwd)) for revision, path in files]
 
 
-def _seen_through(stages: list, interval: list[int]) -> list[int]:
-    """Return what is left of an interval behind `| head -20`, `| sed -n 5,9p`; an unknown one behind anything that picks lines by
-    content."""
+def _seen_through(command: Command, stages: list, interval: list[int]) -> list[int]:
+    """Return what is left of an interval that a command shows behind `| head -20`, `| sed -n 5,9p`; an unknown one behind anything that
+    picks lines by content."""
     from . import reads
 
+    if any(stage is one for stage in stages for outlet in command.outlets for one in outlet):
+        return EXCERPT  # what else is in the bracket goes there, too
     for stage in stages:
         what = reads.shown(stage.words[0], stage.words) if stage.words else None
         if what is None or what[1] or len(what[0]) != 1 or not (what[0][0][0] and interval[0]):
