@@ -144,6 +144,20 @@ def test_lines_beyond_those_that_the_commands_so_far_may_show_are_no_file_s(line
     assert sum(one in ROWS for one in kept) < len(ROWS)
 
 
+@pytest.mark.parametrize("show", ["cat -n a.py", "nl -ba a.py", "nl -b a a.py | head -90", "git show main:a.py | cat -n | grep a_"])
+def test_numbers_before_all_lines_of_a_file_tell_where_it_ends(show: str):
+    lines = [*(f"{at:>6}\t{one}" for at, one in enumerate(["", *FILE], 1)), *ROWS]
+    assert [kind for _, kind in told(show + "; npm run dev", lines)] == ["read", "other"]
+    assert entered(show + "; npm run dev", lines)[: len(FILE) + 1] == lines[: len(FILE) + 1]
+    assert [kind for _, kind in told(show + "; cat b.py; npm run dev", lines)] == ["read"]
+
+
+@pytest.mark.parametrize("show", ["nl a.py", "cat -b a.py", "cat -n a.py | cut -c8-", "cat -n a.py | sed 's/ *//'"])
+def test_where_not_all_lines_have_their_number_it_tells_nothing(show: str):
+    lines = [*(f"{at:>6}\t{one}" for at, one in enumerate(FILE, 1)), *ROWS]
+    assert [kind for _, kind in told(show + "; npm run dev", lines)] == ["read"]
+
+
 def test_what_is_said_of_errors_may_stand_behind_a_file():
     lines = [*ROWS, *FILE[:20], *(f"warning {at} of the shop" for at in range(40))]
     assert entered("npm run dev; sed -n 1,20p a.py", lines) == lines
@@ -223,7 +237,8 @@ def test_with_reads_a_file_is_said_once_whether_it_is_read_or_a_shell_shows_it()
 # --- laws --------------------------------------------------------------------------------------------------------------------------------
 
 COMMANDS = {
-    "cat a.py": "read", "sed -n 1,9p a.py": "read", "git show main:b.py": "read", "head -3 c.py": "read", "rg foo": "search",
+    "cat a.py": "read", "cat -n a.py": "numbered",
+    "sed -n 1,9p a.py": "read", "git show main:b.py": "read", "head -3 c.py": "read", "rg foo": "search",
     "npm test": "run", "npm run dev": "other", "pwd": "other", "npm run dev | tail -4": "other", "cd x": "", "echo ---": "said",
     "echo == b": "said", "export A=1": "", "nothing > file": "",
 }  # fmt: skip
@@ -243,8 +258,8 @@ def _printing(draw: st.DrawFn) -> tuple[str, list[str], list[bool]]:
         kind = COMMANDS[command]
         printed_by = st.lists(_part, max_size=LONGEST.get(command, 80) if kind else 0)
         some = [command[len("echo ") :]] if kind == "said" else draw(printed_by)
-        lines += some
-        of_files += [kind == "read"] * len(some)
+        lines += [f"{at:>6}\t{one}" for at, one in enumerate(some, 1)] if kind == "numbered" else some
+        of_files += [kind in ("read", "numbered")] * len(some)
     joined = draw(st.sampled_from(["; ", " && ", "\n"]))
     return joined.join(commands), lines, of_files
 

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
     class Step(NamedTuple):
         """What one command prints: of a `kind` · `most` lines, None where nothing bounds them · `text` that it says, None where that is not
-        known, or it may not be said."""
+        known, or it may not be said · `numbered`: every line of it begins with a number, as `cat -n` writes it."""
 
         kind: str
         most: int | None
         text: str | None = None
+        numbered: bool = False
 
 else:
     from collections import namedtuple
 
-    Step = namedtuple("Step", "kind most text", defaults=(None,))
+    Step = namedtuple("Step", "kind most text numbered", defaults=(None, False))
 
 # Lines that a command may print beside its output: a message about an error, the head over each of several files.
 BESIDE = 3
@@ -42,6 +43,7 @@ _SAY = frozenset(("echo", "printf"))
 _CAREFUL = (kinds.READ, kinds.RUN, kinds.OTHER, kinds.SEARCH, kinds.ACK)
 # These leave out lines of what they are fed, and change none.
 _CUTTING = frozenset(("head", "tail", "cat"))
+_PICKING = frozenset(("head", "tail", "grep"))
 _ESCAPED = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "a": "", "c": "", "r": "\r", "e": "\x1b"}
 
 
@@ -93,9 +95,24 @@ def _step(stages: list[Command], actions: list[Action]) -> Step | None:
         most = BESIDE + text.count("\n") if text is not None else None
         return Step(kinds.OTHER, most, text if first.joined != OR else None)
     if actions and all(action.kind == kinds.READ for action in actions):
-        return Step(kinds.READ, _length(actions))
+        return Step(kinds.READ, _length(actions), None, _is_numbered(stages))
     shown = [Step(kinds.READ if action.kind == kinds.RESTORED else action.kind, None) for action in actions] or [Step(kinds.OTHER, None)]
     return Step(careful(shown), _bound(stages))
+
+
+def _is_numbered(stages: list[Command]) -> bool:
+    """Return whether a pipeline numbers all lines of files, and then but leaves some out."""
+    for at, stage in enumerate(stages):
+        if _numbers(stage.words):
+            return all(behind.words and behind.words[0] in _PICKING for behind in stages[at + 1 :])
+    return False
+
+
+def _numbers(words: list[str]) -> bool:
+    options = [word for word in words[1:] if word[:1] == "-"]
+    if words[:1] == ["cat"]:
+        return options in (["-n"], ["--number"])
+    return words[:1] == ["nl"] and (options == ["-ba"] or words[1:3] == ["-b", "a"])
 
 
 def _length(actions: list[Action]) -> int | None:

@@ -43,10 +43,10 @@ def sections(steps: Sequence[Step], lines: Sequence[str]) -> list[Section]:
     found: list[Section] = []
     begin = first = 0
     for at, place, count in _said(steps, lines):
-        found += _between(steps[first:at], begin, place)
+        found += _between(steps[first:at], lines, begin, place)
         found.append(Section(place, place + count, SAID))
         begin, first = place + count, at + 1
-    return [*found, *_between(steps[first:], begin, len(lines))]
+    return [*found, *_between(steps[first:], lines, begin, len(lines))]
 
 
 def _said(steps: Sequence[Step], lines: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -72,7 +72,7 @@ def _said(steps: Sequence[Step], lines: Sequence[str]) -> list[tuple[int, int, i
     return found
 
 
-def _between(steps: Sequence[Step], begin: int, end: int) -> Iterator[Section]:
+def _between(steps: Sequence[Step], lines: Sequence[str], begin: int, end: int) -> Iterator[Section]:
     """Yield the sections of what some steps have printed: up to the last line that may be a file's, and what is behind that."""
     own = [step for step in steps if step is not _BESIDE]
     others = [step for step in own if step.kind != kinds.READ]
@@ -80,10 +80,18 @@ def _between(steps: Sequence[Step], begin: int, end: int) -> Iterator[Section]:
     if others and most:
         reads = [at for at, step in enumerate(steps) if step.kind == kinds.READ]
         most = _most(steps[: reads[-1] + 1], most)
+        if all(step.numbered for step in own if step.kind == kinds.READ):
+            numbered = [at for at in range(begin, begin + most) if _is_numbered(lines[at])]
+            most = numbered[-1] + 1 - begin if numbered else 0
     if most:
         yield Section(begin, begin + most, kinds.READ)
     if begin + most < end:
         yield Section(begin + most, end, printed.careful(others))
+
+
+def _is_numbered(line: str) -> bool:
+    number, tab, _ = line.partition("\t")
+    return tab != "" and number.strip(" ").isdecimal()
 
 
 def _most(steps: Sequence[Step], limit: int) -> int:
