@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.views.report import expiry
 from tests.policy.scenario import Scenario
 
 WHOLE = (0, 0)
@@ -96,6 +97,11 @@ def test_nothing_but_the_same_ends_a_file_of_a_commit(session: Scenario, after):
     after(session)
     assert "T1" in session.live
     assert session.bash("git show main:src/a.py")["T1"] == "superseded"
+
+
+def test_a_file_of_a_commit_waits_for_the_same(session: Scenario):
+    session.bash("git show main:src/a.py")
+    assert expiry(session.result("T1"), session.state, session.rules, session.at)["on"] == ["reread"]
 
 
 def test_each_file_that_a_loop_shows_ends_with_its_edit(session: Scenario):
