@@ -130,6 +130,39 @@ def test_where_what_is_said_may_stand_somewhere_else_the_whole_stays_one(lines: 
     assert entered("cat a.py; echo ---; npm run dev", lines) == lines
 
 
+def test_what_is_said_in_several_lines_stands_there_in_all_of_them():
+    line = "cat a.py; printf 'then\\n------\\n'; npm run dev"
+    assert [kind for _, kind in told(line, [*FILE, "then", "------", *ROWS])] == ["read", SAID, "other"]
+    assert [kind for _, kind in told(line, [*FILE, "------", *ROWS])] == ["read"]
+
+
+@pytest.mark.parametrize("line", [
+    "show() { cat a.py; }; echo ---; show; echo == t; npm test",
+    "echo ---; cat a.py & echo == t; npm test",
+    "set -ex; echo ---; cat a.py; echo == t; npm test",
+    "cat a.py; " * 101 + "echo ---; cat a.py; echo == t; npm test",
+])  # fmt: skip
+def test_where_the_order_is_not_that_of_the_line_the_whole_stays_one(line: str):
+    assert [kind for _, kind in told(line, ["---", *FILE, "== t", *PASSED])] == ["read"]
+
+
+def test_what_is_said_only_of_a_failure_need_not_stand_there():
+    line = "cat a.py; echo ---; rg foo || echo none of it; echo == t; npm test"
+    assert [kind for _, kind in told(line, [*FILE, "---", *MATCHES, "== t", *PASSED])] == ["read", SAID, "search", SAID, "run"]
+
+
+def test_messages_before_a_file_are_counted_with_it():
+    lines = ["Exit code 1", "head: b.py", "head: c.py", "head: d.py", *FILE[:20], *ROWS]
+    taken = told("head -20 a.py; npm run dev", lines)
+    assert [kind for _, kind in taken] == ["read", "other"]
+    assert taken[0][0][:24] == lines[:24]
+
+
+def test_parts_that_together_keep_to_the_budget_enter_whole():
+    lines = [*ROWS[:130], "---", "done", "== b", "done"]
+    assert entered("npm run dev; echo ---; npm run web; echo == b; npm run app", lines) == lines
+
+
 @pytest.mark.parametrize(("line", "most"), [
     ("sed -n 1,20p a.py; npm run dev", 20),
     ("head -5 a.py b.py && npm run dev", 10),
@@ -171,8 +204,7 @@ def test_of_a_line_that_failed_a_file_enters_whole_too():
 
 
 def test_what_the_host_has_put_into_a_file_is_one():
-    text = "<persisted-output>\n" + "\n".join(ROWS)
-    assert [kind for *_, kind in arriving("cat a.py; echo ---; ls", "").sections(text)] == ["read"]
+    assert [kind for _, kind in told("cat a.py; echo ---; ls", ["<persisted-output>", *FILE, "---", *ROWS])] == ["read"]
 
 
 # --- noise, and lines that stay ----------------------------------------------------------------------------------------------------------

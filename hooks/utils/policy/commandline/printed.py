@@ -93,7 +93,7 @@ def _step(stages: list[Command], actions: list[Action]) -> Step | None:
     if word in _SAY and len(stages) == 1:
         text = _said(first.words)
         most = BESIDE + text.count("\n") if text is not None else None
-        return Step(kinds.OTHER, most, text if first.joined != OR else None)
+        return Step(kinds.OTHER if text is None else kinds.ACK, most, text if first.joined != OR else None)
     if actions and all(action.kind == kinds.READ for action in actions):
         return Step(kinds.READ, _length(actions), None, _is_numbered(stages))
     shown = [Step(kinds.READ if action.kind == kinds.RESTORED else action.kind, None) for action in actions] or [Step(kinds.OTHER, None)]
