@@ -152,10 +152,10 @@ def test_what_is_said_only_of_a_failure_need_not_stand_there():
 
 
 def test_messages_before_a_file_are_counted_with_it():
-    lines = ["Exit code 1", "head: b.py", "head: c.py", "head: d.py", *FILE[:20], *ROWS]
+    lines = ["Exit code 1", *(f"head: {name}.py" for name in "bcdef"), *FILE[:20], *ROWS]
     taken = told("head -20 a.py; npm run dev", lines)
     assert [kind for _, kind in taken] == ["read", "other"]
-    assert taken[0][0][:24] == lines[:24]
+    assert taken[0][0][:26] == lines[:26]
 
 
 def test_parts_that_together_keep_to_the_budget_enter_whole():
@@ -167,7 +167,7 @@ def test_parts_that_together_keep_to_the_budget_enter_whole():
     ("sed -n 1,20p a.py; npm run dev", 20),
     ("head -5 a.py b.py && npm run dev", 10),
     ("git show main:a.py | head -20; git log", 20),
-    ("npm run dev | tail -4; tail -n +5 a.py | head -20; npm run dev", 24),
+    ("npm run dev 2>&1 | tail -4; tail -n +5 a.py | head -20; npm run dev", 24),
     ("cd src; pwd; sed -n '1,5p;10,14p' a.py; npm run dev", 11),
 ])  # fmt: skip
 def test_lines_beyond_those_that_the_commands_so_far_may_show_are_no_file_s(line: str, most: int):
@@ -189,6 +189,15 @@ def test_numbers_before_all_lines_of_a_file_tell_where_it_ends(show: str):
 def test_where_not_all_lines_have_their_number_it_tells_nothing(show: str):
     lines = [*(f"{at:>6}\t{one}" for at, one in enumerate(FILE, 1)), *ROWS]
     assert [kind for _, kind in told(show + "; npm run dev", lines)] == ["read"]
+
+
+@pytest.mark.parametrize("before", [
+    "npm run dev > log", "npm run dev | tail -4", "wc -l *.py", "rm -v *.log", "ls", "git checkout -q main", "ls | xargs -n 9 head -2",
+    "head -2 src/[ab].py", "bash -c 'head -2 a.py; head -2 b.py'", "find . -exec head -2 {} +",
+])  # fmt: skip
+def test_before_a_file_may_stand_all_that_nothing_bounds(before: str):
+    lines = [*ROWS[:90], *FILE[:20], *ROWS]
+    assert [kind for _, kind in told(before + "; sed -n 1,20p a.py; npm run dev", lines)] == ["read"]
 
 
 def test_what_is_said_of_errors_may_stand_behind_a_file():
@@ -271,10 +280,10 @@ def test_with_reads_a_file_is_said_once_whether_it_is_read_or_a_shell_shows_it()
 COMMANDS = {
     "cat a.py": "read", "cat -n a.py": "numbered",
     "sed -n 1,9p a.py": "read", "git show main:b.py": "read", "head -3 c.py": "read", "rg foo": "search",
-    "npm test": "run", "npm run dev": "other", "pwd": "other", "npm run dev | tail -4": "other", "cd x": "", "echo ---": "said",
+    "npm test": "run", "npm run dev": "other", "pwd": "other", "npm run dev 2>&1 | tail -4": "other", "cd x": "", "echo ---": "said",
     "echo == b": "said", "export A=1": "", "nothing > file": "",
 }  # fmt: skip
-LONGEST = {"sed -n 1,9p a.py": 9, "head -3 c.py": 3, "pwd": 1, "npm run dev | tail -4": 4}
+LONGEST = {"sed -n 1,9p a.py": 9, "head -3 c.py": 3, "pwd": 1, "npm run dev 2>&1 | tail -4": 4}
 _part = st.sampled_from(
     ["---", "== b", "", "ok", "== b\r", "x---", "[… 2 lines]", "error", *FILE[:4], *(f"row {at} of the rows" for at in range(30))]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import kinds
 from . import bash, ran
+from .programs import KINDS
 from .shell import OR
 
 TYPE_CHECKING = False
@@ -28,16 +29,14 @@ else:
 
     Step = namedtuple("Step", "kind most text numbered", defaults=(None, False))
 
-# Lines that a command may print beside its output: a message about an error, the head over each of several files.
-BESIDE = 3
+# Lines that a command may print beside its output: messages about errors, the head over each of several files.
+BESIDE = 5
 # Nobody types more commands in a line, and each is held against all.
 _MOST_STEPS = 100
 # Commands that print nothing, and those that print a line.
-_SILENT = frozenset(
-    "cd export unset true false : sleep test [ [[ local readonly shopt umask exit return break continue shift mkdir rm mv cp touch chmod"
-    " rmdir ln chown chgrp unlink".split()
-)
-_ONE_LINE = frozenset("pwd date whoami hostname uname arch nproc basename dirname realpath".split())
+_SILENT = frozenset("export unset true false : sleep test [ [[ local readonly shopt umask exit return break continue shift".split())
+_ONE_LINE = frozenset("cd pushd popd pwd date whoami hostname uname arch nproc".split())
+_TELLING = _ONE_LINE - {"cd", "pushd", "popd"}
 _SAY = frozenset(("echo", "printf"))
 # Of what several commands print together: the kind in which most can be lost.
 _CAREFUL = (kinds.READ, kinds.RUN, kinds.OTHER, kinds.SEARCH, kinds.ACK)
@@ -89,15 +88,18 @@ def _step(stages: list[Command], actions: list[Action]) -> Step | None:
     if not word or (word in _SILENT and len(stages) == 1):
         return None
     if ran.is_hidden(stages):
-        return Step(kinds.ACK, BESIDE)
+        return Step(kinds.ACK, None)
     if word in _SAY and len(stages) == 1:
         text = _said(first.words)
         most = BESIDE + text.count("\n") if text is not None else None
         return Step(kinds.OTHER if text is None else kinds.ACK, most, text if first.joined != OR else None)
     if actions and all(action.kind == kinds.READ for action in actions):
-        return Step(kinds.READ, _length(actions), None, _is_numbered(stages))
+        is_alone = KINDS.get(word.rpartition("/")[2]) in ("read", "git")  # and no `xargs`, `find`, `bash -c` runs it, perhaps many times
+        return Step(kinds.READ, _length(actions) if is_alone else None, None, _is_numbered(stages))
+    if word in _ONE_LINE and len(stages) == 1:
+        return Step(kinds.OTHER if actions or word in _TELLING else kinds.ACK, 1 + BESIDE)
     shown = [Step(kinds.READ if action.kind == kinds.RESTORED else action.kind, None) for action in actions] or [Step(kinds.OTHER, None)]
-    return Step(careful(shown), _bound(stages))
+    return Step(careful(shown), _picked(stages))
 
 
 def _is_numbered(stages: list[Command]) -> bool:
@@ -120,22 +122,22 @@ def _length(actions: list[Action]) -> int | None:
     lengths = []
     for action in actions:
         begin, end = action.part[1]
-        if not begin or not end:
+        if not begin or not end or "[" in action.part[0]:  # where it is no route, it stands for several files
             return None
         lengths.append(end - begin + 1 + BESIDE)
     return sum(lengths)
 
 
-def _bound(stages: list[Command]) -> int | None:
-    last = stages[-1].words
-    if len(stages) == 1 and last[0] in _ONE_LINE:
-        return 1 + BESIDE
-    if last[:1] == ["wc"]:
-        return len(last) + BESIDE
-    if len(stages) > 1 and last[:1] in (["head"], ["tail"]):
-        count = last[-1].lstrip("-n") if len(last) in (2, 3) else "10" if len(last) == 1 else ""
-        return int(count) + BESIDE if count.isascii() and count.isdigit() and len(count) < 6 else None
-    return None
+def _picked(stages: list[Command]) -> int | None:
+    """Return the lines that `| head -5` leaves at most, where what the stages before it say of errors goes there, too, or nowhere."""
+    *before, last = stages
+    words = last.words
+    if not before or words[:1] not in (["head"], ["tail"]):
+        return None
+    if not all(any(operator[0] in "2&" for operator, _ in stage.redirects) for stage in before):
+        return None
+    count = words[-1].lstrip("-n") if len(words) in (2, 3) else "10" if len(words) == 1 else ""
+    return int(count) + BESIDE if count.isascii() and count.isdigit() and len(count) < 6 else None
 
 
 def _said(words: list[str]) -> str | None:

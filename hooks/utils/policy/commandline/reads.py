@@ -89,7 +89,7 @@ def _head(words: list[str]) -> Shown:
             count = value
         elif name in ("-c", "--bytes"):
             count = ""
-    return [_lines("1", count.strip()) if count != "0" else EXCERPT], others
+    return [_lines("1", count.strip().removeprefix("+")) if count != "0" else EXCERPT], others
 
 
 def _tail(words: list[str]) -> Shown:
