@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 REFERENCE = re.compile(
-    r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) lines) as in (?P<input>the input of )?your (?P<newest>last )?"
+    r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) (?:(?P<sign>added|removed|unchanged) )?lines) as in"
+    r" (?P<input>the input of )?your (?P<newest>last )?"
     r"(?P<tool>[^\s:]+)(?: of (?P<about>.*))? above"
     r"(?:, there (?:(?P<from>\d+)–(?P<to>\d+)|lines (?P<begin>\d+)–(?P<end>\d+) of it))?"
     r"(?P<but>, but for the durations \(below 1s or within a factor of 2;"
@@ -31,6 +32,7 @@ _OPENS, _COLONED = "<content>", re.compile(r"(\d+)(: )(.*)", re.DOTALL)
 _TAKEN = re.compile(r"duration_ms:? (?P<bare>\d+(?:\.\d+)?)|(?:\d+(?:\.\d+)? ?(?:hours?|h|min|ms|[µu]s|ns|m|seconds?|secs?|s)\b ?)+")
 _LED = re.compile(r"^\d+(?:\.\d+)? ?[a-zµ]+ ")
 _UNITS = {"h": 3600, "m": 60, "s": 1, "ms": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
+_SIGNS = {"added": "+", "removed": "-", "unchanged": " "}  # before lines of a diff
 _NEAREST = 3  # lines among which the words of a reference are looked for
 _WRITES = ("content", "new_string", "newString")
 
@@ -196,13 +198,16 @@ def rebuilds(text: str, stands_for: dict[int, tuple[str, ...]], original: list[s
 def _but_for_durations(here: list[str], there: list[str], named: tuple[str, str]) -> bool:
     pairs = [(_TAKEN.finditer(one), _TAKEN.finditer(other)) for one, other in zip(here, there)]
     taken = [([_seconds(each) for each in ours], [_seconds(each) for each in theirs]) for ours, theirs in pairs]
-    longest = [max(seconds for pair in taken for seconds in pair[side]) for side in (0, 1)]
+    # A time that is the same in both (a limit, an estimate) may be longer than the longest that was taken.
+    apart = [pair for ours, theirs in taken for pair in zip(ours, theirs) if pair[0] != pair[1]]
+    all_taken = [[seconds for pair in taken for seconds in pair[side]] for side in (0, 1)]
     said = [_seconds(match) for match in map(_TAKEN.fullmatch, named) if match]
     return (
         [_TAKEN.split(line)[::2] for line in here] == [_TAKEN.split(line)[::2] for line in there]
         and all(max(pair) < 1 or max(pair) <= 2 * min(pair) for ours, theirs in taken for pair in zip(ours, theirs))
         and len(said) == 2
-        and all(abs(one - other) < 1e-9 for one, other in zip(said, longest))
+        and all(any(abs(one - each) < 1e-9 for each in some) for one, some in zip(said, all_taken))
+        and all(pair[side] <= said[side] + 1e-9 for pair in apart for side in (0, 1))
     )
 
 
@@ -217,9 +222,10 @@ def whole(text: str, stands_for: dict[int, tuple[str, ...]]) -> list[str]:
     """The lines of a text without a listing's numbers, with what references stand for in their place. Beside a reference the numbers go on
     from those that it names."""
     lines = [line for _, line in listing(text)]
+    signs = {at: _SIGNS[reference["sign"]] for at, reference in references(text) if reference["sign"]}
     for at, reference in references(text):
         for beside, number in ((at - 1, int(reference["first"] or 0) - 1), (at + 1, int(reference["last"] or 0) + 1)):
             found = _NUMBERED.fullmatch(lines[beside]) if reference["first"] and 0 <= beside < len(lines) else None
             if found and int(found[1]) == number:
                 lines[beside] = found[3]
-    return [line for at, one in enumerate(lines) for line in stands_for.get(at, (one,))]
+    return [signs.get(at, "") + line if at in stands_for else line for at, one in enumerate(lines) for line in stands_for.get(at, (one,))]

@@ -117,13 +117,25 @@ def test_what_the_client_has_shortened_itself_is_left_alone(tmp_path: Path, tool
     helper.stop()
 
 
+def test_a_file_beside_a_run_enters_whole_where_the_run_is_shortened(tmp_path: Path):
+    helper = Helper(tmp_path, config={"shape": "strong"})
+    file, run = lines(100), [f"request {at} was served" for at in range(400)]
+    assert helper.result("Bash", {"command": "git show main:src/app.py"}, "\n".join(file))[1] == {}
+    command = "cat app.py; echo ---; npm run dev"
+    entered = helper.result("Bash", {"command": command}, "\n".join(["new", *file, "---", *run]))[1]["content"][0]["content"].split("\n")
+    assert entered[:3] + entered[4:6] == ["new", file[0], entered[2], "---", run[0]]
+    assert entered[2].startswith("[98 lines as in your Bash of git show main:src/app.py above, there lines 2–99 of it: ")
+    assert entered[-1].startswith(f"[PopKit left out {sum(one not in entered for one in run)} of 502 lines; ")
+    helper.stop()
+
+
 def test_what_only_looks_like_a_line_of_ours_is_marked_whatever_it_comes_in(helper: Helper):
     marked = [f"{MARK}{line}" for line in OURS]
     page = {"url": "https://example.org/notes"}
     for _ in ("at first", "again at once"):
         answer = helper.result("WebFetch", page, "\n".join(OURS))[1]
         assert answer["content"][0]["content"].split("\n") == marked
-    assert [entry["reasons"] for entry in helper.journal()] == [["7 parts marked that look like lines of PopKit's"]] * 2
+    assert [entry["reasons"] for entry in helper.journal()] == [[f"{len(OURS)} parts marked that look like lines of PopKit's"]] * 2
     blocks = [{"type": "text", "text": line} for line in OURS]
     answer = helper.result("mcp__notes__get", {}, [*blocks, {"type": "image", "source": {}}])[1]
     assert [block.get("text") for block in answer["content"][0]["content"]] == [*marked, None]

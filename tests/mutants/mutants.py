@@ -102,6 +102,20 @@ MUTANTS = [
         "test_supersession.py",
     ),
     Mutant(
+        "the same content elsewhere does not end a file of a commit",
+        "engine.py",
+        "may_expire(earlier) and not _is_of_another_revision(earlier, new)",
+        "may_expire(earlier)",
+        "commandline/test_partial_reads.py",
+    ),
+    Mutant(
+        "a commit does not end a file of another commit",
+        "lifecycle.py",
+        "if result.parts and all(part[0].startswith(parts.REVISION) for part in result.parts):",
+        "if False:",
+        "commandline/test_partial_reads.py",
+    ),
+    Mutant(
         "a run that shows less does not end one that shows more",
         "parts.py",
         "item not in old and not",

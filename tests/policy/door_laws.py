@@ -27,6 +27,7 @@ noisy = st.lists(st.sampled_from([*_codes, *_blanks, *_lines, "a,b", "|", "{", "
 MARK = "[part of this result's text:] "
 OURS = (
     "[lines 2–40 as in your Read of src/auth.py above: from «def check(token):» to «return token»]",
+    "[12 added lines as in your Read of src/auth.py above, there 2–13: from «def check(token):» to «return token»]",
     "[48 lines as in the input of your last Write of a.py above: from «a» to «b»; to see all: popkit restore abcd2345]",
     (
         "[9 lines as in your last Bash of npm test above, there lines 2–10 of it, but for the durations (below 1s or within a factor of 2;"
@@ -78,7 +79,12 @@ _listed = st.builds(
 )  # fmt: skip
 _read = st.builds(lambda lines, first: Result("Read", {"file_path": "/a.py"}, "read", read_of(lines, first)), block, st.integers(1, 120))
 _written = _blocks.map(lambda text: Result("Write", {"file_path": "/a.py", "content": text}, "ack", text))
-_shown = st.one_of(_listed, _read, _written, _printed(_blocks))
+_diff = st.lists(st.tuples(st.sampled_from(["", "+", "-", " ", "@@ -1,9 +1,9 @@"]), block), max_size=5).map(
+    lambda hunks: Result("Bash", {"command": "git diff"}, "other", "\n".join(
+        ["diff --git a/a.py b/a.py", "--- a/a.py", "+++ b/a.py", "@@ -1,40 +1,42 @@", *(sign + one for sign, some in hunks for one in some)]
+    ))
+)  # fmt: skip
+_shown = st.one_of(_listed, _read, _written, _printed(_blocks), _diff)
 results = st.lists(st.one_of(_shown, _printed(noisy), _printed(outputs)), min_size=1, max_size=6)
 
 

@@ -120,9 +120,30 @@ def test_a_failed_result_of_up_to_4000_characters_enters_whole(kind: str):
     "".join(f"[section{at}]\nname = anna\nport = {at}\n\n" for at in range(90)),
     "services:\n" + "".join(f"  web{at}:\n    image: shop/{at}\n    ports:\n      - 80\n" for at in range(90)),
     "".join(f"export SETTING_{at}={at}\nNAME{at}=anna\nOTHER{at}=b\nMORE{at}=c\nLAST{at}=d\n" for at in range(90)),
-], ids=["psql", "markdown", "mysql", "ini", "compose", "env"])  # fmt: skip
+    "CONTAINER ID   IMAGE         STATUS       NAMES\n"
+    + "".join(f"{at:012x}   shop/{at:<7}   Up {at % 9} days    shop_{at}\n" for at in range(90)),
+    "NAME        READY   STATUS    RESTARTS   AGE\n" + "".join(f"web-{at:<7} 1/1     Running   {at:<10} {at}d\n" for at in range(90)),
+    "Filesystem     Size  Used Avail Use% Mounted on\n"
+    + "".join(f"/dev/sd{at:<6} {at:>5}G {at:>4}G  {at:>3}G {at:>3}% /mnt/{at}\n" for at in range(90)),
+    "USER         PID %CPU COMMAND\n" + "".join(f"anna     {at:>7}  {at % 9}.0 node /srv/shop/{at}.js --port {at}\n" for at in range(90)),
+], ids=["psql", "markdown", "mysql", "ini", "compose", "env", "docker", "kubectl", "df", "ps"])  # fmt: skip
 def test_rows_of_tables_and_configurations_enter_whole(text: str):
     assert shorten(text, "other") == (text, 0)
+
+
+@pytest.mark.parametrize("text", [
+    "Building the shop\n" + "".join(f"step {at} of it, then another one\n" for at in range(300)),
+    "Server is running\n" + "".join(f"2026-11-28 00:00:{at % 60:02} INFO  request {at} was served\n" for at in range(300)),
+    "".join(f"web-{at:<7} 1/1     Running   {at:<10} {at}d\n" for at in range(90)),
+], ids=["prose", "log", "no head"])  # fmt: skip
+def test_lines_that_are_only_written_alike_are_no_table(text: str):
+    assert shorten(text, "other").lines
+
+
+@pytest.mark.parametrize("kind", ["search", "other"])
+def test_a_long_listing_keeps_the_name_of_each_file(kind: str):
+    text = "total 90\n" + "".join(f"-rw-r--r--  1 anna staff {at * 37:>6} Nov 28 00:{at % 60:02} price_{at}.py\n" for at in range(90))
+    assert shorten(text, kind) == (text, 0)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,32 @@ def test_first_and_last_line_stay_and_the_reference_says_how_many_and_where(cont
     assert entry.reasons == ("28 lines that the context already shows",)
 
 
+def test_lines_of_a_diff_are_said_once_with_what_their_signs_say(context: DoorContext):
+    context.reads(body("a"))
+    signs = "-" * 12 + "+" * 9 + " " * 9
+    hunk = [sign + line for sign, line in zip(signs, body("a"))]
+    entry = context.arrives("\n".join(["--- a/a.py", "+++ b/a.py", "@@ -1,21 +1,18 @@", *hunk]), kind="other", command="git diff")
+    entered = entry.text.split("\n")
+    said = ["[10 removed lines", "[7 added lines", "[7 unchanged lines"]
+    assert [line.partition(" as in your Read of a.py above, there ")[0] for line in entered if references(line)] == said
+    assert [line for line in entered[3:] if not references(line)] == [hunk[at] for at in (0, 11, 12, 20, 21, 29)]
+
+
+def test_a_diff_that_is_shown_again_is_said_once_as_it_stands(context: DoorContext):
+    text = "\n".join(["@@ -1,30 +1,30 @@", *("+" + line for line in body("a"))])
+    context.arrives(text, kind="other", command="git diff HEAD~1")
+    context.reads(body("a"))
+    [reference] = references(context.arrives("again\n" + text, kind="other", command="git diff HEAD~2").text)
+    assert (reference["about"], reference["sign"]) == ("git diff HEAD~1", None)
+
+
+@pytest.mark.parametrize("before", [[], ["a list of it"], ["@@ what was"]])
+def test_signs_outside_a_diff_are_part_of_their_lines(context: DoorContext, before: list[str]):
+    context.reads(body("a"))
+    text = "\n".join([*before, *("+" + line for line in body("a"))])
+    assert context.arrives(text, kind="other") == (text, (), ())
+
+
 def test_a_reference_is_one_line_that_can_be_shown_and_written():
     sources = door.Shown()
     lines = ["first", "\x1b[31m \ud800 red «now»\r\x07", *body("a", 8), "\u2028 the very end\x1b[0m", "last"]

@@ -24,14 +24,13 @@ OF_HEAD = [
     "git log --oneline -5",
     "git show",
     "git show HEAD",
-    "git show HEAD~1:src/a.py",
     "git diff HEAD~3 HEAD",
     "git diff HEAD~3..",
     "git rev-parse HEAD",
 ]
 OF_NOTHING = [
     "git diff 1a2b3c4 5d6e7f8", "git diff 1a2b3c4..5d6e7f8", "git show 1a2b3c4", "git show v1.2.0",
-    "git show 1a2b3c4:src/a.py", "git log 1a2b3c4..5d6e7f8",
+    "git show 1a2b3c4:src/a.py", "git show HEAD~1:src/a.py", "git log 1a2b3c4..5d6e7f8",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from ..reclaim.contents import stamp_of
 from ..state import journal, live, reconciling, store
 from ..state.archived import errors, task_id
 from ..state.live import Site
-from .shown_context import MOST_BYTES, Context, path_of, resumed_context, show_whole
+from .shown_context import MOST_BYTES, Context, resumed_context, show_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Door:
             return
         call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
         classified = classify(call, self.cwd, self.rules)
-        name, path = door.name_of(call.traits, tool_input, self.cwd), path_of(call.traits, classified.subjects)
+        name, path = door.name_of(call.traits, tool_input, self.cwd), door.path_of(call.traits, classified.subjects, classified.parts)
         arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
         show_whole(context, arrival, self.settings.say_once)
 
@@ -213,7 +213,7 @@ class Door:
         )
         signature = (call.tool, call.tool_input)
         name = door.name_of(call.traits, call.tool_input, self.cwd)
-        path, handle = path_of(call.traits, classified.subjects), archive.handle_of(chain, arrived.id, content)
+        path, handle = door.path_of(call.traits, classified.subjects, classified.parts), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
             arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
             signature == context.before, handle,

@@ -11,7 +11,6 @@ from ..policy.hashed import Numbers
 from ..policy.lacking import has_begun_clearing, is_near_clearing, lacking_steps
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
-from ..policy.tools import READ
 from ..state import reconciling
 
 TYPE_CHECKING = False
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.door import Source
     from ..policy.lacking import Editing
-    from ..policy.tools import Tool
     from ..policy.usage import Usage
     from ..state.live import Site
 
@@ -174,7 +172,7 @@ def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: obje
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
         result.id, tool, fields, result.kind, door.name_of(tool, fields, cwd), text,
-        result.error or not block, path_of(tool, result.subjects),
+        result.error or not block, door.path_of(tool, result.subjects, result.parts),
     )  # fmt: skip
 
 
@@ -184,8 +182,3 @@ def show_whole(context: Context, arrival: door.Arrival, say_once: str) -> None:
     if wrote is not None:
         context.show(wrote)
     context.show(door.source_of(arrival, "" if handle_in(arrival.text) else arrival.text))  # a placeholder shows nothing
-
-
-def path_of(tool: Tool, subjects: list[str]) -> str:
-    """Return the file whose lines a result shows; "" for a result that is not a read of a file."""
-    return subjects[0] if tool.operation == READ and subjects else ""

@@ -210,7 +210,7 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
             ran.append(action.ran)
     lines = call.outcome.lines
     if lines is not None and "|" in command:
-        shown = [parts.uncut(part, lines) if part[0][:5] != "read:" else part for part in shown]
+        shown = [part if parts.is_of_lines(part) else parts.uncut(part, lines) for part in shown]
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     if not shown:
         shown, ran = [action.part for action in actions], [action.ran for action in actions]
@@ -242,7 +242,7 @@ def _subjects(command: str, actions: list[Action]) -> list[str]:
     """Return what patterns are held against of a command line: the line, its commands, the files that it reads."""
     subjects = [without_numbers(" ".join(command[:400].split()))]
     for action in actions[:8]:
-        path = action.part[0].partition(":")[2] if action.kind == kinds.READ else ""
+        path = action.part[0].removeprefix(parts.FILE) if action.part[0].startswith(parts.FILE) else ""
         subjects.extend(name for name in (path, without_numbers(action.name)) if name and name not in subjects)
     return subjects
 

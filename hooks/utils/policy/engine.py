@@ -147,8 +147,14 @@ def _supersede(
                 _cover(state, old, part, new, decisions)
     if new.hash and not new.error:
         for earlier in list(state.by_hash.get(new.kind + "|" + new.hash, {}).values()):
-            if may_expire(earlier):
+            if may_expire(earlier) and not _is_of_another_revision(earlier, new):
                 end(state, earlier, "same_content", ["the same content came again: " + new.label], decisions, new.id)
+
+
+def _is_of_another_revision(one: Result, other: Result) -> bool:
+    """Return whether either is a file of a commit that the other is not: which commit has this content is part of what it shows."""
+    keys = {part[0] for part in one.parts} ^ {part[0] for part in other.parts}
+    return any(key.startswith(parts.REVISION) for key in keys)
 
 
 def _cover(state: ContextState, old: Result, part: Part, new: Result, decisions: list[Decision]) -> None:

@@ -185,12 +185,15 @@ def expire_tree(
 
 
 def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | None, why: str, by: str, decisions: list[Decision]) -> None:
-    """End the reads of the files in a commit; every result of a tier that ends with commits where git cannot say which these are."""
+    """End the reads of the files in a commit; where git cannot say which these are, every result of a tier that ends with commits, but no
+    file of another commit."""
     if files is not None:
         for path in files:
             expire_file(state, rules, path, "committed", why, by, decisions)
         return
     for result in list(state.live.values()):
+        if result.parts and all(part[0].startswith(parts.REVISION) for part in result.parts):
+            continue
         if may_expire(result) and "commit" in rules.tier_rule(result.tier).events:
             end(state, result, "committed", ["a commit whose files git could not list: " + why], decisions, by)
 

@@ -37,7 +37,7 @@ _RESTORE = "popkit restore "
 # How each begins, whatever it says then: what nearly looks like one of ours is marked, too.
 _BEGINS = (
     r"\[(?:(PopKit cleared |PopKit left out (?![0-9,.]+ of ))|PopKit left out "
-    r"|(?:lines? [0-9,.]{1,12} ?[–-] ?[0-9,.]{1,12}|[0-9,.]{1,12} lines?) as in (?:the input of )?your )"
+    r"|(?:lines? [0-9,.]{1,12} ?[–-] ?[0-9,.]{1,12}|[0-9,.]{1,12}(?: added| removed| unchanged)? lines?) as in (?:the input of )?your )"
 )
 _HANDLE = r"([a-z2-7]{8,51})"
 _CLEARED = rf"\[PopKit cleared (.+) \([^()]+\)\. To see it: popkit restore {_HANDLE}\]"
@@ -45,7 +45,8 @@ _LISTED = rf"\[PopKit left out (.+): popkit restore {_HANDLE}\]"
 _NOTICE = rf"\[PopKit left out ([0-9,]+ of [0-9,]+ lines)(?:; [^\]]+)?; to see all: popkit restore {_HANDLE}(?:; they name: [^\]]*)?\]"
 # What names no handle, or not always.
 _REFERENCE = (
-    r"\[((?:lines [0-9]+–[0-9]+|[0-9]+ lines) as in (?:the input of )?your [^\[\]\n]{1,400}? above[^\[\]«»\n]{0,200}"
+    r"\[((?:lines [0-9]+–[0-9]+|[0-9]+(?: added| removed| unchanged)? lines) as in (?:the input of )?your"
+    r" [^\[\]\n]{1,400}? above[^\[\]«»\n]{0,200}"
     r": from «[^«»\n]*» to «[^«»\n]*»"
     r"|the line above stands [0-9]+ times? in a row|… [0-9,]+ lines?)"
     rf"(?:; to see all: popkit restore {_HANDLE})?\]"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
 UNKNOWN = "?"
+# Keys of lines of a file as it is on disk, and as it is in a commit: that no edit changes.
+FILE = "read:"
+REVISION = "revision:"
 # Key of all that git shows of a working tree, so that a change finds it. Its scope: the command, what it depends on, the paths it is about.
 TREE = "tree:"
 
@@ -123,6 +126,19 @@ def read_part(path: str, interval: list[int], cwd: str) -> tuple[str, list[int]]
     return "read:" + where, list(interval) if _READ_GLOB_CHARS.isdisjoint(where) else list(EXCERPT)
 
 
+def revision_part(revision: str, path: str, interval: list[int], cwd: str) -> tuple[str, list[int]]:
+    """Return the part of lines of a file in a commit, by what names them for git: the path begins at the top of the working tree, if not
+    with `./`."""
+    if has_variable(revision) or has_variable(path) or cwd.startswith(UNKNOWN):
+        return f"{REVISION}{UNKNOWN}/{revision}:{path}", list(EXCERPT)
+    return f"{REVISION}{cwd}:{revision}:{path}", list(interval)
+
+
+def is_of_lines(part: Part) -> bool:
+    """Return whether a part is lines of a file: then its scope is an interval."""
+    return part[0].startswith((FILE, REVISION))
+
+
 def content_search(pattern: str, roots: list[str], insensitive: bool = False, flags: str = "") -> tuple[str, list[str]]:
     """Return the part of a search for a pattern in files below absolute roots. `flags`: letters that change the meaning (`v`, `w`, `x`,
     `F`).
@@ -167,9 +183,9 @@ def here_only(root: str) -> str:
 def covers(new: Part, old: Part) -> bool:
     """Return whether the result of part `new` makes that of part `old` obsolete."""
     key, scope = new
-    if key != old[0] or key.endswith("@?") or key.startswith("read:?"):
+    if key != old[0] or key.endswith("@?") or key.startswith((FILE + UNKNOWN, REVISION + UNKNOWN)):
         return False
-    if key.startswith("read:"):
+    if is_of_lines(new):
         return _lines_cover(scope, old[1])
     if key == TREE:
         new_shows, old_shows = scope[2:], old[1][2:]

@@ -337,7 +337,7 @@ class _Refetches:
 
 def _names(result: Result) -> list[str]:
     content = [] if kinds.is_run(result.kind) else [result.kind + "|" + result.hash]
-    return content + [part[0] for part in result.parts if part[0].startswith("read:")]
+    return content + [part[0] for part in result.parts if parts.is_of_lines(part)]
 
 
 def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
@@ -347,7 +347,7 @@ def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
         return not kinds.is_run(result.kind)
     if other.ended and other.ended[0] in _CHANGED:
         return False
-    reads = [part for part in shown if part[0].startswith("read:")]
+    reads = [part for part in shown if parts.is_of_lines(part)]
     return any(mine[0] == part[0] and parts.overlap(mine[1], part[1]) for mine in result.parts for part in reads)
 
 

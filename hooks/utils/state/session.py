@@ -7,6 +7,7 @@ from ..io import files, home
 from ..io.codec import dumps, loads
 from ..io.system import join, os
 from ..policy.context import ContextState, reclaimable, state_of
+from ..policy.parts import is_of_lines
 from . import store
 
 TYPE_CHECKING = False
@@ -184,5 +185,5 @@ def is_sound(text: str | None) -> bool:
 def _is_part(part: object) -> bool:
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], str) or not isinstance(part[1], list):
         return False
-    kind = int if part[0].startswith("read:") else str
+    kind = int if is_of_lines(part) else str
     return all(isinstance(item, kind) for item in part[1]) and (kind is str or len(part[1]) == 2)

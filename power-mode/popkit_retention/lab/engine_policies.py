@@ -18,7 +18,6 @@ from hooks.utils.policy.events import Cleared, Compacted, Entered, ManualClear, 
 from hooks.utils.policy.messages import handle_of_fold
 from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import READ
 from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
 
@@ -287,7 +286,7 @@ class Door(Policy):
         if result is None:
             return None
         call = block.call
-        path = result.subjects[0] if call.operation == READ and result.subjects else ""
+        path = door.path_of(call.traits, result.subjects, result.parts)
         name = door.name_of(call.traits, call.tool_input, self.cwd)
         return door.Arrival(
             block.id, call.traits, call.tool_input, result.kind, name, block.text, call.outcome.error, path,

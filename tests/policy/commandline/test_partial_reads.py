@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.views.report import expiry
 from tests.policy.scenario import Scenario
 
 WHOLE = (0, 0)
@@ -71,6 +72,50 @@ def test_a_short_file_that_was_read_with_a_limit_covers_no_more_than_its_lines(s
 def test_a_read_that_fails_covers_nothing(session: Scenario):
     session.read("a.py")
     assert session.read_fails("a.py") == {}
+
+
+# Files of commits.
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda session: session.edit("src/a.py"),
+        lambda session: session.changed_on_disk("/p/src/a.py"),
+        lambda session: session.read("src/a.py"),
+        lambda session: session.bash("cat src/a.py"),
+        lambda session: session.bash("cat src/a.py", "line 1\nline 2"),
+        lambda session: session.bash("git commit -qm x", committed=None),
+        lambda session: session.bash("git commit -qm x", committed=["/p/src/a.py"]),
+        lambda session: session.bash("git checkout dev"),
+        lambda session: session.bash("git show dev:src/a.py"),
+        lambda session: session.bash("git show main:src/a.py | head -5"),
+    ],
+)
+def test_nothing_but_the_same_ends_a_file_of_a_commit(session: Scenario, after):
+    session.bash("git show main:src/a.py", "line 1\nline 2")
+    after(session)
+    assert "T1" in session.live
+    assert session.bash("git show main:src/a.py")["T1"] == "superseded"
+
+
+def test_a_file_of_a_commit_waits_for_the_same(session: Scenario):
+    session.bash("git show main:src/a.py")
+    assert expiry(session.result("T1"), session.state, session.rules, session.at)["on"] == ["reread"]
+
+
+def test_each_file_that_a_loop_shows_ends_with_its_edit(session: Scenario):
+    session.bash('for f in a.py b.py; do echo "== $f"; cat $f; done')
+    assert session.edit("a.py") == {}
+    assert session.edit("b.py")["T1"] == "edited"
+
+
+def test_a_compound_command_ends_when_all_that_it_shows_has(session: Scenario):
+    session.bash("cd a && sed -n 1,80p x && rg foo src && git show main:y")
+    session.edit("a/x")
+    session.bash("cd a && rg foo src")
+    assert session.live[0] == "T1"
+    assert session.bash("cd a && git show main:y") == {"T1": "superseded"}
 
 
 # "File unchanged".

@@ -20,13 +20,14 @@ from ..parts import (  # fmt: skip
     normal_path,
     plain,
     read_part,
+    revision_part,
     with_marks,
 )
 from ..ruleset import outlives
 from ..tools import bounded
 from . import ran
 from .place import Place
-from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
+from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
 from .runs import marks_from_outside, run_of
 from .shell import Command, parse
 from .wrappers import Inner, only_parses, unwrap
@@ -60,8 +61,17 @@ def actions(line: str, cwd: str) -> list[Action]:
     return _actions(line, normal_path(cwd, ""), 0)[0]
 
 
-def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
-    """Return the actions, and the folder at the end of the line."""
+def pipelines(line: str) -> list[tuple[list[Command], list[Action]]]:
+    """Return each pipeline of a line, and what it does, in order; those of scripts in the line are part of what runs the script."""
+    done: list[tuple[list[Command], list[Action]]] = []
+    _actions(line, "/", 0, done)
+    return done
+
+
+def _actions(
+    line: str, cwd: str, depth: int, done: list[tuple[list[Command], list[Action]]] | None = None
+) -> tuple[list[Action], str]:  # fmt: skip
+    """Return the actions, and the folder at the end of the line. `done` takes each pipeline with its own."""
     place = Place(cwd, depth)
     commands = parse(line)
     actions: list[Action] = []
@@ -79,6 +89,8 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
             found[-1].move = found[-1].move or _patch_behind(stages, place)
         ran.judge(found, stages, commands[end] if end < count else None, place)
         actions += found
+        if done is not None:
+            done.append((stages, found))
         begin = end
     if not actions and not depth:
         actions.append(plain(kinds.OTHER, line.split(), place.folders[()]))
@@ -199,22 +211,40 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
     if len(files) > lookups.MOST_PLACES:
         return [Action(kinds.READ, f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
     if deciding + 1 < len(stages):
-        intervals = [_seen_through(stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
-    return [_read_action(inner, file, interval) for file in files for interval in intervals]
+        intervals = [_seen_through(stages[0], stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
+    return [_read_action(inner.program, file, read_part(file, interval, inner.cwd)) for file in files for interval in intervals]
 
 
-def _read_action(inner: Inner, file: str, interval: list[int]) -> Action:
-    name = f"{inner.program} {file}"
-    if interval[0] and interval != WHOLE:
-        name += ":" + describe_interval(interval)
-    return Action(kinds.READ, name, read_part(file, interval, inner.cwd))
+def _read_action(program: str, file: str, part: tuple[str, list[int]]) -> Action:
+    name = f"{program} {file}"
+    if part[1][0] and part[1] != WHOLE:
+        name += ":" + describe_interval(part[1])
+    return Action(kinds.READ, name, part)
 
 
-def _seen_through(stages: list, interval: list[int]) -> list[int]:
-    """Return what is left of an interval behind `| head -20`, `| sed -n 5,9p`; an unknown one behind anything that picks lines by
-    content."""
+def _of_revisions(words: list[str], stages: list, deciding: int, cwd: str) -> list[Action]:
+    """Return the reads of the files of commits that `git show REF:path` and its like show; none for anything else."""
     from . import reads
 
+    files = reads.of_revisions(words)
+    if not files:
+        return []
+    command, target = "git " + words[0], ran.written(stages[-1])
+    if target:
+        return [plain(kinds.ACK, [*command.split(), "> " + target[0]], cwd)]
+    interval = WHOLE
+    if deciding + 1 < len(stages):
+        interval = _seen_through(stages[0], stages[deciding + 1 :], WHOLE) if len(files) == 1 else EXCERPT
+    return [_read_action(command, f"{revision}:{path}", revision_part(revision, path, interval, cwd)) for revision, path in files]
+
+
+def _seen_through(command: Command, stages: list, interval: list[int]) -> list[int]:
+    """Return what is left of an interval that a command shows behind `| head -20`, `| sed -n 5,9p`; an unknown one behind anything that
+    picks lines by content."""
+    from . import reads
+
+    if any(stage is one for stage in stages for outlet in command.outlets for one in outlet):
+        return EXCERPT  # what else is in the bracket goes there, too
     for stage in stages:
         what = reads.shown(stage.words[0], stage.words) if stage.words else None
         if what is None or what[1] or len(what[0]) != 1 or not (what[0][0][0] and interval[0]):
@@ -242,6 +272,10 @@ def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action
 
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
         return _searched(f"git grep {pattern}", part, stages, deciding, inner)
+    if command in GIT_READS:
+        found = _of_revisions(words[at:], stages, deciding, cwd)
+        if found:
+            return found
     if command in GIT_KINDS:
         action = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
         action.ran = UNSURE if command == "commit" else action.ran  # each is a commit of its own

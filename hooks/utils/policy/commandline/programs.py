@@ -24,6 +24,8 @@ KINDS = {
 }
 
 GIT_KINDS = {**dict.fromkeys(("commit", "push", "add", "mv", "rm", "stage"), "ack"), "grep": "content"}
+# These show files of commits, where they name them.
+GIT_READS = frozenset(("show", "cat-file"))
 GIT_VALUES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
 
 SHELLS = frozenset("bash sh zsh dash ksh fish ash eval".split())

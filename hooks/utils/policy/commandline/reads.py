@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     # The intervals of lines, and the files.
     Shown = tuple[list[list[int]], list[str]]
 
+# Options of `git show` that change nothing of a file.
+_SHOWN_ALIKE = frozenset(("--no-color", "--textconv", "--no-textconv"))
 _BAT_VALUES = frozenset(
     "--line-range --language --theme --style --paging --color --decorations --wrap --tabs --file-name --highlight-line".split()
 )
@@ -19,6 +21,20 @@ def shown(program: str, words: list[str]) -> Shown | None:
     """Return the intervals shown of each of the files, and the files; None when the words do anything but show lines."""
     reader = _READERS.get(program)
     return reader(words) if reader else None
+
+
+def of_revisions(words: list[str]) -> list[tuple[str, str]]:
+    """Return (revision, path) of each file that `git show` or `git cat-file`, given without git's own words, shows as it is in a commit;
+    none where it shows anything else, too."""
+    files = []
+    for word in words[2:] if words[:2] in (["cat-file", "-p"], ["cat-file", "blob"]) else words[1:] if words[0] == "show" else ():
+        revision, colon, path = word.partition(":")
+        if revision[:1] == "-" and not colon and word in _SHOWN_ALIKE:
+            continue
+        if revision[:1] == "-" or not path or path[-1] == "/" or path[:1] == "/":
+            return []
+        files.append((revision, path))
+    return files
 
 
 def _whole(words: list[str]) -> Shown:
@@ -73,7 +89,7 @@ def _head(words: list[str]) -> Shown:
             count = value
         elif name in ("-c", "--bytes"):
             count = ""
-    return [_lines("1", count.strip()) if count != "0" else EXCERPT], others
+    return [_lines("1", count.strip().removeprefix("+")) if count != "0" else EXCERPT], others
 
 
 def _tail(words: list[str]) -> Shown:
@@ -103,7 +119,8 @@ def _sed(words: list[str]) -> Shown | None:
     if not scripts and others:
         scripts.append(others.pop(0))
     if not quiet:
-        return None
+        last = scripts[0][:-1] if len(scripts) == 1 and scripts[0][-1:] == "q" else ""
+        return ([_lines("1", last)], others) if _is_number(last) else None
     ranges = []
     for command in ";".join(scripts).replace("\n", ";").split(";"):
         command = command.strip().replace(" ", "")

@@ -20,22 +20,27 @@ _BRANCHES = {"then": 1, "do": 1, "elif": -1, "fi": -1, "done": -1}
 _KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "esac", "[["))
 # Deeper subshells count as part of this one, which keeps hostile lines linear; so does it that of the ways out only so much is known.
 _DEEPEST = 50
+# Commands that a loop is written out to at most; what makes it end before its last word; what may stand for other words.
+_MOST_IN_LOOP = 64
+_LEAVE_LOOPS = (["break"], ["continue"], ["exit"], ["return"])
+_EXPANDED = frozenset("$`*?[{")
 _LONGEST_OUTLET = 8
 
 
 class Command:
     """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND
-    or OR before its pipeline · `is_branch`: it may not run · `is_background`: nobody waits for it · `outlets`: of each bracket around it,
-    innermost first, where its output goes: the redirections behind the bracket, a command without words, and the stages of the pipe."""
+    or OR before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it · `outlets`: of
+    each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without words, and the
+    stages of the pipe."""
 
-    __slots__ = ("assignments", "group", "is_background", "is_branch", "joined", "outlets", "redirects", "stage", "words")
+    __slots__ = ("assignments", "branches", "group", "is_background", "joined", "outlets", "redirects", "stage", "words")
 
     def __init__(
         self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...],
-        joined: str = "", is_branch: bool = False,
+        joined: str = "", branches: int = 0,
     ) -> None:  # fmt: skip
         self.joined = joined
-        self.is_branch = is_branch
+        self.branches = branches
         self.is_background = False
         self.outlets: list[list[Command]] = []
         self.words = words
@@ -43,6 +48,36 @@ class Command:
         self.redirects = redirects
         self.stage = stage
         self.group = group
+
+    @property
+    def is_branch(self) -> bool:
+        """Return whether it may not run."""
+        return self.branches > 0
+
+    def with_value(self, name: str, value: str) -> Command:
+        """Return the command of a loop as it runs where the loop's variable has a value."""
+        words = [_with_value(word, name, value) for word in self.words]
+        assignments = [_with_value(word, name, value) for word in self.assignments]
+        redirects = [(operator, _with_value(target, name, value)) for operator, target in self.redirects]
+        command = Command(words, assignments, redirects, self.stage, self.group, self.joined, self.branches - 1)
+        command.is_background = self.is_background
+        command.outlets = list(self.outlets)
+        return command
+
+
+def _with_value(text: str, name: str, value: str) -> str:
+    """Return a text with a value in place of `$name` and `${name}`."""
+    if "$" not in text:
+        return text
+    written, *pieces = text.replace("${" + name + "}", "$" + name + "\0").split("$" + name)
+    for piece in pieces:
+        if piece[:1].isalnum() or piece[:1] == "_":  # a longer name
+            written += "$" + name + piece
+            continue
+        before, sign, other = written.rpartition("$")
+        written = before + "${" + other + "}" if sign and other.isidentifier() else written  # which ends here, whatever follows
+        written += value + piece[piece[:1] == "\0" :]
+    return written
 
 
 def parse(line: str) -> list[Command]:
@@ -209,8 +244,8 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "branches", "cases", "closed", "commands", "defines", "group", "groups", "held", "joined", "last", "opened",
-        "operator", "outlet", "redirects", "skip", "stage", "unsure", "words",
+        "assignments", "branches", "cases", "closed", "commands", "defines", "group", "groups", "held", "joined", "last", "loops", "opened",
+        "operator", "outlet", "over", "redirects", "skip", "stage", "unsure", "words",
     )  # fmt: skip
 
     def __init__(self, held: list[str]):
@@ -233,6 +268,8 @@ class _Reader:
         self.defines = False  # the body of a function follows
         self.closed: list[Command] = []  # those in the bracket that was closed last
         self.outlet: list[Command] | None = None
+        self.over: list[str] = []  # of the `for` that is being read: its variable, `in` and what it goes over
+        self.loops: list[list[str]] = []  # the same, of the loops around what is being read
 
     def read(self, text: str) -> list[Command]:
         words = None  # the list to which a plain token goes at once
@@ -253,8 +290,8 @@ class _Reader:
     def end(self) -> None:
         """Complete the command that was read so far."""
         if self.words or self.assignments or self.redirects:
-            is_branch = self.branches > 0 or self.cases > 0 or self.unsure > 0
-            command = Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, is_branch)
+            branches = self.branches + self.cases + self.unsure
+            command = Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, branches)
             self.commands.append(command)
             if self.outlet is not None and len(self.outlet) < _LONGEST_OUTLET:
                 self.leave_by(command)
@@ -375,14 +412,24 @@ class _Reader:
         elif token in _SKIP_TO:
             self.skip = _SKIP_TO[token]
             self.cases += token == "case"
+            self.over = []
             if token in _OPENING:
                 self.begin()
         else:
-            if token in _OPENING:
-                self.begin()
-            elif token in _CLOSING:
-                self.close()
-            self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
+            self.bracket(token)
+
+    def bracket(self, token: str) -> None:
+        """Take a keyword that begins or ends a bracket, or parts it."""
+        if token in _OPENING:
+            self.begin()
+        elif token in _CLOSING:
+            self.close()
+        elif token == "do":
+            self.loops.append(self.over)
+            self.over = []
+        if token == "done" and self.loops:
+            self.unroll(self.loops.pop())
+        self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
 
     def assigned(self, token: str) -> bool:
         if token == "esac":
@@ -393,12 +440,28 @@ class _Reader:
             return False
         return True
 
+    def unroll(self, over: list[str]) -> None:
+        """Write out the loop that was closed last, where it goes over words that are known: each of its commands for each word."""
+        name, words, body = over[:1], over[2:], self.closed
+        if over[1:2] != ["in"] or not words or not 0 < len(words) * len(body) <= _MOST_IN_LOOP:
+            return
+        if not all(map(_EXPANDED.isdisjoint, words)) or any(command.words[:1] in _LEAVE_LOOPS for command in body):
+            return
+        if any(command.group is not self.group for command in body):
+            return  # each time in a shell of its own
+        if not any("$" + name[0] in word or "${" + name[0] in word for command in body for word in command.words):
+            return  # the same each time
+        self.closed = [command.with_value(name[0], word) for word in words for command in body]
+        self.commands[len(self.commands) - len(body) :] = self.closed
+
     def skipped(self, token: str) -> None:
         if token == "esac" and self.cases:
             self.cases -= 1
             self.skip = ""
         elif token == "in" == self.skip:
             self.skip = ")"
+        elif self.skip == "do" != token:
+            self.over.append(_value(token, self.held))
         elif token == self.skip or self.skip == "name":
             self.defines = self.skip == "name"
             self.skip = ""

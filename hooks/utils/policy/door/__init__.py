@@ -11,16 +11,20 @@ setting goes into `policy/ruleset.py`, a new law into `tests/policy/door_laws.py
 from __future__ import annotations
 
 from .. import kinds, own_lines
+from ..classify import COMMAND_CHARS
+from ..commandline import printed
+from ..parts import FILE, UNKNOWN
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE, SAY_ONCE, SHAPES
 from ..tools import EDITS, LOOKUPS, OUTPUT, READ, SHELLS
 from . import durations, informative, once, outputs
 from .once import lines_of, name_of, source
+from .sections import SAID, Section, sections
 from .shown import Lines, Shown, Source
 
 __all__ = [
     "ANY", "CHOSEN", "MARKED", "OFF", "READS", "REBUILT", "REBUILT_BUT_FOR_NOISE", "RULES", "SAFE", "STRONG",
     "Arrival", "Entry", "Lines", "Rule", "Settings", "Shown", "Source",
-    "enter", "enter_whole", "is_partial", "lines_of", "name_of", "shows", "source_of", "written",
+    "enter", "enter_whole", "is_partial", "lines_of", "name_of", "path_of", "shows", "source_of", "written",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import NamedTuple
 
+    from ..commandline.printed import Step
+    from ..parts import Part
     from ..tools import Tool
 
     class Settings(NamedTuple):
@@ -86,6 +92,10 @@ _RUNNERS = frozenset((*SHELLS, OUTPUT))
 _PRINTS = _RUNNERS | LOOKUPS
 # The command that references, notices and placeholders name.
 _RESTORE = "popkit restore "
+# Kinds of what commands print.
+_OF_COMMANDS = frozenset((kinds.READ, kinds.SEARCH, kinds.RUN, kinds.ACK, kinds.ERROR, kinds.OTHER))
+# So begins what the host says of an output that it has put into a file.
+_ELSEWHERE = "<persisted-output>"
 # A run of a test or a build of so few characters is read at a glance, and its lines belong together.
 _SHORT_RUN = 1_000
 
@@ -99,11 +109,19 @@ def _marked(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
 
 
 def _may_be_noisy(arrival: Arrival, value: str) -> bool:
-    return not arrival.error and kinds.of(arrival.kind).is_noisy
+    return not arrival.error and (kinds.of(arrival.kind).is_noisy or len(arrival.steps) > 1)
 
 
 def _quieted(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
-    quieted = outputs.quiet(text)
+    parts = arrival.sections(text)
+    if len(parts) == 1:
+        quieted = outputs.quiet(text) if kinds.of(parts[0].kind).is_noisy else text
+    elif outputs.has_count(text):
+        return Shortened(text, 0)  # beside it, none of ours could be told from it
+    else:
+        lines = text.split("\n")
+        pieces = [("\n".join(lines[begin:end]), kind) for begin, end, kind in parts]
+        quieted = "\n".join([outputs.quiet(piece) if kinds.of(kind).is_noisy else piece for piece, kind in pieces])
     return Shortened(quieted, max(0, len(text) - len(quieted)))
 
 
@@ -112,18 +130,18 @@ def _is_printed(arrival: Arrival, value: str) -> bool:
 
 
 def _within_budget(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
-    return Shortened(*informative.shorten(text, arrival.kind, arrival.error, arrival.handle))
+    return Shortened(*informative.shorten_sections(text, arrival.sections(text), arrival.error, arrival.handle))
 
 
 def _may_refer(arrival: Arrival, value: str) -> bool:
     if arrival.error or (kinds.is_run(arrival.kind) and len(arrival.text) < _SHORT_RUN):
         return False
-    return value == ANY or arrival.is_read
+    return value == ANY or arrival.path != ""
 
 
 def _deduplicated(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
     earlier = shown.results_of(arrival.name) if value == ANY and _may_be_repeated(arrival) else ()
-    result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival), earlier)
+    result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(text, arrival), earlier)
     return Shortened(result.text, result.lines, result.leans_on, "" if result.is_exact else ", but for durations")
 
 
@@ -133,13 +151,20 @@ def _may_be_repeated(arrival: Arrival) -> bool:
     return is_run and not durations.asked_for(arrival.tool_input.get(arrival.traits.line))
 
 
-def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
+def _stay(text: str, arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
     """Return what says which lines enter though the context shows them: of a command's output those that tell of a failure, for whether it
     has failed again is what was asked for. Of a file, a log or whatever else a command may print, those that do so outright."""
     if arrival.operation not in _RUNNERS:
         return None
-    kind = kinds.RUN if kinds.is_run(arrival.kind) else kinds.SEARCH
-    return lambda lines: outputs.failures_in(lines, kind)
+
+    def stay(lines: list[str]) -> Sequence[int]:
+        found = []
+        for begin, end, kind in arrival.sections(text):
+            kind = kinds.RUN if kinds.is_run(kind) else kinds.SEARCH
+            found += [begin + at for at in outputs.failures_in(lines[begin:end], kind)]
+        return found
+
+    return stay
 
 
 RULES = (
@@ -179,7 +204,7 @@ class Arrival:
     references, `text`, whether it is an `error`, `path` of the file that a read has shown, `again`: the call before was the same one and
     its result entered in part. `handle`: of the archived whole."""
 
-    __slots__ = ("again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input", "traits")
+    __slots__ = ("_steps", "again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input", "traits")
 
     def __init__(
         self,
@@ -205,14 +230,35 @@ class Arrival:
         self.path = path
         self.again = again
         self.handle = handle
+        self._steps: list[Step] | None = None
+
+    @property
+    def steps(self) -> list[Step]:
+        """Return what each command of a shell's line prints; none of anything else."""
+        if self._steps is None:
+            line = self.tool_input.get(self.traits.line) if self.operation in SHELLS else None
+            is_read = isinstance(line, str) and kinds.name_of(self.kind) in _OF_COMMANDS
+            self._steps = printed.steps(line[:COMMAND_CHARS]) if is_read and isinstance(line, str) else []
+        return self._steps
+
+    def sections(self, text: str) -> list[Section]:
+        """Return the sections of a text of this result, by what has printed them: all of its lines, in order."""
+        lines = text.split("\n")
+        steps = self.steps
+        if len(steps) == 1 and steps[0].kind == kinds.READ:
+            return [Section(0, len(lines), kinds.READ)]
+        if len(steps) < 2 or text.startswith(_ELSEWHERE):
+            return [Section(0, len(lines), self.kind)]
+        own = len(text.partition(once.REMINDER)[0].split("\n"))
+        found = sections(steps, lines[:own])
+        found[-1] = found[-1]._replace(end=len(lines))
+        if all(section.kind not in (SAID, kinds.READ) for section in found):
+            return [Section(0, len(lines), self.kind)]
+        return found
 
     @property
     def operation(self) -> str:
         return self.traits.operation
-
-    @property
-    def is_read(self) -> bool:
-        return self.operation == READ
 
 
 def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
@@ -249,6 +295,15 @@ def is_partial(entry: Entry) -> bool:
     return bool(entry.reasons)
 
 
+def path_of(tool: Tool, subjects: Sequence[str], parts: Iterable[Part]) -> str:
+    """Return the file whose lines a result shows; "" for a result that shows anything else."""
+    if tool.operation == READ:
+        return subjects[0] if subjects else ""
+    files = {part[0] for part in parts} if tool.operation in SHELLS else set()
+    file = files.pop() if len(files) == 1 else ""
+    return file[len(FILE) :] if file.startswith(FILE) and not file.startswith(FILE + UNKNOWN) else ""
+
+
 def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source]:
     """Yield what the context shows once a result has entered, as far as the settings ask for that."""
     wrote = written(arrival) if settings.say_once == ANY else None
@@ -260,7 +315,7 @@ def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source
 
 def source_of(arrival: Arrival, entered: str) -> Source:
     """Return what a result shows once it has entered."""
-    return source(arrival.id, arrival.name, entered, arrival.path if arrival.is_read else "")
+    return source(arrival.id, arrival.name, entered, arrival.path)
 
 
 def written(arrival: Arrival) -> Source | None:

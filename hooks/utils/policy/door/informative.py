@@ -12,6 +12,7 @@ from ..placeholder import OUTLINE_SHARE, outline
 from . import outputs
 from .once import REMINDER
 from .outputs import is_data
+from .sections import Section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,15 +25,24 @@ if TYPE_CHECKING:
         text: str
         lines: int
 
+    class Chosen(NamedTuple):
+        """`kept`: the places of the lines that stay · `about` the others, in words."""
+
+        kept: set[int]
+        about: str
+
 else:
     from collections import namedtuple
 
     Budgeted = namedtuple("Budgeted", "text lines")
+    Chosen = namedtuple("Chosen", "kept about")
 
 # Characters that the lines around failures may take, with these; the failures themselves take as many as they have.
 AROUND = 4_000
 # A result of a failed command of fewer characters enters whole.
 LEAST_FAILED = 4_000
+# A section of an output with several of its kind gets so many characters at the least.
+_LEAST_SHARE = 500
 # An output that hardly gets shorter enters whole.
 LEAST_SAVED = 500
 # Lines of a run's beginning (the exit code, the command) and of its end (the summary).
@@ -56,6 +66,11 @@ _DEFINITION = (
 )
 # The rule under a table's head; and rows of one, of which a few say that it is one.
 _RULE, _BARS, _LEAST_ROWS = r"\s*[|+]?[-=:─━]{3,}(?: ?[|+│┼] ?[-=:─━]{2,})+[|+]?\s*$", 2, 3
+# The head of a table of columns, and the share of its rows in which what is between these is free; so much of it is looked at.
+_HEAD_OF_TABLE = r"\s*[A-Z%#][A-Za-z%#()/_.-]*(?: +[A-Za-z%#(][A-Za-z%#()/_.-]*)+\s*$"
+_ALIGNED, _LEAST_GUTTERS, _ROWS_EXAMINED, _WIDEST = 0.9, 2, 200, 200
+# A row of a long listing of files.
+_LISTED_FILE = r"[-dlbcps][-rwxsStT]{9}[.+@]? +\d+ "
 # A line of a configuration: a section, a key with its value, an item, what opens and closes, a comment.
 _SETTING = r"\s*(?:\[[^\]]+\]\s*$|[\"']?[A-Za-z_$][\w.$/-]*[\"']?(?::\s| ?=|:$).*$|- \S|[}\])]+[,;]?\s*$|[#;]\s)"
 _SETTINGS = 0.8
@@ -63,30 +78,61 @@ _SETTINGS = 0.8
 
 def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Budgeted:
     """Return the informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
-    kind = kinds.ERROR if error and not kinds.is_run(kind) else kinds.name_of(kind)
-    budget = kinds.of(kind).budget
-    if budget is None or len(text) <= max(budget, LEAST_FAILED if error else 0):
+    return shorten_sections(text, [Section(0, text.count("\n") + 1, kind)], error, handle)
+
+
+def shorten_sections(text: str, sections: Sequence[Section], error: bool = False, handle: str = "") -> Budgeted:
+    """Return the informative part of an output that several commands have printed, each as the kind that it is: those of one kind share its
+    budget, and where there is more than one, each gap has a mark."""
+    if len(text) <= (LEAST_FAILED if error else 0) or all(kinds.of(kind).budget is None for *_, kind in sections):
         return Budgeted(text, 0)
     own, added, rest = text.partition(REMINDER)
     lines = own.split("\n")
     end = len(lines) - 1 if not lines[-1] else len(lines)
     if not end or lines[end - 1].startswith(_NOTICE):
         return Budgeted(text, 0)
-    if kind == kinds.SEARCH:
-        files = _files(lines[:end])
-        if _defines(lines[:end]):
-            return Budgeted(text, 0)
-    elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
+    names = [_as_failed(kind) if error else kinds.name_of(kind) for *_, kind in sections]
+    chars: dict[str, int] = {}
+    for (begin, stop, _), kind in zip(sections, names):
+        chars[kind] = chars.get(kind, 0) + sum(len(line) + 1 for line in lines[begin : min(stop, end)])
+    kept: set[int] = set()
+    about = ""
+    for (begin, stop, _), kind in zip(sections, names):
+        stop, budget = min(stop, end), kinds.of(kind).budget
+        chosen = None
+        if budget is not None and chars[kind] > budget:
+            chosen = _chosen(lines[begin:stop], kind, max(budget // names.count(kind), _LEAST_SHARE), error)
+        kept.update(range(begin, stop) if chosen is None else [begin + at for at in chosen.kept])
+        about = "" if chosen is None else chosen.about
+    if len(kept) == end:
         return Budgeted(text, 0)
-    failures = outputs.failures_in(lines[:end], kind)
-    if kind == kinds.SEARCH:
-        kept = _within(lines, _round(files.values()), budget) | set(failures)
-        about = _counts(files, kept)
-    else:
-        kept, about = _essential_lines(lines, end, kind, failures, budget), ""
-    written = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
+    is_marked = len(sections) > 1 or names[0] != kinds.SEARCH
+    written = _written(lines[:end], kept, is_marked, "" if len(sections) > 1 else about, handle)
     shorter = written.text + "\n" * (end < len(lines)) + added + rest
     return Budgeted(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Budgeted(text, 0)
+
+
+def _as_failed(kind: str) -> str:
+    """Return the kind as which an output counts whose line has failed."""
+    name = kinds.name_of(kind)
+    return name if kinds.is_run(kind) or kinds.of(kind).budget is None else kinds.ERROR
+
+
+def _chosen(lines: Sequence[str], kind: str, budget: int, error: bool) -> Chosen | None:
+    """Return the lines that stay of an output of a kind, of which so many characters may; None where all do."""
+    if sum(map(len, lines)) + len(lines) <= budget:
+        return None
+    if kind == kinds.SEARCH:
+        files = _files(lines)
+        if _defines(lines) or _is_long_listing(lines):
+            return None
+    elif is_data("\n".join(lines), lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
+        return None
+    failures = outputs.failures_in(lines, kind)
+    if kind == kinds.SEARCH:
+        kept = _within(lines, _round(files.values()), budget) | set(failures)
+        return Chosen(kept, _counts(files, kept))
+    return Chosen(_essential_lines(lines, len(lines), kind, failures, budget), "")
 
 
 def is_listed(lines: Sequence[str]) -> bool:
@@ -99,7 +145,30 @@ def is_listed(lines: Sequence[str]) -> bool:
         or sum(line.count("|") >= _BARS for line in filled) >= _LEAST_ROWS
     ):
         return True
+    if _is_aligned(filled) or _is_long_listing(filled):
+        return True
     return bool(filled) and sum(re.match(_SETTING, line) is not None for line in filled) >= _SETTINGS * len(filled)
+
+
+def _is_aligned(lines: Sequence[str]) -> bool:
+    """Return whether lines are a head and rows in columns, with nothing but blanks between these."""
+    import re
+
+    head, *rows = lines[: _ROWS_EXAMINED + 1] or [""]
+    if len(rows) < _LEAST_ROWS or len(head) > 1_000 or not re.match(_HEAD_OF_TABLE, head):
+        return False
+    most = (1 - _ALIGNED) * len(rows)
+    width = min(len(head), _WIDEST)
+    taken = [head[at] != " " or sum(row[at : at + 1].strip() != "" for row in rows) > most for at in range(width)]
+    return sum(taken[at - 1] and not taken[at] for at in range(1, width)) >= _LEAST_GUTTERS
+
+
+def _is_long_listing(lines: Sequence[str]) -> bool:
+    """Return whether lines are of `ls -l` or the like, with a file in each."""
+    import re
+
+    filled = [line for line in lines if line.strip()]
+    return len(filled) >= _LEAST_ROWS and sum(re.match(_LISTED_FILE, line) is not None for line in filled) >= _SETTINGS * len(filled)
 
 
 def _defines(lines: Sequence[str]) -> bool:

@@ -57,6 +57,9 @@ REMINDER = "<system-reminder>"
 _WIDEST = 13
 _LISTED, _COLON_LISTED = re.compile("( *(?:0|[1-9][0-9]*))[→\t]"), re.compile("( *(?:0|[1-9][0-9]*)): ")
 OPENS = "<content>"
+# So a part of a diff begins, and what the signs before its lines say.
+_HUNK = "@@ -"
+SIGNED = {"+": "added", "-": "removed", " ": "unchanged"}
 
 
 def lines_of(text: str) -> list[str]:
@@ -91,20 +94,25 @@ def say_once(
     lines, stretches = listed(_own(text))
     whole = text.split("\n")
     runs = shown.runs(lines, path, stretches)
+    bare, signed = _without_signs(lines, stretches, runs)
+    if signed:
+        runs = sorted([*runs, *shown.runs(bare, path, signed)], key=lambda run: run.begin)
     again = durations.runs(lines, stretches, earlier) if earlier else []
     staying = stay(lines) if stay and (runs or again) else ()
 
-    def references(runs: list[Run]) -> Iterator[_Reference]:
+    def references(runs: list[Run], signed: Sequence[tuple[int, int, int | None]] = ()) -> Iterator[_Reference]:
         for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
             first, last = run.begin + 1, run.end - 1
             number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
-            says = _reference(lines[first:last], number, run.at + 1, run.source, shown)
+            is_signed = any(begin <= first < end for begin, end, _ in signed)
+            hidden, of_diff = (bare, SIGNED[lines[first][0]] + " ") if is_signed else (lines, "")
+            says = _reference(hidden[first:last], number, run.at + 1, run.source, shown, of_diff)
             saved = sum(map(len, whole[first:last])) + last - first - len(says)
             if says and saved >= _LEAST_SAVED_CHARS:
-                is_exact = lines[first:last] == list(run.source.lines[run.at + 1 : run.at + 1 + last - first])
+                is_exact = hidden[first:last] == list(run.source.lines[run.at + 1 : run.at + 1 + last - first])
                 yield _Reference(first, last, says, run.source.id, saved, is_exact)
 
-    chosen = list(references(runs))
+    chosen = list(references(runs, signed))
     if again:
         chosen = max(chosen, _disjoint([*chosen, *references(again)]), key=lambda some: sum(one.saved for one in some))
     pieces: list[str] = []
@@ -131,6 +139,25 @@ def _disjoint(references: Iterable[_Reference]) -> list[_Reference]:
     return sorted(chosen)
 
 
+def _without_signs(
+    lines: Sequence[str], stretches: Sequence[tuple[int, int, int | None]], runs: Sequence[Run]
+) -> tuple[list[str], list[tuple[int, int, int | None]]]:
+    """Return (lines without the signs of a diff, [(begin, end, None)] of the stretches that have one sign, beside some runs)."""
+    if not any(line.startswith(_HUNK) for line in lines) or any(first is not None for *_, first in stretches):
+        return [], []
+    taken = {at for run in runs for at in range(run.begin, run.end)}
+    bare = list(lines)
+    signed: list[tuple[int, int, int | None]] = []
+    is_hunk = False
+    for at, line in enumerate(lines):
+        is_hunk = line.startswith(_HUNK) or (is_hunk and line[:1] in SIGNED)
+        if is_hunk and line[:1] in SIGNED and at not in taken:
+            bare[at] = line[1:]
+            begin = signed.pop()[0] if signed and signed[-1][1] == at and lines[at - 1][0] == line[0] else at
+            signed.append((begin, at + 1, None))
+    return bare, signed
+
+
 def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
     """Yield a run, parted at the lines that stay: each is the last of one part and the first of the next."""
     begin = run.begin
@@ -141,9 +168,10 @@ def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
     yield run._replace(begin=begin, at=run.at + begin - run.begin)
 
 
-def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
+def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown, of_diff: str = "") -> str:
     """Return the line in place of those that a source shows from `at` on, the same or with other durations; `number` that a listing gives
-    the first of them here. "" where other lines would fit it as well, or nothing could be named of them."""
+    the first of them here. `of_diff`: what their signs say of them here. "" where other lines would fit it as well, or nothing could be
+    named of them."""
     count = len(hidden)
     standing = list(source.lines[at : at + count])
     is_exact = standing == hidden
@@ -160,7 +188,7 @@ def _reference(hidden: list[str], number: int | None, at: int, source: Source, s
             lines = list(other.lines[place : place + count])
             if lines != standing and _fits(lines, words, is_exact):
                 return ""
-    here = f"{count} lines" if number is None else f"lines {_range(number, count)}"
+    here = f"{count} {of_diff}lines" if number is None else f"lines {_range(number, count)}"
     call = f"your {'last ' if is_last and not shown.is_only(source) else ''}{source.name} above"
     if source.is_input:
         call = f"the input of {call}"

@@ -151,6 +151,13 @@ def quiet(text: str) -> str:
     return "\n".join(_counted(lines))
 
 
+def has_count(text: str) -> bool:
+    """Return whether a line of a text looks like a count of ours."""
+    import re
+
+    return " in a row]" in text and any(map(re.compile(_COUNT).fullmatch, text.split("\n")))
+
+
 def _without_codes(text: str) -> str:
     import re
 
