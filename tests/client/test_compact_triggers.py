@@ -173,7 +173,7 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
 
 def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_next_prompt(worked: Worked):
     world = worked.world
-    world.configure(compact_when_cold="on")
+    world.configure(compact_when_cold="on", auto_misses=100)
     world.home.extra_env["POPKIT_CLOCK"] = str(time.time() + 3_000)
 
     def prompts():
@@ -194,7 +194,7 @@ def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_ne
 
 
 def test_a_long_conversation_goes_on_shorter_between_turns_while_the_cache_is_warm(world: Compacted):
-    world.configure(compact_when_cold="on")
+    world.configure(compact_when_cold="on", auto_misses=100)
     for number in range(20):
         rows = [f"value_{number}_{row} = compute(row={row}, factor={number * row % 97})  # of part {number}" for row in range(400)]
         (world.home.work / f"part{number}.py").write_text("\n".join(rows))
