@@ -216,7 +216,7 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     words = " ".join(busy.run("context", "auto", "show", "--transcript", str(busy.transcript)).split())
     assert shown["look_ups"] == 0
     so_far = f"so far 0 in {shown['requests']}"
-    assert question == f"let this happen by itself when it pays, at the cost of at most 2 look-ups in 100 requests ({so_far})"
+    assert question == f"let this happen by itself when it pays, with at most 2 look-ups in 100 requests because of PopKit ({so_far})"
     assert f"So far: 0 look-ups in {text.counted(shown['requests'], 'request')} because of PopKit; bound: 2 in 100." in words
     leave = f"{text.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
     assert view["pane"]["head"][0] == f"Clear now: the cache is cold, so {leave}", "this is the one answer to what would leave now"

@@ -53,8 +53,8 @@ def cold_question(current: AutoCompaction) -> str:
     if current["setting"] != cold.ASK or not current["tokens"]:
         return ""
     so_far = f"so far {current['look_ups']} in {current['requests']:,}"
-    most = f"{current['auto_misses']:g} {'look-up' if current['auto_misses'] == 1 else 'look-ups'}"
-    return f"let this happen by itself when it pays, at the cost of at most {most} in 100 requests ({so_far})"
+    most = f"{current['auto_misses']:g} look-up{'s' * (current['auto_misses'] != 1)}"
+    return f"let this happen by itself when it pays, with at most {most} in 100 requests because of PopKit ({so_far})"
 
 
 # --- why a cache was lost -------------------------------------------------------------------------------------------------------
