@@ -101,5 +101,5 @@ def auto_compaction_of(site: Site, seen: Outlook) -> AutoCompaction:
     bound = auto_compaction.bound(site, seen.rebuilt)
     return {
         "setting": auto_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after,
-        "auto_misses": bound.most, "look_ups": bound.look_ups, "requests": bound.requests, "stays": bound.stays,
+        "auto_misses": bound.most, "look_ups": bound.look_ups, "requests": bound.requests, "stays": bound.stays(is_cold),
     }  # fmt: skip

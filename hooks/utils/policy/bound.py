@@ -7,10 +7,11 @@ does until more requests have come.
 
 from __future__ import annotations
 
-# How often a whole conversation that leaves is taken to be looked up; what the session shows counts beside one such conversation.
-COST = 5.0
-# One in ten times it is this many times as often as on average.
-CAUTION = 2.0
+# How often a whole conversation that leaves is taken to be looked up, after a pause and in the midst of work; what the session shows counts
+# beside one such conversation.
+COLD_COST, WARM_COST = 2.5, 5.0
+# So many times that has to fit: one in ten times it is twice as often as on average, and at worst five times.
+CAUTION = 3.0
 # Where less than this share of a conversation could leave, it waits: each time costs a rewrite.
 LEAST_LEAVES = 0.2
 # Requests that the bound is over: the first ones share what it allows.
@@ -34,13 +35,11 @@ class Bound:
         """Return how many more look-ups fit into the bound."""
         return max(0.0, self.most * max(self.requests, REQUESTS) / REQUESTS - self.look_ups)
 
-    @property
-    def cost(self) -> float:
-        """Return how often a whole conversation that leaves has to be expected to be looked up."""
-        return CAUTION * (COST + self.look_ups) / (1 + self.taken)
+    def cost(self, is_cold: bool) -> float:
+        """Return how often a whole conversation that leaves has to be expected to be looked up, its cache being cold or warm."""
+        return CAUTION * ((COLD_COST if is_cold else WARM_COST) + self.look_ups) / (1 + self.taken)
 
-    @property
-    def stays(self) -> float:
+    def stays(self, is_cold: bool) -> float:
         """Return the share of the conversation that stays at least when it compacts by itself; 1.0 where that waits."""
-        leaves = self.left / self.cost
+        leaves = self.left / self.cost(is_cold)
         return 1.0 if leaves < LEAST_LEAVES else max(0.0, 1 - leaves)

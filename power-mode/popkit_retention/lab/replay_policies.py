@@ -145,7 +145,7 @@ class Compact(AutoPolicy):
         is_cold, left = self.is_cold(view.now), max(0, self.left_tokens - view.base)
         if not is_cold and (self.long is None or not self.long.holds(sum(view.sizes), left)):
             return []
-        stays = self.bound.stays if self.bound is not None else 0.0
+        stays = self.bound.stays(is_cold) if self.bound is not None else 0.0
         if stays >= 1:
             return []
         conversation = self.at(view.now)
@@ -291,15 +291,14 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
 
 
 def installed(
-    prices: Prices, auto: bool, rules: Ruleset | None = None, model: NeedModel | None = None, soon: NeedModel | None = None
+    prices: Prices, auto: bool, rules: Ruleset | None = None, model: NeedModel | None = None, soon: NeedModel | None = None,
+    most: float = AUTO_MISSES,
 ) -> Policy:  # fmt: skip
-    """Return what is installed: the door, and compactions; with `auto` also those that nobody asked for. `rules`, `model`, `soon`: others
-    than those that are shipped."""
-    rules = rules or shipped.rules()
-    compact = Compact(
-        prices, model or shipped.need_model(), rules, cold=auto, soon=soon, long=LONG if auto else None, most=AUTO_MISSES if auto else None
-    )
-    return Door(rules, compact, door.Settings(rules.say_once, rules.shape))
+    """Return what is installed: the door, and compactions; with `auto` also those that nobody asked for, within `most` look-ups in 100
+    requests. `rules`, `model`, `soon`: others than those that are shipped."""
+    rules, model = rules or shipped.rules(), model or shipped.need_model()
+    by_itself: dict[str, Any] = {"cold": True, "long": LONG, "most": most} if auto else {}
+    return Door(rules, Compact(prices, model, rules, soon=soon, **by_itself), door.Settings(rules.say_once, rules.shape))
 
 
 DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
