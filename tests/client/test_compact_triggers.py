@@ -16,7 +16,8 @@ import pytest
 
 from hooks.utils.hosts.claude_code import compaction_point
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
-from hooks.utils.state import sockets
+from hooks.utils.state import shipped, sockets
+from hooks.utils.state.rebuild import rebuild
 from tests.patience import until
 
 from .client import ClientHome
@@ -204,15 +205,18 @@ def test_a_long_conversation_goes_on_shorter_between_turns_while_the_cache_is_wa
         *[call(("Bash", {"command": f"echo {number}"}), cache_read_input_tokens=230_000) for number in range(5)],
         say("all is read", cache_read_input_tokens=230_000),
     ]
+    world.api.scripts["again"] = [call(reads[0]), say("it is read again")]
 
     def prompts():
         yield "read it [[SCRIPT:long]]"
         transcript = world.home.transcript_path(world.session_id())
         until(lambda: "compact_boundary" in transcript.read_text(), "a compaction")
-        yield "now [[SCRIPT:talk]]"
+        yield "now [[SCRIPT:again]]"
 
     done = world.play(prompts())
-    *_, before, after = world.api.turns()
+    *_, before, after, _last = world.api.turns()
+    rebuilt = rebuild(str(world.home.transcript_path(done.session_id)), world.journal(done.session_id), lambda _: shipped.rules())
+    assert rebuilt.conversation.look_ups.count == 1, "what is read again because it left"
     tell("long", before, after)
     assert {request.kind for request in world.api.requests} == {"turn"}
     assert len(after.text) < 0.4 * len(before.text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # How often a whole conversation that leaves is taken to be looked up, after a pause and in the midst of work; what the session shows counts
 # beside one such conversation.
-COLD_COST, WARM_COST = 2.5, 5.0
+COLD_COST, WARM_COST = 1.5, 6.0
 # So many times that has to fit: one in ten times it is twice as often as on average, and at worst five times.
 CAUTION = 3.0
 # Where less than this share of a conversation could leave, it waits: each time costs a rewrite.
