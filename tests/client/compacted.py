@@ -78,10 +78,10 @@ class Compacted(Reclaimed):
         job = {"description": "small job", "prompt": f"Do it [[SCRIPT:{script}]]", "subagent_type": "general-purpose"}
         return call(("Agent", {**job, "run_in_background": False}))
 
-    def journal(self, session_id: str, event: str) -> list[dict[str, Any]]:
+    def journal(self, session_id: str, event: str = "") -> list[dict[str, Any]]:
         path = self.popkit_home / "sessions" / session_id / "main.journal.jsonl"
         lines = path.read_text().splitlines() if path.exists() else []
-        return [entry for entry in map(json.loads, lines) if entry["event"] == event]
+        return [entry for entry in map(json.loads, lines) if event in ("", entry["event"])]
 
     def agrees(self, session_id: str) -> bool:
         """Whether what the hooks keep is what transcript and journal give."""

@@ -16,7 +16,8 @@ import pytest
 
 from hooks.utils.hosts.claude_code import compaction_point
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
-from hooks.utils.state import sockets
+from hooks.utils.state import shipped, sockets
+from hooks.utils.state.rebuild import rebuild
 from tests.patience import until
 
 from .client import ClientHome
@@ -173,7 +174,7 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
 
 def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_next_prompt(worked: Worked):
     world = worked.world
-    world.configure(compact_when_cold="on")
+    world.configure(compact_when_cold="on", auto_misses=100)
     world.home.extra_env["POPKIT_CLOCK"] = str(time.time() + 3_000)
 
     def prompts():
@@ -194,7 +195,7 @@ def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_ne
 
 
 def test_a_long_conversation_goes_on_shorter_between_turns_while_the_cache_is_warm(world: Compacted):
-    world.configure(compact_when_cold="on")
+    world.configure(compact_when_cold="on", auto_misses=100)
     for number in range(20):
         rows = [f"value_{number}_{row} = compute(row={row}, factor={number * row % 97})  # of part {number}" for row in range(400)]
         (world.home.work / f"part{number}.py").write_text("\n".join(rows))
@@ -204,15 +205,18 @@ def test_a_long_conversation_goes_on_shorter_between_turns_while_the_cache_is_wa
         *[call(("Bash", {"command": f"echo {number}"}), cache_read_input_tokens=230_000) for number in range(5)],
         say("all is read", cache_read_input_tokens=230_000),
     ]
+    world.api.scripts["again"] = [call(reads[0]), say("it is read again")]
 
     def prompts():
         yield "read it [[SCRIPT:long]]"
         transcript = world.home.transcript_path(world.session_id())
         until(lambda: "compact_boundary" in transcript.read_text(), "a compaction")
-        yield "now [[SCRIPT:talk]]"
+        yield "now [[SCRIPT:again]]"
 
     done = world.play(prompts())
-    *_, before, after = world.api.turns()
+    *_, before, after, _last = world.api.turns()
+    rebuilt = rebuild(str(world.home.transcript_path(done.session_id)), world.journal(done.session_id), lambda _: shipped.rules())
+    assert rebuilt.conversation.look_ups.count == 1, "what is read again because it left"
     tell("long", before, after)
     assert {request.kind for request in world.api.requests} == {"turn"}
     assert len(after.text) < 0.4 * len(before.text)

@@ -64,8 +64,8 @@ def test_check_reports_problems_by_file_and_exits_1(shell):
         "      preserved_patterns, thresholds, window_tokens, pins,\n"
         "      grace_calls, restore_hold_calls, compaction, compact,\n"
         "      compact_manual, compact_auto, compact_agents, compact_when_cold,\n"
-        "      compact_target, say_once, shape, hints, keep_days, memory, mcp,\n"
-        "      context, data_rules, models, $schema, $comment\n"
+        "      auto_misses, compact_target, say_once, shape, hints, keep_days,\n"
+        "      memory, mcp, context, data_rules, models, $schema, $comment\n"
         '    There is no such key. Did you mean "profile"?\n'
         "2 problems. Where a value cannot be used, that of the layer below\n"
         "applies.\n"

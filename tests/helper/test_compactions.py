@@ -212,9 +212,12 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
-    assert question == "let this happen by itself between turns, whenever it pays"
     shown = json.loads(busy.run("context", "auto", "show", "--json", "--transcript", str(busy.transcript)))
     words = " ".join(busy.run("context", "auto", "show", "--transcript", str(busy.transcript)).split())
+    assert shown["look_ups"] == 0
+    so_far = f"so far 0 in {shown['requests']}"
+    assert question == f"let this happen by itself when it pays, with at most 2 look-ups in 100 requests because of PopKit ({so_far})"
+    assert f"So far: 0 look-ups in {text.counted(shown['requests'], 'request')} because of PopKit; bound: 2 in 100." in words
     leave = f"{text.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
     assert view["pane"]["head"][0] == f"Clear now: the cache is cold, so {leave}", "this is the one answer to what would leave now"
     assert f"Now {text.long_tokens(shown['tokens'])} would leave, saving ~${shown['usd']:.2f}." in words
@@ -259,6 +262,29 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
     assert busy.journal() == [], "nothing is noted before it stands"
 
 
+def test_near_the_bound_more_stays_and_nothing_leaves_by_itself_but_a_person_clears_as_ever(helper_with):
+    left = {}
+    for most in (0, 2, 100):
+        helper = helper_with({"auto_misses": most, "compact_when_cold": "on"})
+        transcript = helper.has_read("app.py", lines(400), "toolu_10")
+        for number in range(11, 27):
+            path = str(helper.project / f"app{number}.py")
+            transcript.called(f"toolu_{number}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
+        transcript.answered(100_000)
+        assert helper.ask("/view", {}).get("compact") is (True if most else None)
+        words = " ".join(helper.run("context", "auto", "show", "--transcript", str(helper.transcript)).split())
+        assert f"because of PopKit; bound: {most} in 100." in words
+        assert ("nothing leaves by itself until more requests have come" in words) is (most == 0)
+        assert ("of the conversation stays at least" in words) is (most == 2)
+        if not most:
+            helper.ask("/press", {"id": "clear"})
+        Running(helper).compacts(own=True)
+        [entry] = [entry for entry in helper.journal() if entry["event"] == "compact"]
+        left[most] = entry["after"]
+        helper.stop()
+    assert left[2] > left[100] == left[0]
+
+
 def answers_now(helper: Helper) -> None:
     """Another answer, like the newest: the cache is warm."""
     newest = json.loads(helper.transcript.read_text().splitlines()[-1])
@@ -270,7 +296,7 @@ def answers_now(helper: Helper) -> None:
 
 @pytest.mark.parametrize(("files", "is_long"), [(40, True), (12, False)])
 def test_with_a_warm_cache_what_is_needed_least_of_a_long_conversation_leaves_as_a_turn_ends(helper_with, files: int, is_long: bool):
-    helper = helper_with({"compact_when_cold": "on"})
+    helper = helper_with({"compact_when_cold": "on", "auto_misses": 100})
     transcript = helper.has_read("app.py", lines(400))
     for number in range(files):
         path = str(helper.project / f"{number}.py")

@@ -319,6 +319,13 @@ FIELDS = {
         ruleset.DEFAULT_WHEN_COLD,
         NOTHING,
     ),
+    "auto_misses": setting(
+        "What compacting by itself may cost at most: look-ups in 100 requests because of PopKit. Near this bound less leaves, and then "
+        "nothing until more requests have come.",
+        number(0, 100, "look-ups in 100 requests"),
+        ruleset.AUTO_MISSES,
+        NOTHING,
+    ),
     "compact_target": setting(
         "The share of the conversation that is left where a compaction has to make room. What is dead leaves in any case.",
         number(0.05, 1, "a share of the conversation, system and tools apart"),

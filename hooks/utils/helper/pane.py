@@ -105,12 +105,12 @@ class Pane:
         return whether that has begun."""
         current, calls = drawing["cold"], drawing["calls"]
         share = drawing["share"]
-        if current["setting"] != "on" or not current["tokens"] or share is None:
+        if current["setting"] != "on" or not current["tokens"] or share is None or current["stays"] >= 1:
             return False
         if self.compactions.wanted is not None or self.left_at == calls or not (current["is_cold"] or turn_ended):
             return False
         self.left_at = calls
-        self.compactions.by_itself(drawing["ids"], share, drawing["least"], current["is_cold"])
+        self.compactions.by_itself(drawing["ids"], max(share, current["stays"]), drawing["least"], current["is_cold"])
         return self.compactions.begin()
 
     def _limits(self, site: Site, now: float) -> list[text.Line]:

@@ -98,4 +98,8 @@ def auto_compaction_of(site: Site, seen: Outlook) -> AutoCompaction:
     tokens = verdict.takes(plan)["tokens"] if plan is not None and plan.share is not None else 0
     usd = plan.usd if plan is not None and tokens else None
     pays_after = plan.sum.pays_after if plan is not None and tokens else None
-    return {"setting": auto_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after}
+    bound = auto_compaction.bound(site, seen.rebuilt)
+    return {
+        "setting": auto_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after,
+        "auto_misses": bound.most, "look_ups": bound.look_ups, "requests": bound.requests, "stays": bound.stays(is_cold),
+    }  # fmt: skip

@@ -12,7 +12,8 @@ from bisect import bisect_right
 from . import engine
 from .context import ContextState
 from .estimate import RESULT_TOKENS, estimate_tokens
-from .host_compaction import files_put_back
+from .host_compaction import FILES, files_put_back
+from .look_ups import LookUps
 from .placeholder import gain
 from .tools import EDIT, READ, WRITE
 from .usage import Usage
@@ -55,8 +56,8 @@ class Conversation:
     `unsent`: estimated tokens since the last request, `unseen`: ids of the results among them · `base`: tokens of system and tools ·
     `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
     which it left a placeholder · `inputs`: estimated tokens that calls were made with · `entered`: id -> Entered, of the results that
-    entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at
-    which it did, both 0 for never."""
+    entered shorter than they were · `look_ups`: what was looked up again because of PopKit · `compacted_tokens`: at which the host last
+    compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
 
     __slots__ = (
         "_again",
@@ -73,6 +74,7 @@ class Conversation:
         "count",
         "entered",
         "inputs",
+        "look_ups",
         "places",
         "prompts",
         "replaced",
@@ -95,6 +97,7 @@ class Conversation:
         self.prompts = 0  # how often the user spoke
         self.places: dict[str, Place] = {}
         self.entered: dict[str, Entered] = {}
+        self.look_ups = LookUps()
         self.base = 0
         self.carried = 0
         self._is_noted = False  # whether that is known to be all of it
@@ -119,10 +122,14 @@ class Conversation:
             self.rules = self.rules_for(event.profile)
         if event.name == "entered":
             self._enter(event)
+        self._leave_or_return(event)
         decisions = engine.observe(self.state, event, self.rules)
         if event.name == "call":
             self._add(event.id)
             self._touch(event)
+            result = self.state.live.get(event.id)
+            if result is not None:
+                self.look_ups.come(result, event)
         elif event.name == "compacted":
             self.compact(event.at, bool(event.tokens))
             self.compacted_tokens = event.tokens or self.compacted_tokens
@@ -130,6 +137,35 @@ class Conversation:
         elif event.name == "came_back":
             self.places.update((result.id, Place(self.base, self.count)) for result in event.results)
         return decisions
+
+    def _leave_or_return(self, event: Any) -> None:
+        """Have the look-ups follow what leaves with an event, or comes back."""
+        looked_up, name = self.look_ups, event.name
+        if name == "compacted":
+            looked_up.leave([result for result in self.results() if result.id not in event.kept])
+        elif name == "manual_clear":
+            looked_up.leave([result for result in self.results() if result.id in event.ids])
+        elif name == "undone":
+            looked_up.come_back(event.ids)
+        elif name == "restored":
+            looked_up.come_back([event.id])
+        elif name == "came_back":
+            looked_up.come_back([result.id for result in event.results])
+        elif name == "files_changed":
+            looked_up.change(event.changes)
+
+    def was_ours(self, share: float) -> None:
+        """Note that the newest compaction came because of us, and took out this share of the conversation."""
+        self.look_ups.taken += share
+
+    def was_due(self) -> None:
+        """Note that the newest compaction would have come without us: what had left by then would be gone, but for what the host puts
+        back."""
+        self.look_ups.forget(list(self._files)[-FILES:])
+
+    def needed(self, id: str) -> None:
+        """Note that an answer of a replayed session needed what a result held that had left."""
+        self.look_ups.need(id)
 
     def _add(self, id: str) -> None:
         result = self.state.live.get(id)
@@ -151,6 +187,10 @@ class Conversation:
         result = self.state.live.get(event.id)
         if result is not None and event.id in self.unseen:
             self.unsent += event.tokens - result.tokens
+        if result is not None and event.left_out > 0:
+            self.look_ups.enter_in_part(result)
+        elif result is not None:
+            self.look_ups.come_back([event.id])
         self.entered[event.id] = event
 
     def compact(self, at: float, by_itself: bool = False) -> None:

@@ -1,5 +1,6 @@
 """Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long: the user's choice, which
-is kept in a small file of our folder (a damaged one counts as empty); and how much stays of it then. Writes nothing but that choice."""
+is kept in a small file of our folder (a damaged one counts as empty); how much stays of it then; and the bound on what is looked up again.
+Writes nothing but that choice."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ from ..io import files
 from ..io.codec import dumps
 from ..io.storage import LOGS, Storage
 from ..io.system import join
+from ..policy.bound import Bound
 from ..policy.least_needed import COLD_TARGET, LONG, Goal
-from ..policy.ruleset import COMPACT_TARGET
+from ..policy.ruleset import AUTO_MISSES, COMPACT_TARGET
 from ..state import journal
 
 TYPE_CHECKING = False
@@ -63,3 +65,12 @@ def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: lis
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
     left = journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
     return Goal(share, left, long=LONG)
+
+
+def bound(site: Site, rebuilt: Rebuilt | None) -> Bound:
+    """Return the bound on look-ups because of PopKit, and what they have been in a conversation."""
+    most = float(site.config.get("auto_misses", AUTO_MISSES))
+    if rebuilt is None:
+        return Bound(most, 0, 0, 0.0)
+    looked_up = rebuilt.conversation.look_ups
+    return Bound(most, looked_up.count, rebuilt.conversation.count, looked_up.taken)

@@ -286,6 +286,12 @@ def is_in_place(compaction: Entry | None) -> bool:
     return compaction is not None and compaction.get("why") in ("asked", "cold", "long")
 
 
+def taken_by(compaction: Entry | None) -> float:
+    """Return the share of the conversation that a compaction took out."""
+    before, after = (whole((compaction or {}).get(name), _LATEST) or 0 for name in ("before", "after"))
+    return max(0.0, 1 - after / before) if before else 0.0
+
+
 def brought_down_to(journal: list[Any], at: float) -> int:
     """Return the tokens of the conversation that a compaction of ours left, system and tools apart, which the host wrote down at that time
     (seconds); 0 where there was none, it took out only what was named, or the host summed up what it left."""

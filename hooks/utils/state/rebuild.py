@@ -170,6 +170,11 @@ class _Replay:
 
     def _compacted(self, entry: dict[str, Any], at: float) -> None:
         """Take over what is known of the size of what a compaction left: from our journal, else from the host; else it is estimated."""
+        compaction = journals.compaction_at(self.journal, at)
+        if journals.is_in_place(compaction):
+            self.conversation.was_ours(journals.taken_by(compaction))
+        else:
+            self.conversation.was_due()
         noted = journals.stood_after(self.journal, at)
         tokens = usage.left_by(entry) if noted is None else noted - self.conversation.base
         self.conversation.carry(tokens, noted is not None)

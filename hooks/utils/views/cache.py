@@ -30,16 +30,31 @@ def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
     """Return the answer to `auto`."""
     shown = text.title("Compacting by itself")
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
+    shown += text.wrap(bound_in_words(current))
     if current["tokens"]:
         shown += text.wrap(f"Now {text.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
     other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 
 
+def bound_in_words(current: AutoCompaction) -> str:
+    """Return the bound on what is looked up again, what that has been in this session, and what comes of it now."""
+    been = f"{text.counted(current['look_ups'], 'look-up')} in {text.counted(current['requests'], 'request')} because of PopKit"
+    words = f"So far: {been}; bound: {current['auto_misses']:g} in 100."
+    if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
+        return words
+    if current["stays"] >= 1:
+        return words + " That is too near the bound: nothing leaves by itself until more requests have come."
+    return words + f" To keep within it, {current['stays']:.0%} of the conversation stays at least."
+
+
 def cold_question(current: AutoCompaction) -> str:
     """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
-    is_asked = current["setting"] == cold.ASK and current["tokens"]
-    return "let this happen by itself between turns, whenever it pays" if is_asked else ""
+    if current["setting"] != cold.ASK or not current["tokens"]:
+        return ""
+    so_far = f"so far {current['look_ups']} in {current['requests']:,}"
+    most = f"{current['auto_misses']:g} look-up{'s' * (current['auto_misses'] != 1)}"
+    return f"let this happen by itself when it pays, with at most {most} in 100 requests because of PopKit ({so_far})"
 
 
 # --- why a cache was lost -------------------------------------------------------------------------------------------------------

@@ -234,13 +234,19 @@ class Clear(TypedDict):
 
 class AutoCompaction(TypedDict):
     """Whether the conversation compacts between turns (`setting`: on, off, ask), whether its cache is cold, the estimated tokens that would
-    leave now, and the dollars that this saves, or after how many requests it pays."""
+    leave now, and the dollars that this saves, or after how many requests it pays. `auto_misses`: look-ups because of PopKit that there may
+    be in 100 requests; `look_ups`: those that there have been in so many `requests`; `stays`: the share of the conversation that stays for
+    that at least when it compacts by itself, 1 where that waits."""
 
     setting: str
     is_cold: bool
     tokens: int
     usd: float | None
     pays_after: int | None
+    auto_misses: float
+    look_ups: int
+    requests: int
+    stays: float
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------------------------

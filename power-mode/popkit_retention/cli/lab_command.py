@@ -13,12 +13,14 @@ from contextlib import nullcontext
 
 from hooks.utils import text
 from hooks.utils.policy import door
+from hooks.utils.policy.ruleset import AUTO_MISSES
 from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
 from ..lab import outcomes, own_policies, replay_policies, sent_requests, survey
 from ..lab.engine_policies import Door
 from ..lab.own_policies import Checked, Failed
+from ..lab.survey import BOUND_REQUESTS
 from ..operations import session_lookup
 from ..parallel import Unavailable
 from . import answering
@@ -110,6 +112,7 @@ def lines_of(result: dict) -> list[text.Line]:
             shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
             figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
             lines.append(_row("►" if name in replay_policies.INSTALLED else " ", text.clean(own_policies.shown(name)), figures))
+        lines += _look_ups(scores)
     if result["ttls"]:
         missed = "misses/100: results needed again after they were cleared, or lost in a compaction, per 100 requests."
         lines += ["", *text.wrap(missed, indent="  ")]
@@ -120,6 +123,16 @@ def lines_of(result: dict) -> list[text.Line]:
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
+
+
+def _look_ups(scores: dict) -> list[text.Line]:
+    """Return what is installed costs in look-ups, and how often that keeps within the bound."""
+    installed = [(name, scores[name]) for name in replay_policies.INSTALLED if name in scores]
+    each = ", ".join(
+        f"{name} {one['look_ups_per_100']:.2f} (at most {AUTO_MISSES} in {one['within_bound']:.0%} of sessions of {BOUND_REQUESTS} or more)"
+        for name, one in installed
+    )
+    return text.wrap(f"Look-ups because of PopKit in 100 requests: {each}", indent="  ") if installed else []
 
 
 def order(policy: tuple[str, dict]) -> tuple[int, float, str]:

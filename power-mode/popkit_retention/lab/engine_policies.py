@@ -56,6 +56,10 @@ class Tracked(Policy):
     def state(self) -> ContextState:
         return self.conversation.state
 
+    @property
+    def look_ups(self) -> int:
+        return self.conversation.look_ups.count
+
     def _call(self, method: str, *arguments: Any, block: Block | None = None) -> None:
         if _kind(method, arguments) == "compacted":
             self.all_calls = list(self.calls)
@@ -189,6 +193,7 @@ class AutoPolicy(Tracked):
 
     def missed(self, block: Block) -> None:
         self.out.pop(block.id, None)
+        self._call("needed", block.id or block.asks)
         if not block.id:
             return  # what a call was made with
         self._call("observe", Restored(block.id, True, self.view.now))
@@ -315,6 +320,10 @@ class Door(Policy):
     @property
     def rebuilds(self) -> bool:  # type: ignore[override]
         return self.then.rebuilds
+
+    @property
+    def look_ups(self) -> int:
+        return self.then.look_ups
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         return self.then.at_compaction(event, view)

@@ -40,10 +40,10 @@ class Score:
     """Sums over the requests of one session under one policy.
 
     `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
-    each result counts once. `missed`: also what a compaction has lost; `fetched`: how often something was fetched again. `rethought`:
-    tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have: their output is in the cost,
-    once. `compactions`: how often the context was emptied or built again. `shortened`: results that entered shorter, by
-    `spared_tokens`."""
+    each result counts once. `missed`: also what a compaction has lost; `fetched`: how often something was fetched again; `look_ups`: how
+    often a session would have counted that (policy/look_ups.py). `rethought`: tokens of thinking that clears have lost, and `forgotten`
+    those that SUMMARISED compactions have: their output is in the cost, once. `compactions`: how often the context was emptied or built
+    again. `shortened`: results that entered shorter, by `spared_tokens`."""
 
     cost: float = 0.0
     carried: int = 0
@@ -56,6 +56,7 @@ class Score:
     missed: int = 0
     missed_tokens: int = 0
     fetched: int = 0
+    look_ups: int = 0
     rethought: int = 0
     forgotten: int = 0
     compactions: int = 0
@@ -74,6 +75,7 @@ def score(session: Session, policy: Policy, prices: Prices, on_request: OnReques
     replay = _Replay(session, policy, prices, on_request)
     for kind, *arguments in session.steps:
         getattr(replay, kind)(*arguments)
+    replay.total.look_ups = policy.look_ups
     return replay.total
 
 

@@ -215,6 +215,11 @@ class Policy:
 
     rebuilds = makes_whole = False
 
+    @property
+    def look_ups(self) -> int:
+        """Return how often something was looked up again that had left, as a session counts it."""
+        return 0
+
     def begin(self, cwd: str) -> None:
         """Begin a session in a folder, "" where that is not known."""
 

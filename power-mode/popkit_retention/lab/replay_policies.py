@@ -14,13 +14,14 @@ from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 from hooks.utils.policy import compacting, door, least_needed, lists, planning
+from hooks.utils.policy.bound import Bound
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.least_needed import LONG, Long
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
-from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
+from hooks.utils.policy.ruleset import AUTO_MISSES, COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
@@ -45,17 +46,19 @@ class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
     and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `long`: and where the cache is warm and the
-    conversation that long. `soon`: the model of what is needed soon, where it is not the one that is shipped."""
+    conversation that long. `most`: look-ups in 100 requests within which that is kept, None for any. `soon`: the model of what is needed
+    soon, where it is not the one that is shipped."""
 
     rebuilds = makes_whole = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
         caution: float = THINKING_AGAIN, cold_target: float = least_needed.COLD_TARGET, soon: NeedModel | None = None,
-        long: Long | None = None,
+        long: Long | None = None, most: float | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
+        self.most = most
         self.cold = cold
         self.long = long
         self.caution = caution
@@ -127,6 +130,13 @@ class Compact(AutoPolicy):
             return self._compacted(view, self.at(view.now), self.target)
         return self._by_itself(view) if self.cold and self.is_turn else []
 
+    @property
+    def bound(self) -> Bound | None:
+        """Return the bound that holds, with what has been; None for none."""
+        conversation = self.conversation
+        looked_up = conversation.look_ups
+        return None if self.most is None else Bound(self.most, looked_up.count, conversation.count, looked_up.taken)
+
     def _is_full(self, view: View) -> bool:
         least = max(_AS_LARGE * self.threshold, self.left_tokens and self.left_tokens + _GROWN * self.threshold)
         return bool(self.threshold) and self._prompt(view) >= least
@@ -136,16 +146,21 @@ class Compact(AutoPolicy):
         is_cold, left = self.is_cold(view.now), max(0, self.left_tokens - view.base)
         if not is_cold and (self.long is None or not self.long.holds(sum(view.sizes), left)):
             return []
+        stays = self.bound.stays(is_cold) if self.bound is not None else 0.0
+        if stays >= 1:
+            return []
         conversation = self.at(view.now)
         goal, asked = least_needed.Goal(self.cold_target, left, self.caution, self.long), planning.Selection()
         plan = planning.plan(conversation, asked, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
-        return self._compacted(view, conversation, plan.share, plan.least, plan.ids) if plan.share is not None else []
+        if plan.share is None:
+            return []
+        return self._compacted(view, conversation, max(plan.share, stays), plan.least, plan.ids, is_due=False)
 
     def _compacted(
-        self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0, also: Sequence[str] = ()
+        self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0, also: Sequence[str] = (), is_due: bool = True
     ) -> list[Choice]:  # fmt: skip
         """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave. `also`: as
-        `compacting.compact` takes it."""
+        `compacting.compact` takes it. `is_due`: whether it would come without us."""
         before = messages_of(view)
         after = compacting.compact(
             before, conversation, self.soon, share, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held,
@@ -164,6 +179,10 @@ class Compact(AutoPolicy):
         for block in whole:
             self.entered(block, block.text, (), [_WHOLE_AGAIN])
         self._clear(left)
+        if is_due:
+            self._call("was_due")
+        else:
+            self._call("was_ours", 1 - after.after / after.before)
         return choices
 
     def _whole_of(self, id: str) -> str:
@@ -273,13 +292,14 @@ def _tiers(profile: str, only_cold: bool) -> Factory:
 
 
 def installed(
-    prices: Prices, auto: bool, rules: Ruleset | None = None, model: NeedModel | None = None, soon: NeedModel | None = None
+    prices: Prices, auto: bool, rules: Ruleset | None = None, model: NeedModel | None = None, soon: NeedModel | None = None,
+    most: float = AUTO_MISSES,
 ) -> Policy:  # fmt: skip
-    """Return what is installed: the door, and compactions; with `auto` also those that nobody asked for. `rules`, `model`, `soon`: others
-    than those that are shipped."""
-    rules = rules or shipped.rules()
-    compact = Compact(prices, model or shipped.need_model(), rules, cold=auto, soon=soon, long=LONG if auto else None)
-    return Door(rules, compact, door.Settings(rules.say_once, rules.shape))
+    """Return what is installed: the door, and compactions; with `auto` also those that nobody asked for, within `most` look-ups in 100
+    requests. `rules`, `model`, `soon`: others than those that are shipped."""
+    rules, model = rules or shipped.rules(), model or shipped.need_model()
+    by_itself: dict[str, Any] = {"cold": True, "long": LONG, "most": most} if auto else {}
+    return Door(rules, Compact(prices, model, rules, soon=soon, **by_itself), door.Settings(rules.say_once, rules.shape))
 
 
 DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"

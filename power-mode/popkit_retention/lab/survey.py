@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from hooks.utils.io import repository
+from hooks.utils.policy.ruleset import AUTO_MISSES
 
 from ..parallel import Skipped, Where, find, results, why_nothing
 from . import sent_requests
@@ -25,7 +26,9 @@ from .replay_policies import NOTHING, POLICIES, USUAL, Known, described, digest_
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
-COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens")
+COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens", "look_ups")
+# Sessions of at least so many requests are asked whether their look-ups keep within a bound.
+BOUND_REQUESTS = 100
 _PARTS = 1_000_000  # of a unit, in which costs are added
 _FILES_NAMED = 50  # at most, of those that were left out
 
@@ -153,7 +156,7 @@ class Total:
         self.rows: list[dict[str, Any]] = []
         self.requests = self.bytes = 0
         self.sums: dict[tuple[float, str, str], list[int]] = {}  # (lifetime, repository, policy) -> [parts of cost, carried]
-        self.pooled = {(ttl_s, name): dict.fromkeys((*COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
+        self.pooled = {(ttl_s, name): dict.fromkeys((*COUNTS, "dearer", "within"), 0) for ttl_s in ttls for name in names}
         self.models: dict[str, int] = {}  # id -> sessions that it answered
         self.failed: dict[str, dict[str, int]] = {}  # policy -> why it failed -> sessions
 
@@ -182,16 +185,17 @@ class Total:
                 sums[1] += one["carried"]
                 pooled = self.pooled[ttl_s, name]
                 pooled["dearer"] += one["cost"] > DEARER * base["cost"]
+                pooled["within"] += row["requests"] >= BOUND_REQUESTS and one["look_ups"] <= AUTO_MISSES * row["requests"] / 100
                 for key in COUNTS:
                     pooled[key] += one[key]
                 ratio = [round(one["cost"] / base["cost"], 4), round(one["carried"] / base["carried"], 4)]
-                ratios[name] = [*ratio, one["cleared"], one["cleared_tokens"], one["missed"]]
+                ratios[name] = [*ratio, one["cleared"], one["cleared_tokens"], one["missed"], one["look_ups"]]
             lifetimes[str(ttl_s)] = {"base_cost": round(base["cost"]), "results": base["results"], "policies": ratios}
         named = {key: row[key] for key in ("path", "repository", "digest", "requests", "failed")}
         self.rows.append({**named, "ttls": lifetimes})
 
     def result(self) -> dict[str, Any]:
-        """Return the sums as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed]."""
+        """Return the sums as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed, look-ups]."""
         repositories = sorted({row["repository"] for row in self.rows})
         counts = {"sessions": len(self.rows), "repositories": len(repositories), "requests": self.requests, "bytes": self.bytes}
         lifetimes = {str(ttl_s): {name: self._policy(ttl_s, name, repositories) for name in self.names} for ttl_s in self.ttls}
@@ -213,6 +217,8 @@ class Total:
             "cost": means[0],
             "carried": means[1],
             "misses_per_100": _share(100 * pooled["missed"], self.requests),
+            "look_ups_per_100": _share(100 * pooled["look_ups"], self.requests),
+            "within_bound": _share(pooled["within"], sum(row["requests"] >= BOUND_REQUESTS for row in self.rows)),
             "dearer": _share(pooled["dearer"], len(self.rows)),
             "cleared_share": _share(pooled["cleared"], pooled["results"]),
             "cleared_tokens_share": _share(pooled["cleared_tokens"], pooled["results_tokens"]),
