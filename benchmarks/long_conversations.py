@@ -22,7 +22,7 @@ from held_out import read_sessions
 
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from hooks.utils.policy.least_needed import COLD_TARGET, LONG, Long
-from hooks.utils.policy.ruleset import COMPACT_TARGET
+from hooks.utils.policy.ruleset import AUTO_MISSES, COMPACT_TARGET
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.engine_policies import Door, door_settings_of
@@ -51,7 +51,7 @@ def scored(read: list, prices: Prices, long: Long | None, words: argparse.Namesp
     sums: dict = defaultdict(lambda: [0.0, 0.0])
     fetched = requests = dearer = 0
     for repository, session in read:
-        compact = Compact(prices, need, rules, words.target, True, words.caution, words.cold_target, long=long)
+        compact = Compact(prices, need, rules, words.target, True, words.caution, words.cold_target, long=long, most=words.misses)
         ours = measure.score(session, Door(rules, compact, door_settings_of("any+safe")), prices)
         own = measure.score(session, Policy(), prices)
         sums[repository][0] += ours.cost
@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--caution", type=float, default=THINKING_AGAIN, help="this share of lost thinking is thought again")
     parser.add_argument("--cold-target", type=float, default=COLD_TARGET, help="with a cold cache, so much of the conversation may stay")
     parser.add_argument("--target", type=float, default=COMPACT_TARGET, help="at the threshold, so much of the conversation may stay")
+    parser.add_argument("--misses", type=float, default=AUTO_MISSES, help="the bound on look-ups in 100 requests (auto_misses)")
     words = parser.parse_args()
     read = read_sessions(words.transcripts)
     print(
