@@ -44,7 +44,7 @@ def bound_in_words(current: AutoCompaction) -> str:
     if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
         return words
     if current["stays"] >= 1:
-        return words + " That is too near the bound: nothing leaves by itself until more requests have come."
+        return words + " More than that would have to be expected now, so nothing leaves by itself until more requests have come."
     return words + f" To keep within it, {current['stays']:.0%} of the conversation stays at least."
 
 
