@@ -102,7 +102,7 @@ def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_n
 def test_the_share_is_of_where_the_client_compacts_and_a_notice_comes_before_it(world: Compacted):
     world.home.extra_env |= WINDOW
     world.api.scripts["nearly"] = [say("nearly full", cache_read_input_tokens=62_000)]
-    done = world.play(["go [[SCRIPT:nearly]]", "on [[SCRIPT:nearly]]"])
+    done = world.play(["go [[SCRIPT:nearly]]", "on [[SCRIPT:nearly]]", "and on [[SCRIPT:nearly]]"])
     assert boundaries(done) == []
     facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
     assert facts["told"] == "critical"
