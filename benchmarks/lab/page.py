@@ -229,7 +229,7 @@ def _extremes(survey: dict) -> str:
 
 
 def _why(one: list, lifetime: dict) -> str:
-    cost, _, cleared, tokens, missed = one
+    cost, _, cleared, tokens, missed, _ = one
     text = f"cleared {cleared:,} of {lifetime['results']:,} results ({tokens:,} tokens)"
     if missed:
         return f"{text}, of which {missed:,} came back: each costs one more request"

@@ -133,7 +133,8 @@ def test_a_percentage_lowers_where_it_compacts_though_the_client_does_not_say_so
         call(("Bash", {"command": "echo full"}), cache_read_input_tokens=50_000),
         say("ok"),
     ]
-    done = world.play([f"{LONG.format('one')} [[SCRIPT:fill]]"])
+    world.api.scripts["small"] = [say("ok", cache_read_input_tokens=50_000)]
+    done = world.play([f"{LONG.format('one')} [[SCRIPT:fill]]", "and on [[SCRIPT:small]]"])
     facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
     assert facts["compacts_at"]["tokens"] == 67_000
     assert compaction_point.point(facts["window_tokens"], facts, 0) == expected

@@ -277,7 +277,7 @@ def test_where_it_fails_the_session_counts_as_if_nothing_were_cleared_and_all_el
     line = 1 + next(at for at, text in enumerate(GOOD.split("\n")) if "raise" in text)
     assert report["failed"] == {bad: {f"decide raised KeyError: 'the 25th' (mine.py, line {line})": 1}}
     one, two = (next(row for row in report["rows"] if row["path"].endswith(name)) for name in ("one.jsonl", "two.jsonl"))
-    assert one["ttls"]["300"]["policies"][bad] == [1, 1, 0, 0, 0]
+    assert one["ttls"]["300"]["policies"][bad] == [1, 1, 0, 0, 0, 0]
     assert two["ttls"]["300"]["policies"][bad] == two["ttls"]["300"]["policies"][good]
     assert {name: figures for name, figures in report["ttls"]["300"].items() if name != bad} == without["ttls"]["300"]
 

@@ -685,7 +685,7 @@ MUTANTS = [
     ),
     Mutant(
         "the cache is warm from when it was last in use",
-        "conversation.py",
+        "usage.py",
         "now - self.until < self.cache_ttl_s",
         "now - self.at < self.cache_ttl_s",
         "test_conversation.py",
