@@ -323,9 +323,9 @@ def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy
 def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_with):
     for setting, leaves in (("on", True), ("off", None)):
         helper = helper_with({"compact_when_cold": setting})
-        transcript = helper.has_read("app.py", lines(1_200))
+        transcript = helper.has_read("app.py", lines(400))
         transcript.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
-        for number in range(12):
+        for number in range(6):
             transcript.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
         transcript.answered(20_000)
         view = helper.ask("/view", {})

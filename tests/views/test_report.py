@@ -221,10 +221,10 @@ def test_unasked_nothing_that_lives_would_go_by_lifetime():
 
 def test_unasked_live_results_that_would_go_under_auto_are_shown_with_the_chance_that_they_are_needed():
     session = _busy()
-    session.read("/p/long.ts", 1, 300)
+    session.read("/p/long.ts", 1, 900)
     session.nothing(150)
     planned = _planned(session)
-    (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-300"]
+    (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
     assert (row["state"], planned["profile"]) == ("live", "auto")
     assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state, TOOLS), 4)
     assert all(0 <= row["need"] <= 1 for row in planned["results"])
