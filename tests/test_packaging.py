@@ -45,6 +45,10 @@ def test_the_marketplace_offers_what_runs_and_its_tools_from_a_folder_of_their_o
     assert MARKETPLACE["name"] == PLUGIN["name"] == "popkit"
 
 
+def _named(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"__pycache__"}
+
+
 def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
@@ -52,7 +56,12 @@ def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     assert {path.name for path in INSTALLED.iterdir()} == {
         ".claude-plugin", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json",
     }  # fmt: skip
-    assert {path.name for path in (INSTALLED / "hooks").iterdir()} == {path.name for path in (ROOT / "hooks").iterdir()} - {"__pycache__"}
+    assert _named(INSTALLED / "hooks") == _named(ROOT / "hooks")
+    services = Path("power-mode/popkit_retention")
+    assert _named(INSTALLED / services) == _named(ROOT / services) - {"conformance"}, (
+        "the suite for stores of one's own comes with the wheel"
+    )
+    assert _named(INSTALLED / "power-mode") == _named(ROOT / "power-mode")
     own = INSTALLED.relative_to(ROOT).as_posix()
     leads_to = {path.resolve().relative_to(ROOT).as_posix() for path in INSTALLED.rglob("*") if path.is_symlink()}
     below = tuple(f"{root}/" for root in (own, *leads_to))

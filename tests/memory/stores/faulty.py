@@ -9,11 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from popkit_retention import conformance as items
+from popkit_retention.conformance import changes, queries
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
 from popkit_retention.memory.stores import Batch, Change, check_expected, write_all
-from popkit_retention.memory.stores import change_contracts as changes
-from popkit_retention.memory.stores import conformance as items
-from popkit_retention.memory.stores import query_contracts as queries
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 
 FAULTY: list[tuple[object, type[InMemoryStore]]] = []

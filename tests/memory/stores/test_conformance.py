@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.memory.stores import conformance, open_store, query_contracts
+from popkit_retention import conformance
+from popkit_retention.conformance import queries
+from popkit_retention.memory.stores import open_store
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
@@ -51,7 +53,7 @@ def test_every_contract_can_be_broken() -> None:
 
 @each_contract
 def test_a_store_that_does_nothing_does_not_keep(contract: conformance.Contract) -> None:
-    if contract is query_contracts.a_sound_store_has_nothing_wrong:
+    if contract is queries.a_sound_store_has_nothing_wrong:
         pytest.skip("it has nothing, and nothing wrong with it")
     with pytest.raises((conformance.NotConforming, AttributeError, OSError)):
         conformance.hold(contract, Minimal)

@@ -14,11 +14,12 @@ import pytest
 
 from hooks.utils.archive.chains import Hold
 from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention import conformance
+from popkit_retention.conformance import NOW, example, full
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
 from popkit_retention.memory.reports import Compressed, monitor
-from popkit_retention.memory.stores import Change, conformance, neo4j_schema
-from popkit_retention.memory.stores.conformance import NOW, example, full
+from popkit_retention.memory.stores import Change, neo4j_schema
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.tier_manager import MemoryTierManager
 from tests.kit.crowds import all_do

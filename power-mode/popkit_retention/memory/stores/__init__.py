@@ -1,4 +1,4 @@
-"""Stores of items: the protocol of all stores, which `conformance` proves, and the store that a setting names."""
+"""Stores of items: the protocol of all stores, which `popkit_retention.conformance` proves, and the store that a setting names."""
 
 from __future__ import annotations
 

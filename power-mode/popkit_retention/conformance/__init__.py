@@ -12,13 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..items import DIMENSIONS, BadItem, Item
-from . import Change, DuplicateId
+from ..memory.items import DIMENSIONS, BadItem, Item
+from ..memory.stores import Change, DuplicateId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from . import Store
+    from ..memory.stores import Store
 
     # A fresh store, and a function that returns one more over the same contents.
     Contract = Callable[[Store, Callable[[], Store]], None]
@@ -122,9 +122,9 @@ def at_once(store: Store, again: Callable[[], Store], act: Callable[[Store, int]
 
 def contracts() -> tuple[Contract, ...]:
     """Return all contracts, in the order in which they are numbered."""
-    from . import change_contracts, query_contracts
+    from . import changes, queries  # noqa: PLC0415  they need what is above
 
-    return (*ITEM_CONTRACTS, *change_contracts.CONTRACTS, *query_contracts.CONTRACTS)
+    return (*ITEM_CONTRACTS, *changes.CONTRACTS, *queries.CONTRACTS)
 
 
 def run_store_conformance(make_store: Callable[[], Store], another: Callable[[Store], Store] | None = None) -> None:

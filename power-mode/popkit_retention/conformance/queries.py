@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
-from ..items import DIMENSIONS, BadItem
-from ..terms import terms_of
-from . import Change, Total
-from .conformance import NOW, example, expect, full, ids, only, refused
+from ..memory.items import DIMENSIONS, BadItem
+from ..memory.stores import Change, Total
+from ..memory.terms import terms_of
+from . import NOW, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from . import Store
+    from ..memory.stores import Store
 
 
 def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:

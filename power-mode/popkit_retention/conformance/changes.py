@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..items import ACCESSES_KEPT, BadItem
-from . import Batch, Change, DuplicateId, Outdated
-from .conformance import NOW, at_once, example, expect, full, ids, only, refused
+from ..memory.items import ACCESSES_KEPT, BadItem
+from ..memory.stores import Batch, Change, DuplicateId, Outdated
+from . import NOW, at_once, example, expect, full, ids, only, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from . import Store
+    from ..memory.stores import Store
 
 
 def change_sets_fields(store: Store, again: Callable[[], Store]) -> None:
