@@ -77,17 +77,8 @@ popkit_run() {
   "$popkit_python" -X utf8 -S -E "$CLAUDE_PLUGIN_ROOT/hooks/$POPKIT_HOOK.py"
 }
 
-# Whether a session that nobody sees ends without a result, so that there is nothing to note of it (its state as state/store.py writes it),
-# and nothing of ours is waiting for the end of a session: memory, which learns from words, too, and what collects.
-popkit_is_empty() {
-  [ "$POPKIT_HOOK$CLAUDE_CODE_SESSION_ATTENDED" = session-end0 ] && [ ! -e "$popkit_home/memory" ] && [ ! -e "$popkit_home/data" ] || return 1
-  case $CLAUDE_CODE_SESSION_ID in "" | *[!A-Za-z0-9-]*) return 1 ;; esac
-  { IFS= read -r popkit_line < "$popkit_home/sessions/$CLAUDE_CODE_SESSION_ID/main.state.json"; } 2>/dev/null || return 1
-  case $popkit_line in *'"agent_id":"","index":0,'*) ;; *) return 1 ;; esac
-}
-
 popkit_failed=
-[ -n "$POPKIT_HOOK" ] && popkit_remembered && { popkit_is_empty && exit 0; popkit_failed=$popkit_python; popkit_start && exit 0; }
+[ -n "$POPKIT_HOOK" ] && popkit_remembered && { popkit_failed=$popkit_python; popkit_start && exit 0; }
 
 # --- What follows is for the first hook on a machine, for one whose interpreter has gone, and for bin/popkit. ---
 

@@ -166,33 +166,6 @@ def test_after_a_turn_that_nobody_sees_nothing_is_started(bare: Machine, shell: 
     assert started == [0, 1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("between", "kept", "attended", "is_started"),
-    [
-        pytest.param([payloads.prompt("hello")], "", "0", False, id="of words alone"),
-        pytest.param([payloads.prompt("hello")], "", "1", True, id="somebody sees it"),
-        pytest.param([payloads.prompt("hello"), payloads.bash("mkdir a")], "", "0", True, id="with a result"),
-        pytest.param([payloads.prompt("hello")], "memory", "0", True, id="memory learns from it"),
-        pytest.param([payloads.prompt("hello")], "data", "0", True, id="something collects"),
-        pytest.param(None, "", "0", True, id="nothing is known of it"),
-    ],
-)
-def test_at_the_end_of_a_session_without_a_result_that_nobody_sees_nothing_is_started(
-    bare: Machine, shell: str, between: list[dict] | None, kept: str, attended: str, is_started: bool
-):
-    noting = _program(bare.folder / "noting" / "python3", f'echo called >> "{bare.calls}"\nexec "{REAL}" "$@"\n')
-    bare.home.path.mkdir(mode=0o700)
-    (bare.home.path / "interpreter").write_text(f"{noting}\n")
-    seen = {"CLAUDE_CODE_SESSION_ATTENDED": attended, "CLAUDE_CODE_SESSION_ID": SESSION}
-    for payload in [] if between is None else [payloads.session_start(), *between]:
-        bare.run(shell, payload, **seen)
-    if kept:
-        (bare.home.path / kept).mkdir()
-    before = bare.shim_calls
-    bare.runs(shell, payloads.session_end(), **seen)
-    assert bare.shim_calls - before == is_started
-
-
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_of_our_folder_are_no_problem(machine: Machine, shell: str, name: str):
     for env in ({"POPKIT_HOME": str(machine.folder / name)}, {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": str(machine.folder / "cc" / name)},
