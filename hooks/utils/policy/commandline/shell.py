@@ -6,6 +6,10 @@ as they matter for telling which programs run. Nothing is expanded: `$x`, `$(..)
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 # One NUL alone ends a pipeline (newline), one with a letter stands for `&&` and `||`; a pair of NULs encloses the number of a held text.
 _END = "\x00"
 AND, OR = "\x00a", "\x00o"
@@ -20,10 +24,6 @@ _BRANCHES = {"then": 1, "do": 1, "elif": -1, "fi": -1, "done": -1}
 _KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "esac", "[["))
 # Deeper subshells count as part of this one, which keeps hostile lines linear; so does it that of the ways out only so much is known.
 _DEEPEST = 50
-# Commands that a loop is written out to at most; what makes it end before its last word; what may stand for other words.
-_MOST_IN_LOOP = 64
-_LEAVE_LOOPS = (["break"], ["continue"], ["exit"], ["return"])
-_EXPANDED = frozenset("$`*?[{")
 _LONGEST_OUTLET = 8
 
 
@@ -54,30 +54,14 @@ class Command:
         """Return whether it may not run."""
         return self.branches > 0
 
-    def with_value(self, name: str, value: str) -> Command:
-        """Return the command of a loop as it runs where the loop's variable has a value."""
-        words = [_with_value(word, name, value) for word in self.words]
-        assignments = [_with_value(word, name, value) for word in self.assignments]
-        redirects = [(operator, _with_value(target, name, value)) for operator, target in self.redirects]
+    def changed(self, change: Callable[[str], str]) -> Command:
+        """Return the command of a loop as it runs once, its texts changed."""
+        words, assignments = list(map(change, self.words)), list(map(change, self.assignments))
+        redirects = [(operator, change(target)) for operator, target in self.redirects]
         command = Command(words, assignments, redirects, self.stage, self.group, self.joined, self.branches - 1)
         command.is_background = self.is_background
         command.outlets = list(self.outlets)
         return command
-
-
-def _with_value(text: str, name: str, value: str) -> str:
-    """Return a text with a value in place of `$name` and `${name}`."""
-    if "$" not in text:
-        return text
-    written, *pieces = text.replace("${" + name + "}", "$" + name + "\0").split("$" + name)
-    for piece in pieces:
-        if piece[:1].isalnum() or piece[:1] == "_":  # a longer name
-            written += "$" + name + piece
-            continue
-        before, sign, other = written.rpartition("$")
-        written = before + "${" + other + "}" if sign and other.isidentifier() else written  # which ends here, whatever follows
-        written += value + piece[piece[:1] == "\0" :]
-    return written
 
 
 def parse(line: str) -> list[Command]:
@@ -441,18 +425,15 @@ class _Reader:
         return True
 
     def unroll(self, over: list[str]) -> None:
-        """Write out the loop that was closed last, where it goes over words that are known: each of its commands for each word."""
-        name, words, body = over[:1], over[2:], self.closed
-        if over[1:2] != ["in"] or not words or not 0 < len(words) * len(body) <= _MOST_IN_LOOP:
+        """Write out the loop that was closed last, where it goes over words that are known."""
+        if over[1:2] != ["in"]:
             return
-        if not all(map(_EXPANDED.isdisjoint, words)) or any(command.words[:1] in _LEAVE_LOOPS for command in body):
-            return
-        if any(command.group is not self.group for command in body):
-            return  # each time in a shell of its own
-        if not any("$" + name[0] in word or "${" + name[0] in word for command in body for word in command.words):
-            return  # the same each time
-        self.closed = [command.with_value(name[0], word) for word in words for command in body]
-        self.commands[len(self.commands) - len(body) :] = self.closed
+        from .loops import written_out  # seldom
+
+        written = written_out(over[0], over[2:], self.closed, self.group)
+        if written:
+            self.commands[len(self.commands) - len(self.closed) :] = written
+            self.closed = written
 
     def skipped(self, token: str) -> None:
         if token == "esac" and self.cases:

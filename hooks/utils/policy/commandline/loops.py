@@ -1,0 +1,52 @@
+"""Write out a loop over words that are known: each of its commands for each word. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .shell import Command
+
+# Commands that a loop is written out to at most; what makes it end before its last word; what may stand for other words.
+_MOST = 64
+_LEAVE = (["break"], ["continue"], ["exit"], ["return"])
+_EXPANDED = frozenset("$`*?[{")
+
+
+def written_out(name: str, words: Sequence[str], body: Sequence[Command], group: object) -> list[Command]:
+    """Return the commands that a loop of a `group` runs, whose variable has this name; none where that is not known, or each time the
+    same."""
+    if not 0 < len(words) * len(body) <= _MOST:
+        return []
+    if not all(map(_EXPANDED.isdisjoint, words)) or any(command.words[:1] in _LEAVE for command in body):
+        return []
+    if any(command.group is not group for command in body):
+        return []  # each time in a shell of its own
+    if not any("$" + name in word or "${" + name in word for command in body for word in command.words):
+        return []  # the same each time
+    return [command for value in words for command in _run_once(body, name, value)]
+
+
+def _run_once(body: Sequence[Command], name: str, value: str) -> list[Command]:
+    """Return the commands as they run while the loop's variable has a value."""
+
+    def change(text: str) -> str:
+        return _with_value(text, name, value)
+
+    return [command.changed(change) for command in body]
+
+
+def _with_value(text: str, name: str, value: str) -> str:
+    """Return a text with a value in place of `$name` and `${name}`."""
+    if "$" not in text:
+        return text
+    written, *pieces = text.replace("${" + name + "}", "$" + name + "\0").split("$" + name)
+    for piece in pieces:
+        if piece[:1].isalnum() or piece[:1] == "_":  # a longer name
+            written += "$" + name + piece
+            continue
+        before, sign, other = written.rpartition("$")
+        written = before + "${" + other + "}" if sign and other.isidentifier() else written  # which ends here, whatever follows
+        written += value + piece[piece[:1] == "\0" :]
+    return written
