@@ -119,9 +119,11 @@ class ClientTerminal(Screen):
         )
 
     def interrupt(self) -> None:
-        """Press Escape until the client says once more that it was interrupted."""
+        """Press Escape until the client says once more that it was interrupted.
+
+        Again after a fixed time, however slow the client is: what is interrupted has to be at work still."""
         before = self.text().count("Interrupted")
-        self.insist(lambda: self.press(ESCAPE), lambda shown: shown.count("Interrupted") > before, self.dropped_s * self._pace)
+        self.insist(lambda: self.press(ESCAPE), lambda shown: shown.count("Interrupted") > before, self.dropped_s)
 
     def ask(self, prompt: str, is_answered: Callable[[str], bool]) -> None:
         """Submit a prompt and wait for its answer; once more where it is gone without one: the client drops what it gets while it loads a

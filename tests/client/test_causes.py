@@ -226,12 +226,13 @@ def test_what_happened_between_two_requests_of_the_oldest_client_is_the_cause(ol
 
 
 def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, installs.Installed], tmp_path: Path):
-    with CachingApi({"slow": [call(("Bash", {"command": "sleep 60"}))], "on": [say("on it goes")]}) as api:
+    endless = {"command": "until [ -e seen ]; do sleep 0.1; done", "timeout": 600_000}
+    with CachingApi({"slow": [call(("Bash", endless))], "on": [say("on it goes")]}) as api:
         home = ClientHome(tmp_path, clients["oldest"], api.url)
         with ClientTerminal(home) as terminal:
             terminal.wait_ready()
             terminal.send("go [[SCRIPT:slow]]")
-            terminal.wait("sleep 60")
+            terminal.wait("until [ -e seen ]")
             terminal.interrupt()
             api.cache.forget()
             terminal.ask(ON, lambda shown: "on it goes" in shown)
