@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hooks.utils import archive
 from hooks.utils.archive import RETENTION_ZONES, Chain, hash_content
+from hooks.utils.archive.verification import verify
 from tests.archive.written import row
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
@@ -72,7 +73,7 @@ class Archiving(RuleBasedStateMachine):
             assert found.get("content", text) == text
             assert found.get("hash_only", hash_content(text)) == columns["content_hash"] == hash_content(text)
             assert (columns["content"] is not None, columns["content_compressed"] is not None) == KEEPS[columns["zone"]]
-        report = archive.verify(self.db)
+        report = verify(self.db)
         assert (report.records, report.broken) == (len(self.known), [])
 
     def teardown(self) -> None:

@@ -11,10 +11,11 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, RetentionIntegrityError, add_records, archive_chain, archive_record, prune, retrieve_record
-from hooks.utils.archive import chains as holding
-from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold, add_hold, holds, place_folders, release_hold
-from hooks.utils.archive.deletion import delete_records, mark, marked, unmark
-from hooks.utils.archive.recovery import Returning, bring_back
+from hooks.utils.archive.deletion import delete_records
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, all_holds, held, place_folders, release_hold
+from hooks.utils.archive.marks import mark, marked, unmark
+from hooks.utils.archive.returning import Returning, bring_back
+from hooks.utils.archive.verification import verify
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import kill_at_each_call
@@ -53,7 +54,7 @@ def test_what_is_held_is_neither_cooled_nor_pruned_nor_deleted_nor_marked(db: sq
     assert (report.on_hold, report.chains) == (min(held, len(before)), 0)
     assert ids[0] not in delete_records(db, ids, NOW)
     assert is_there(db, ids[0])
-    assert archive.verify(db).problems == archive.verify(db).broken == []
+    assert verify(db).problems == verify(db).broken == []
 
 
 def test_a_held_record_keeps_its_chain_and_the_others_become_stubs(db: sqlite3.Connection) -> None:
@@ -71,14 +72,14 @@ def test_a_hold_ends_at_its_own_date_or_when_it_is_released_and_only_once(db: sq
     ids = fill(db, 2)
     add_hold(db, hold(ITEM, ids[0], until=NOW + 5))
     add_hold(db, hold(SESSION, "nobody", id="h1"))
-    assert [(each.scope, each.target) for each in holds(db)] == [(ITEM, ids[0])], "one of the same id is left as it is"
+    assert [(each.scope, each.target) for each in all_holds(db)] == [(ITEM, ids[0])], "one of the same id is left as it is"
     assert delete_records(db, ids[:1], NOW + 4.9) == []
     assert delete_records(db, ids[:1], NOW + 5) == ids[:1]
     assert not release_hold(db, "h1", NOW + 6), "it has ended by itself"
     add_hold(db, hold(ITEM, ids[1], id="h2"))
     assert release_hold(db, "h2", NOW)
     assert not release_hold(db, "h2", NOW)
-    assert [each.released_at for each in holds(db)] == [None, NOW]
+    assert [each.released_at for each in all_holds(db)] == [None, NOW]
     assert not release_hold(db, "h3", NOW)
 
 
@@ -86,7 +87,7 @@ def test_a_hold_ends_at_its_own_date_or_when_it_is_released_and_only_once(db: sq
 def test_a_hold_about_nothing_is_refused(db: sqlite3.Connection, scope: str, target: str) -> None:
     with pytest.raises(ValueError, match="a hold names one of these"):
         add_hold(db, hold(scope, target))
-    assert holds(db) == []
+    assert all_holds(db) == []
 
 
 def test_what_comes_to_a_held_session_or_project_later_is_held_too(db: sqlite3.Connection) -> None:
@@ -172,11 +173,11 @@ def test_marks_and_holds_without_sense_are_found(db: sqlite3.Connection) -> None
     mark(db, ids, NOW, "user")
     add_hold(db, hold(ITEM, ids[1], until=NOW - 20))
     tamper(db, ids[0], "zone", "cold")
-    problems = archive.verify(db).problems[:2]
+    problems = verify(db).problems[:2]
     assert problems == ["hold h1 ends before it begins", f"{ids[0]} is marked for deletion but has no content, or an invalid time"]
     db.execute("UPDATE holds SET scope = 'world'")
-    assert archive.verify(db).problems[0] == f"hold h1 names nothing: 'world' '{ids[1]}'"
-    assert holding.held(db, NOW) is not None
+    assert verify(db).problems[0] == f"hold h1 names nothing: 'world' '{ids[1]}'"
+    assert held(db, NOW) is not None
 
 
 def returning(db: sqlite3.Connection, id: str, number: int) -> Returning:
@@ -190,7 +191,7 @@ def test_a_stub_is_filled_again_under_its_handle(db: sqlite3.Connection) -> None
     assert [is_there(db, id) for id in ids] == [True, False, True]
     assert retrieve_record(db, ids[0])["content"] == content(0)
     assert bring_back(db, [returning(db, ids[0], 0)], NOW + 2) == [], "done again it changes nothing"
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
     assert archive.pruned_of(db, "session-1") == (NOW, 1)
 
 
@@ -201,7 +202,7 @@ def test_a_chain_that_has_vanished_starts_over_with_what_comes_back(db: sqlite3.
     assert bring_back(db, back, NOW + 1) == ids
     assert bring_back(db, back, NOW + 2) == []
     assert [retrieve_record(db, id)["content"] for id in ids] == [content(number) for number in range(3)]
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
     assert archive.find_records(db, named=["1.py"])[0].id == ids[1]
     assert archive.pruned_of(db, "session-1") is None
 
@@ -278,7 +279,7 @@ def test_a_kill_in_the_middle_of_a_deletion_leaves_all_or_nothing(forks: Forks, 
             there = [is_there(db, id) for id in doomed]
             assert len(set(there)) == 1, "all or nothing"
             assert set(marked(db)) == (set(ids) if there[0] else {ids[3]})
-            report = archive.verify(db)
+            report = verify(db)
             assert report.broken == report.problems == []
         left.append(there[0])
 
@@ -291,5 +292,5 @@ def test_a_hold_of_another_scope_and_any_text_is_only_text(db: sqlite3.Connectio
     ids = fill(db, 1)
     for number, target in enumerate(["' OR 1=1 --", "a\0b", "\ud800", "x" * 5_000, json.dumps({"a": 1})]):
         add_hold(db, Hold(f"h{number}", SESSION, target, target, target, NOW))
-    assert len(holds(db)) == 5
+    assert len(all_holds(db)) == 5
     assert delete_records(db, ids, NOW) == ids

@@ -16,11 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
-from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
 from hooks.utils.archive.deletion import delete_records
-from hooks.utils.archive.index import terms_of
-from hooks.utils.archive.recovery import Returning, bring_back
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
+from hooks.utils.archive.returning import Returning, bring_back
 from hooks.utils.archive.searching import search
+from hooks.utils.archive.terms import terms_of
+from hooks.utils.archive.verification import verify
 from hooks.utils.io.sqlite_file import Transaction
 from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
 from tests.archive.written import CHAIN, fill
@@ -151,7 +152,7 @@ class Keeping(RuleBasedStateMachine):
             place_folders(self.db, lambda folder: folder[1:])
             assert all(retrieve(self.db, id) for id in self.safe)
             self.safe = [id for id in self.given if self._is_held(id) and retrieve(self.db, id)]
-            report = archive.verify(self.db)
+            report = verify(self.db)
             assert report.broken == report.problems == []
             assert self.db.execute("PRAGMA foreign_key_check").fetchall() == []
 
@@ -175,7 +176,7 @@ def works(path: Path, whats: Sequence[str], count: int) -> list[Function]:
 
 def check(path: Path) -> None:
     with closing(archive.open_archive(str(path))) as db:
-        report = archive.verify(db)
+        report = verify(db)
         assert report.broken == report.problems == []
         assert index.index_queued(db) == 0
         there = {id for (id,) in db.execute("SELECT id FROM thought_records WHERE zone IS NULL OR zone <> 'cold'")}

@@ -17,6 +17,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import SCHEMA, ArchiveDamaged, ArchiveTooNew, open_archive
+from hooks.utils.archive.verification import verify
 from hooks.utils.io import files, home
 from tests.archive.written import CHAIN, fill, new
 from tests.kit.crowds import all_do
@@ -158,7 +159,7 @@ def test_processes_that_open_a_new_archive_at_once_all_succeed_and_lose_nothing(
     path, each = tmp_path / "new" / "archive.sqlite", count(5, 50)
     all_do(forks, [Function("tests.archive.working:add", [str(path), name, each]) for name in "abcd"], {})
     with closing(open_archive(str(path), create=False)) as db:
-        report = archive.verify(db)
+        report = verify(db)
         assert (report.records, report.chains, report.broken) == (4 * each, 1, [])
         assert len(archive.clears_of(db, "shared")) == 4 * each
 
@@ -173,12 +174,12 @@ def test_a_process_that_is_killed_while_it_adds_leaves_whole_records(forks: Fork
 
     def check(done: Done) -> None:
         with closing(open_archive(str(path))) as db:
-            report = archive.verify(db)
+            report = verify(db)
             assert report.broken == []
             assert report.records - done.out.count("\n") in (0, 1), "what was told to be there is there"
             assert len(archive.clears_of(db, "shared")) == report.records
             fill(db, 1)
-            assert archive.verify(db).broken == []
+            assert verify(db).broken == []
 
     work = Function("tests.archive.working:add", [str(path), "k", 2])
     assert kill_at_each_call(forks, work, world, check, count(3, 1)) > 20
@@ -195,7 +196,7 @@ def test_a_full_or_read_only_file_is_an_error_that_changes_nothing(opened: sqlit
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         archive.archive_record(opened, ids[0], hot_max=1, warm_max=1)
     assert not opened.in_transaction
-    assert archive.verify(opened).records == 3
+    assert verify(opened).records == 3
 
 
 def test_importing_it_loads_nothing_that_takes_time_and_of_the_other_packages_the_io_seam_alone() -> None:
@@ -263,7 +264,7 @@ def test_whoever_opens_the_archive_finds_it_under_its_handle(path: str):
         9,
         "2026-01-05T10:00:00Z",
     )
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
     db.close()
     assert files.spilled(path) == []
 

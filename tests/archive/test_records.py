@@ -11,6 +11,7 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive import Chain, add_records, archive_chain, find_records, prune, retrieve_record, stats
 from hooks.utils.archive.records import digest, handle
+from hooks.utils.archive.verification import verify
 from hooks.utils.policy import globs
 from hooks.utils.reclaim.restoring import NotFound, records_for
 from hooks.utils.state.archived import matching
@@ -66,7 +67,7 @@ def test_another_chain_call_or_content_is_another_record(db: sqlite3.Connection)
     others = [add_records(db, Chain("session-2", "session-2"), [new(0)]).ids[0]]
     others += add_records(db, CHAIN, [new(0, content='"other"'), new(0, tool_use_id="toolu_x")]).ids
     assert len({*first, *others}) == 4
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
 
 
 def test_what_has_gone_cold_and_is_added_again_becomes_a_new_record_with_a_longer_handle(db: sqlite3.Connection) -> None:
@@ -77,7 +78,7 @@ def test_what_has_gone_cold_and_is_added_again_becomes_a_new_record_with_a_longe
     assert retrieve_record(db, again)["content"] == content(0)
     assert retrieve_record(db, ids[0])["zone"] == "cold"
     assert add_records(db, CHAIN, [new(0)]).ids == [again]
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
 
 
 def test_a_handle_that_is_taken_by_another_record_is_lengthened(db: sqlite3.Connection) -> None:
@@ -108,7 +109,7 @@ def test_hostile_names_are_kept_as_text(db: sqlite3.Connection) -> None:
     assert retrieve_record(db, id)["content"] == evil
     assert [each.id for each in find_records(db, task_id=evil)] == [each.id for each in find_records(db, session_id=evil)] == [id]
     assert [each.id for each in archive.records_of_tool_use(db, evil)] == [id]
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
 
 
 def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(db: sqlite3.Connection) -> None:
@@ -173,7 +174,7 @@ def test_a_source_can_be_noted_later(db: sqlite3.Connection) -> None:
     assert archive.set_source(db, id, None)
     assert archive.record(db, id).source is None
     assert not archive.set_source(db, "nobody", None)
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
 
 
 def test_a_list_goes_on_where_somebody_has_changed_a_record(db: sqlite3.Connection) -> None:
@@ -258,7 +259,7 @@ def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: 
     assert archive.chain(opened, "session-0") is None
     assert archive.clears_of(opened, "session-0") == []
     assert [retrieve_record(opened, id)["content_available"] for id in mixed] == [False] * 3 + [True] * 2
-    assert archive.verify(opened).broken == []
+    assert verify(opened).broken == []
     assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
     assert prune(opened, 200.0).records == 0, "what is gone is not pruned again"
     assert prune(opened, 400.0, now=2_000.0).chains == 1

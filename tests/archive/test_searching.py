@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.archive import SCHEMA, Chain, add_records, archive_record, index
 from hooks.utils.archive.deletion import compact, delete_records
-from hooks.utils.archive.index import terms_of
 from hooks.utils.archive.searching import SearchUnavailable, search
+from hooks.utils.archive.terms import terms_of
+from hooks.utils.archive.verification import verify
 from hooks.utils.policy.masking import mask
 from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
 from tests.archive.written import CHAIN, fill, new, tamper
@@ -134,7 +135,7 @@ def test_a_write_indexes_little_and_queues_the_rest(db: sqlite3.Connection) -> N
     assert index.index_queued(db, lambda done, total: seen.append((done, total))) == 0
     assert seen == [(1, 1)]
     assert len(found(db, "large")) == 1
-    assert archive.verify(db).problems == []
+    assert verify(db).problems == []
 
 
 def test_an_older_archive_is_queued_by_its_migration_and_found_after_the_first_search(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_an_older_archive_is_queued_by_its_migration_and_found_after_the_first_s
         assert index.index_queued(db) == 0
         assert found(db, "read 249") == [ids[249]]
         assert len(found(db, "read", most=999)) == 249, "a cold one has no words"
-        assert archive.verify(db).problems == []
+        assert verify(db).problems == []
 
 
 class NoVirtualTables:
@@ -170,7 +171,7 @@ def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> N
     assert found(db, "read") == []
     assert delete_records(db, ids[:1], NOW) == ids[:1]
     assert index.queue_length(db) == 2
-    report = archive.verify(db)
+    report = verify(db)
     assert report.broken == report.problems == []
     db.set_authorizer(None)
     index.index_queued(db)
@@ -193,17 +194,17 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
             search(db, "src", mask)
         ids += add_records(db, CHAIN, [new(7)]).ids
         assert index.index_queued(db) == index.queue_length(db) == 1
-        assert archive.verify(db).problems == []
+        assert verify(db).problems == []
         assert delete_records(db, ids[:1], NOW) == ids[:1]
         assert archive.archive_record(db, ids[1], hot_max=1, warm_max=1)["to_zone"] == "cold"
-        report = archive.verify(db)
+        report = verify(db)
         assert report.broken == report.problems == []
         assert compact(db)
     rename_module("fts6", "fts5")
     with closing(archive.open_archive(path)) as db:
         assert index.index_queued(db) == 0
         assert found(db, "src") == [ids[5], *ids[4:1:-1]]
-        assert archive.verify(db).problems == []
+        assert verify(db).problems == []
 
 
 def test_what_was_deleted_or_went_cold_has_no_words_in_the_file(tmp_path: Path) -> None:
@@ -221,22 +222,22 @@ def test_what_was_deleted_or_went_cold_has_no_words_in_the_file(tmp_path: Path) 
         compact(db)
         assert b"jwvqcoldone" not in path.read_bytes()
         assert found(db, "zwkqkept") == [kept]
-        assert archive.verify(db).problems == []
+        assert verify(db).problems == []
 
 
 def test_an_index_that_lost_or_gained_records_is_found(db: sqlite3.Connection) -> None:
     ids = fill(db, 4)
     db.execute("DELETE FROM indexed WHERE seq = 1")
-    assert archive.verify(db).problems == [
+    assert verify(db).problems == [
         "1 record is missing from the search index",
         "1 record is in the search index by mistake",
     ]
     db.execute("INSERT INTO indexed VALUES (1, 1, 0)")
-    assert archive.verify(db).problems == []
+    assert verify(db).problems == []
     db.execute("INSERT INTO words (words, rowid, terms) VALUES ('delete', 2, ?)", (index.EVERY,))
-    assert archive.verify(db).problems == ["1 record is no longer in the search index"]
+    assert verify(db).problems == ["1 record is no longer in the search index"]
     db.execute("INSERT INTO indexed VALUES (99, 1, 0)")
-    assert archive.verify(db).problems[0] == "1 record is in the search index but not in the archive"
+    assert verify(db).problems[0] == "1 record is in the search index but not in the archive"
     assert retrieve(db, ids[0])
 
 
@@ -255,14 +256,14 @@ def test_a_damaged_index_costs_no_write_and_no_search(tmp_path: Path) -> None:
         ids = fill(db, 5)
         db.execute("UPDATE words_data SET block = x'ffffffffffff'")
     with closing(archive.open_archive(path)) as db:
-        assert archive.verify(db).problems != []
+        assert verify(db).problems != []
         more = add_records(db, CHAIN, [new(8)]).ids
         assert found(db, "src")[:1] == more
         assert len(found(db, "src")) == 6
         assert delete_records(db, ids[:1], NOW) == ids[:1]
         index.index_queued(db)
         assert len(found(db, "src")) == 5
-        assert archive.verify(db).problems == []
+        assert verify(db).problems == []
 
 
 def test_a_content_that_cannot_be_read_stops_no_other(db: sqlite3.Connection) -> None:
@@ -273,4 +274,4 @@ def test_a_content_that_cannot_be_read_stops_no_other(db: sqlite3.Connection) ->
     assert index.index_queued(db) == 0
     assert found(db, "src") == [deep[0], ids[2], ids[0]]
     assert found(db, "deepest") == deep
-    assert archive.verify(db).problems == []
+    assert verify(db).problems == []

@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive import Chain, archive_chain, verify
+from hooks.utils.archive import Chain, archive_chain
+from hooks.utils.archive.verification import verify
 from hooks.utils.io import sqlite_file
 from tests.archive.written import CHAIN, COLUMNS, content, fill, tamper
 

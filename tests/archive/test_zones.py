@@ -27,6 +27,7 @@ from hooks.utils.archive import (
     retrieve_record,
     stats,
 )
+from hooks.utils.archive.verification import verify
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
 SMALL = {"hot_max": 2, "warm_max": 4}
@@ -165,7 +166,7 @@ def test_i4_archiving_deletes_no_row(db: sqlite3.Connection) -> None:
     for id in ids:
         archive_record(db, id, hot_max=1, warm_max=1)
     assert db.execute("SELECT count(*), count(content_hash), count(content) FROM thought_records").fetchone() == (9, 9, 1)
-    assert archive.verify(db).broken == []
+    assert verify(db).broken == []
 
 
 def test_i5_positions_stay_as_they_are_within_a_transaction_and_only_grow(opened: sqlite3.Connection, tmp_path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from hooks.utils import archive
-from hooks.utils.archive import deletion
+from hooks.utils.archive import marks
+from hooks.utils.archive.verification import verify
 from popkit_retention.governance.domains import Domain
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.domains.rag import RagDomain
@@ -106,7 +107,7 @@ class Rag:
         self.db.execute("INSERT OR REPLACE INTO brought_back VALUES (?, ?)", (id, at))
 
     def problems(self) -> list[str]:
-        return [f"{each.id} {each.what}" for each in archive.verify(self.db).broken] + deletion.mark_problems(self.db)
+        return [f"{each.id} {each.what}" for each in verify(self.db).broken] + marks.problems(self.db)
 
     def close(self) -> None:
         self.domain.close()

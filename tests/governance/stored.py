@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold
-from hooks.utils.archive.deletion import Mark
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
+from hooks.utils.archive.marks import Mark
 from popkit_retention.governance.domains import ON_HOLD, PINNED, Content, Described, Resource
 
 NOW = 1_795_390_200.0  # 2026-11-22T23:30:00Z

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.chains import ITEM, Hold
-from hooks.utils.archive.deletion import GRACE_S
+from hooks.utils.archive.holds import ITEM, Hold
+from hooks.utils.archive.marks import GRACE_S
 from popkit_retention.governance import collection
 from popkit_retention.governance.domains import Verdict
 from tests.governance.collectors import Workspace, ids

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.archive.chains import Hold
+from hooks.utils.archive.holds import Hold
 from popkit_retention.conformance import full
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content, Resource, apply_rules

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold
 from hooks.utils.archive.content import to_bytes
-from hooks.utils.archive.deletion import Mark
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
+from hooks.utils.archive.marks import Mark
+from hooks.utils.archive.verification import verify
 from hooks.utils.io import home, repository
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content, apply_rules
@@ -183,7 +184,7 @@ def test_an_archived_content_comes_back_byte_for_byte_from_its_json(held: Held) 
     after = [archive.record(held.db, id).to_json() for id in ids]
     assert [{name: each[name] for name in same} for each in after] == [{name: each[name] for name in same} for each in before]
     assert {each.created_at for each in held.domain.resources(NOW)} == {NOW + 1}, "its age counts from its return"
-    assert archive.verify(held.db).broken == []
+    assert verify(held.db).broken == []
 
 
 @pytest.mark.parametrize(

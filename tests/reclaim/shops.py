@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from hooks.utils import archive
+from hooks.utils.archive.verification import verify
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
@@ -274,7 +275,7 @@ class Shop:
             return 0, 0
         db = archive.open_archive(str(path), create=False)
         try:
-            report = archive.verify(db)
+            report = verify(db)
             assert not report.broken, report.broken
             count = db.execute("SELECT count(*) FROM thought_records").fetchone()[0]
             return count, db.execute("SELECT count(*) FROM clears WHERE undone_at IS NULL").fetchone()[0]

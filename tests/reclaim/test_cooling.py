@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive.chains import ITEM, PROJECT, Hold, add_hold, held
+from hooks.utils.archive.holds import ITEM, PROJECT, Hold, add_hold, held
+from hooks.utils.archive.verification import verify
 from hooks.utils.io import repository
 from hooks.utils.reclaim import cooling
 from tests.patience import HANG_S
@@ -118,7 +119,7 @@ def test_what_is_committed_leaves_the_archive_and_comes_back_from_git(db, projec
     (project / "app.py").write_text("edited\n")
     assert archive.retrieve_record(db, id)["content_available"] is False
     assert restorable(db, id)
-    assert archive.verify(db).lost == []
+    assert verify(db).lost == []
 
 
 def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
@@ -128,7 +129,7 @@ def test_verify_names_what_git_no_longer_has(db, project: Path) -> None:
     cooling.cool(db, "session")
     (project / "app.py").unlink()
     (project / ".git").rename(project / "gone")
-    report = archive.verify(db)
+    report = verify(db)
     assert (report.broken, report.lost) == ([], [id])
 
 

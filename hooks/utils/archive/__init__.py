@@ -12,7 +12,8 @@ from ..io import files, sqlite_file
 from ..io.codec import dumps, loads
 from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
 from ..io.storage import Storage
-from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone, verify
+from .chains import Chain, chain
+from .clears import Clear, clears_of, clears_of_records, mark_undone
 from .content import (
     RetentionIntegrityError,
     compress_content,
@@ -41,22 +42,19 @@ from .records import (
     set_source,
 )
 from .recovery import is_kept, recover, source_of
+from .retrieval import RETENTION_ZONES, RetrieveRecordInput, retrieve_record
+from .sizes import stats, zone_sizes
 from .zones import (
     HOT_MAX_POSITION,
-    RETENTION_ZONES,
     WARM_MAX_POSITION,
     ArchiveRecordInput,
     RecordNotFound,
     RetentionZone,
-    RetrieveRecordInput,
     archive_chain,
     archive_record,
     compute_zone,
     due_cold,
     get_record_position,
-    retrieve_record,
-    stats,
-    zone_sizes,
 )
 
 __all__ = [
@@ -113,7 +111,6 @@ __all__ = [
     "stats",
     "text_of",
     "value_of",
-    "verify",
     "zone_sizes",
 ]
 

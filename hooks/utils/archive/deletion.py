@@ -1,4 +1,4 @@
-"""Mark records for deletion, and delete from the archive for good, for `prune` and for a collection alike. A mark alone deletes nothing.
+"""Delete from the archive for good, for `prune` and for a collection alike.
 
 A chain of which nothing is left vanishes with its names and clears. In another one a deleted record stays as a cold stub without a source,
 so that the chain can still be verified. What is held stays.
@@ -9,16 +9,17 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from .chains import held
-from .content import Row, names_of, plain, stamp, subjects_of
-from .zones import STORED
+from . import marks
+from .content import names_of, plain, stamp, subjects_of
+from .holds import held
+from .sizes import STORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from sqlite3 import Connection
 
-    from .chains import Held
+    from .holds import Held
 
 _ROWS = f"""
 SELECT id, seq, created_at, coalesce(zone, 'hot') <> 'cold', coalesce(zone, 'hot') = 'cold' AND source IS NULL, {STORED}
@@ -29,10 +30,6 @@ INSERT INTO pruned (task_id, records, at) VALUES (?, ?, ?)
 ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
 """
 _STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?"
-# A record archived again after it was marked waits a whole day again: its placeholder may be about to enter a transcript.
-_MARKED = """
-SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
-"""
 _AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
 
 
@@ -86,7 +83,7 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
     overwrite_what_is_freed(db)
     with Transaction(db):
         if only_marked:
-            wanted.intersection_update(id for (id,) in db.execute(_MARKED).fetchall())
+            wanted.intersection_update(id for (id,) in db.execute(marks.DUE).fetchall())
         leaving = deletable(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
         delete(db, leaving, now)
     return leaving.contents
@@ -99,7 +96,7 @@ def overwrite_what_is_freed(db: Connection) -> None:
 
 def delete(db: Connection, leaving: Deletable, now: float) -> None:
     """Delete what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
-    from . import index
+    from . import index  # seldom
 
     index.remove_records(db, leaving.seqs)
     db.executemany(_NOTE, [(task_id, count, now) for task_id, count in leaving.counts.items()])
@@ -199,64 +196,3 @@ def _old(db: Connection, older_than: float, now: float) -> Deletable:
 def pruned_of(db: Connection, task_id: str) -> tuple[float, int] | None:
     """Return (when, in seconds, how many records) of a chain that was pruned, wholly or in part; None for any other."""
     return db.execute("SELECT at, records FROM pruned WHERE task_id = ?", (plain(task_id),)).fetchone()
-
-
-# --- marks ----------------------------------------------------------------------------------------------------------------------
-
-
-GRACE_S = 86_400.0  # from a mark to the deletion
-
-
-class Mark(Row):
-    """A mark: since when (seconds) something is to be deleted, and by whom (`user`, `tool`, `job`)."""
-
-    __slots__ = ("at", "by", "id")
-
-    def __init__(self, id: str, at: float, by: str):
-        self.id = id
-        self.at = at
-        self.by = by
-
-    @property
-    def due_at(self) -> float:
-        """Return when it may be deleted (seconds)."""
-        return self.at + GRACE_S
-
-
-def marked(db: Connection) -> dict[str, Mark]:
-    """Return handle -> Mark of all that is to be deleted."""
-    return {id: Mark(id, at, by) for id, at, by in db.execute("SELECT record_id, at, by FROM marks ORDER BY at, record_id").fetchall()}
-
-
-def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | None = None) -> list[str]:
-    """Mark records that have a content; those that are held at `now` (seconds; by default the clock's) or marked already are passed over.
-    Returns the handles that it marked."""
-    done = []
-    with Transaction(db):
-        holds = held(db, time.time() if now is None else now)
-        for id in map(plain, ids):
-            row = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
-            if row is None or row[1] == "cold" or holds.keeps(id, row[0]):
-                continue
-            if db.execute("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (id, at, plain(by))).rowcount == 1:
-                done.append(id)
-    return done
-
-
-def unmark(db: Connection, ids: Iterable[str]) -> list[str]:
-    """Take marks back; return the handles that had one."""
-    with Transaction(db):
-        return [id for id in map(plain, ids) if db.execute("DELETE FROM marks WHERE record_id = ?", (id,)).rowcount == 1]
-
-
-def mark_problems(db: Connection) -> list[str]:
-    """Return what is wrong with the marks, in sentences."""
-    senseless = """
-    SELECT m.record_id, r.id IS NULL FROM marks AS m LEFT JOIN thought_records AS r ON r.id = m.record_id
-    WHERE r.id IS NULL OR r.zone = 'cold' OR typeof(m.at) <> 'real' ORDER BY 1
-    """
-    rows = db.execute(senseless).fetchall()
-    return [
-        f"{id} is marked for deletion but {'is not in the archive' if missing else 'has no content, or an invalid time'}"
-        for id, missing in rows
-    ]

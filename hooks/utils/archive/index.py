@@ -1,9 +1,4 @@
-"""Split texts into terms, and index those of every content in the archive, and of its label, in an FTS5 table that keeps neither texts nor
-places.
-
-A word is a run of letters and digits, `_` within it too; anything else between words (`/`, `.`, `-`, quotes) parts them, so a path
-is its segments. A word made of several gives each of them and the whole without joints: `getUserName` and `get_user_name` both give get,
-user, name and getusername. All is in small letters.
+"""Index the terms of every content in the archive, and of its label, in an FTS5 table that keeps neither texts nor places.
 
 Writing records indexes a little at once and queues the rest (`unindexed`); searching works the queue off. A content that leaves the archive
 leaves the index in the same transaction. That takes the very terms that the index was given, so a checksum of them is kept; where they
@@ -12,78 +7,18 @@ cannot be had any more, the index is emptied and everything queued. Where SQLite
 
 from __future__ import annotations
 
-import re
 import time
-import unicodedata
 import zlib
 
 from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError, text_of
+from .retrieval import retrieve_record
+from .terms import terms_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from sqlite3 import Connection
-
-
-# --- terms -------------------------------------------------------------------------------------------------------------------------------
-
-# Longer words are data (base64, minified code); so are those with more humps, which count only as a whole.
-LONGEST = 40
-_MOST_HUMPS = 8
-_SHORTEST, _SHORTEST_NUMBER = 2, 3  # line numbers and single letters distinguish nothing
-_WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
-_HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# Of languages that are written without spaces, each two neighbours are a term.
-_UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+)")
-_MOST_KNOWN = 1 << 11
-_known: dict[str, tuple[str, ...]] = {}  # word -> its terms: most words of a text have been seen before
-
-
-def terms_of(text: str) -> list[str]:
-    """Return the terms of a text, each once, in the order of the alphabet. A term has letters and digits alone."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    all_terms: set[str] = set()
-    for word in set(_WORD.findall(text)):
-        terms = _known.get(word)
-        if terms is None:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            terms = _known[word] = tuple(_of_word(word))
-        all_terms.update(terms)
-    return sorted(all_terms)
-
-
-def _of_word(word: str) -> set[str]:
-    pieces = [piece for piece in word.split("_") if piece]
-    parts: list[str] = []
-    for piece in pieces:
-        if piece.isascii():
-            humps = _HUMP.findall(piece)
-            parts += humps if len(humps) <= _MOST_HUMPS else ()
-        else:
-            parts += [term for run in _UNSPACED.split(piece) for term in _of_run(run)]
-    if not _UNSPACED.search(word):
-        parts.append("".join(pieces))
-    return {term for part in parts if _is_distinctive(term := part.lower())}
-
-
-def _of_run(run: str) -> list[str]:
-    if len(run) > 2 and _UNSPACED.match(run):
-        return [run[at : at + 2] for at in range(len(run) - 1)]
-    return [run]
-
-
-def _is_distinctive(term: str) -> bool:
-    if len(term) > LONGEST or not term:
-        return False
-    if term.isascii():
-        return len(term) >= (_SHORTEST_NUMBER if term.isdigit() else _SHORTEST)
-    return len(term) >= _SHORTEST or _UNSPACED.match(term) is not None
-
-
-# --- the index ---------------------------------------------------------------------------------------------------------------------------
 
 # Characters that a hook indexes itself as it writes; they take some 10 ms.
 AT_ONCE = 1 << 17
@@ -240,8 +175,6 @@ def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> N
 
 def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
     """Return (whether a record has a content, the text of it that is indexed; None where that cannot be read)."""
-    from .zones import retrieve_record
-
     row = db.execute(f"SELECT id, label FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone()  # noqa: S608
     if row is None:
         return False, None

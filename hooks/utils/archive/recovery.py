@@ -1,30 +1,24 @@
-"""Get contents back: from a file on disk or in git that still has every byte that a Read showed, or from a copy of deleted ones.
+"""Make contents again from a file on disk or in git that still has every byte that a Read showed.
 
 Only what git keeps for a commit of a branch or tag proves that a content can be made again: a file can change, a staged blob be collected.
 The client shows a file as numbered lines, and may append a reminder of its own. How such a result is made is found by making it again, and
-counts only if that gives the archived JSON text byte for byte. Contents from a copy get the handles that they had.
+counts only if that gives the archived JSON text byte for byte.
 """
 
 from __future__ import annotations
 
 import os
-import time
 
 from ..io import files, processes, repository
-from ..io.sqlite_file import Transaction
-from .chains import Chain, chain, ensure_chain
-from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
-from .records import HANDLE_CHARS, LONGEST_HANDLE, NOTE_BACK, digest, handle, insert, record
-from .zones import retrieve_record
+from .content import hash_content
+from .records import record
+from .retrieval import retrieve_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from sqlite3 import Connection
     from typing import Any
-
-    from .index import Indexer
-    from .records import NewRecord
 
     Source = dict[str, Any]  # as `source_of` makes it; in the archive it may have been changed
 
@@ -166,85 +160,3 @@ def _quoted(text: str) -> str:
     if quoted.isascii():
         return quoted
     return "".join([f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in quoted])
-
-
-# --- deleted contents, from a copy ----------------------------------------------------------------------------------------------
-
-
-# Transactions of so many records: each waits for the disk, and each keeps others waiting.
-_AT_ONCE = 200
-_KNOWN = """
-SELECT task_id, zone, content_hash, seq, label, zone = 'cold' AND source IS NOT NULL FROM thought_records WHERE id = ?
-"""
-
-
-class Returning:
-    """A content on its way back: its old handle, the chain that it was of, and the record as it came."""
-
-    __slots__ = ("chain", "id", "record")
-
-    def __init__(self, id: str, chain: Chain, record: NewRecord):
-        self.id = id
-        self.chain = chain
-        self.record = record
-
-
-def bring_back(db: Connection, returning: Iterable[Returning], now: float | None = None) -> list[str]:
-    """Bring contents back: a cold stub is filled again, a record that has vanished joins the end of its chain. Their age counts from `now`
-    (seconds; by default the clock's). What has its content is left alone. Return the handles of those that were missing.
-
-    RetentionIntegrityError for a content that does not belong to its handle; what came before it is back then. Done again, it goes on."""
-    now = time.time() if now is None else now
-    done: list[str] = []
-    batch: list[Returning] = []
-    for each in returning:
-        batch.append(each)
-        if len(batch) == _AT_ONCE:
-            done += _bring_back(db, batch, now)
-            batch = []
-    return done + _bring_back(db, batch, now)
-
-
-def _bring_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
-    from .index import Indexer  # a restore does without it
-
-    with Transaction(db):
-        indexer = Indexer(db)
-        return [each.id for each in batch if _is_back(db, each, now, indexer)]
-
-
-def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> bool:
-    """Return whether a content was missing; then it is there now."""
-    content_hash = hash_content(each.record.content)
-    was_deleted = True
-    row = db.execute(_KNOWN, (plain(each.id),)).fetchone()
-    if row is None:
-        _check_handle(each, content_hash)
-        task_id, label = each.chain.task_id, plain(each.record.label)
-        known = chain(db, each.chain.task_id) or each.chain  # the archive knows better where its transcript is now
-        length, head = ensure_chain(db, known)
-        hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
-        db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
-    elif row[2] != content_hash:
-        raise RetentionIntegrityError(f"{each.id}: the content to be restored does not match its content_hash")
-    elif row[1] != "cold":
-        return False
-    else:
-        db.execute(
-            "UPDATE thought_records SET zone = 'warm', content_compressed = ?, source = NULL WHERE id = ?",
-            (compress_content(each.record.content), each.id),
-        )
-        task_id, seq, label = row[0], row[3], row[4]
-        was_deleted = not row[5]  # a content that git still has was never deleted
-    indexer.take(seq, label, each.record.content)
-    db.execute(NOTE_BACK, (each.id, now))
-    if was_deleted:
-        db.execute("UPDATE pruned SET records = records - 1 WHERE task_id = ?", (task_id,))
-        db.execute("DELETE FROM pruned WHERE task_id = ? AND records < 1", (task_id,))
-    return True
-
-
-def _check_handle(each: Returning, content_hash: str) -> None:
-    number = digest(each.chain.task_id, plain(each.record.tool_use_id), content_hash)
-    if not HANDLE_CHARS <= len(each.id) <= LONGEST_HANDLE or each.id != handle(number, len(each.id)):
-        raise RetentionIntegrityError(f"{each.id!r:.60}: is not the handle of the content to be restored under it")

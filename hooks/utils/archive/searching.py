@@ -6,7 +6,8 @@ from ..io.sqlite_file import StoreError, Transaction
 from . import index
 from .content import RetentionIntegrityError, plain, text_of
 from .records import record
-from .zones import retrieve_record
+from .retrieval import retrieve_record
+from .terms import terms_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _contexts(db: Connection, projects: Collection[str] | None, session: str | N
 
 def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
     """Return the seqs of the matches, the best first."""
-    terms = index.terms_of(question[:_ASKED_CHARS])
+    terms = terms_of(question[:_ASKED_CHARS])
     if not terms or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
     ranked = sorted(term for term in (_term(db, each) for each in terms) if term)[:_ASKED_TERMS]
@@ -151,7 +152,7 @@ def _matches(db: Connection, query: str, contexts: dict[int, int] | None) -> Ite
 def needles_of(question: str) -> list[str]:
     """Return what to look for in lines: the words as they were typed and their terms, in small letters."""
     question = question[:_ASKED_CHARS]
-    return list(dict.fromkeys([*question.lower().split(), *index.terms_of(question)]))
+    return list(dict.fromkeys([*question.lower().split(), *terms_of(question)]))
 
 
 def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str], str]) -> list[str]:

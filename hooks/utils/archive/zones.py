@@ -1,5 +1,4 @@
-"""Move records to their zones: how far back in its chain a record is decides how much of its content is kept. Says how large the zones are,
-too.
+"""Move records to their zones: how far back in its chain a record is decides how much of its content is kept.
 
 The newest 100 records of a chain are hot (content as it was), those up to 1,000 warm (compressed), the rest cold (only the hash). Records
 only ever go that way, no row is deleted, and nothing but `zone`, `content` and `content_compressed` changes.
@@ -8,9 +7,10 @@ only ever go that way, no row is deleted, and nothing but `zone`, `content` and 
 from __future__ import annotations
 
 from ..io.sqlite_file import Transaction
-from .chains import held
-from .content import RetentionIntegrityError, as_text, compress_content, decompress_content, hash_content, plain, to_text
+from .content import RetentionIntegrityError, compress_content, plain
+from .holds import held
 from .records import record
+from .retrieval import KEPT, RETENTION_ZONES, RecordInput, content_of, known_zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
     from .records import Record
 
-RETENTION_ZONES = ("hot", "warm", "cold")
 HOT_MAX_POSITION = 100
 WARM_MAX_POSITION = 1000
-STORED = "CASE coalesce(zone, 'hot') WHEN 'hot' THEN size WHEN 'warm' THEN length(content_compressed) ELSE 0 END"
 
-_CONTENT = "SELECT zone, CAST(content AS BLOB), content_compressed, content_hash FROM thought_records WHERE id = ?"
 _POSITION = """
 SELECT (SELECT max(place) FROM thought_records WHERE task_id = mine.task_id) - mine.place + 1 FROM thought_records AS mine WHERE id = ?
 """
@@ -34,15 +31,6 @@ _BEHIND = """
 SELECT id, zone, place FROM thought_records
 WHERE task_id = ? AND ((place <= ? AND (zone IS NULL OR zone = 'hot')) OR (place <= ? AND zone = 'warm')) ORDER BY place
 """
-_STATS = f"""
-SELECT count(*), coalesce(sum(size), 0), coalesce(sum({STORED}), 0), min(created_at), max(created_at),
-  count(CASE WHEN zone IS NULL OR zone = 'hot' THEN 1 END), count(CASE zone WHEN 'warm' THEN 1 END), count(CASE zone WHEN 'cold' THEN 1 END)
-FROM thought_records
-"""  # noqa: S608  a piece of our own
-
-_ZONE_SIZES = f"""
-SELECT coalesce(zone, 'hot'), count(*), coalesce(sum({STORED}), 0), coalesce(sum(size), 0) FROM thought_records GROUP BY 1
-"""  # noqa: S608  a piece of our own
 
 
 class RecordNotFound(LookupError):
@@ -64,19 +52,7 @@ class RetentionZone:
         return str(value)
 
 
-class RecordInput:
-    """The specification's ArchiveRecordInputSchema and RetrieveRecordInputSchema, which ask the same."""
-
-    @staticmethod
-    def parse(value: object) -> dict[str, str]:
-        """Return {"id"}, other keys left out; ValueError for what is no object, or has no id that is a text and not empty."""
-        id = value.get("id") if isinstance(value, dict) else None
-        if not isinstance(id, str) or not id:
-            raise ValueError("a record's id has to be a text that is not empty")
-        return {"id": id}
-
-
-ArchiveRecordInput = RetrieveRecordInput = RecordInput
+ArchiveRecordInput = RecordInput
 
 
 def compute_zone(position: int, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION) -> str:
@@ -113,7 +89,7 @@ def archive_record(
             raise RecordNotFound(id)
         target = compute_zone(position, hot_max, warm_max)
         task_id, zone = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (plain(id),)).fetchone()
-        before = _known_zone(zone, id)
+        before = known_zone(zone, id)
         if target == "cold" and held(db, now).keeps(plain(id), task_id):
             target = "warm"
         if RETENTION_ZONES.index(target) > RETENTION_ZONES.index(before):
@@ -127,53 +103,14 @@ def archive_record(
 def move(db: Connection, id: str, target: str) -> None:
     """Give a record the warm or the cold form; RetentionIntegrityError where its content is not what its hash says. What has no content any
     more is neither in the index nor marked for deletion."""
-    content = _content(db.execute(_CONTENT, (plain(id),)).fetchone(), id)
+    content = content_of(db.execute(KEPT, (plain(id),)).fetchone(), id)
     squeezed = compress_content(content) if target == "warm" else None
     if target == "cold":
-        from . import index
+        from . import index  # seldom
 
         index.remove_records(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
         db.execute("DELETE FROM marks WHERE record_id = ?", (plain(id),))
     db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
-
-
-def retrieve_record(db: Connection, id: str) -> dict[str, Any] | None:
-    """Return what is left of a record, None for an id that is unknown: hot and warm {"id", "zone", "content", "content_available": True},
-    cold {"id", "zone", "hash_only", "content_available": False}. ValueError for an id that is none; RetentionIntegrityError for a record
-    whose columns do not fit its zone or its hash."""
-    RecordInput.parse({"id": id})
-    row = db.execute(_CONTENT, (plain(id),)).fetchone()
-    if row is None:
-        return None
-    zone = _known_zone(row[0], id)
-    if zone == "cold":
-        if not row[3]:
-            raise RetentionIntegrityError(f"{id}: is cold and has no content_hash")
-        return {"id": id, "zone": "cold", "hash_only": row[3], "content_available": False}
-    return {"id": id, "zone": zone, "content": _content(row, id), "content_available": True}
-
-
-def _content(row: tuple[Any, ...], id: str) -> str:
-    """Return the content of a hot or warm row, held against its hash."""
-    content, squeezed, content_hash = row[1:]
-    zone = _known_zone(row[0], id)
-    if (content if zone == "hot" else squeezed) is None:
-        raise RetentionIntegrityError(f"{id}: is {zone} and has no content{'' if zone == 'hot' else '_compressed'}")
-    try:
-        text = to_text(content) if zone == "hot" else decompress_content(squeezed)
-    except RetentionIntegrityError as error:
-        raise RetentionIntegrityError(f"{id}: {error}") from None
-    if hash_content(text) != content_hash:
-        raise RetentionIntegrityError(f"{id}: its content does not match its content_hash")
-    return text
-
-
-def _known_zone(zone: object, id: str) -> str:
-    if zone is None:
-        return "hot"
-    if zone not in RETENTION_ZONES:
-        raise RetentionIntegrityError(f"{id}: there is no zone {zone!r}")
-    return zone
 
 
 def archive_chain(
@@ -236,28 +173,3 @@ def _behind(db: Connection, task_id: str, hot_max: int, warm_max: int) -> list[t
     end = _end(db, task_id)
     rows = db.execute(_BEHIND, (task_id, end - hot_max, end - warm_max)).fetchall()
     return [(id, zone or "hot", compute_zone(end - place + 1, hot_max, warm_max)) for id, zone, place in rows]
-
-
-def stats(db: Connection) -> dict[str, Any]:
-    """Return {"records", "chains", "clears", "zones": {zone: records}, "stored_bytes" (of contents, as they lie there), "original_bytes"
-    (as they were), "file_bytes", "oldest", "newest" (ISO texts, None in an empty archive)}."""
-    count, original, stored, oldest, newest, hot, warm, cold = db.execute(_STATS).fetchone()
-    pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
-    return {
-        "records": count,
-        "chains": db.execute("SELECT count(*) FROM chains").fetchone()[0],
-        "clears": db.execute("SELECT count(*) FROM clears").fetchone()[0],
-        "zones": {"hot": hot, "warm": warm, "cold": cold},
-        "stored_bytes": stored,
-        "original_bytes": original,
-        "file_bytes": pages[0] * pages[1],
-        "oldest": oldest and as_text(oldest),
-        "newest": newest and as_text(newest),
-    }
-
-
-def zone_sizes(db: Connection) -> dict[str, tuple[int, int, int]]:
-    """Return zone -> (records, bytes of their contents as they lie there, bytes as they were)."""
-    sizes = dict.fromkeys(RETENTION_ZONES, (0, 0, 0))
-    sizes.update({zone: (records, stored, original) for zone, records, stored, original in db.execute(_ZONE_SIZES)})
-    return sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from .. import archive
-from ..archive import chains
+from ..archive import holds
 from ..io import repository
 from ..policy import kinds
 from ..state.archived import errors
@@ -26,7 +26,7 @@ def cool(db: Connection, task_id: str, now: float | None = None) -> dict[str, in
     """Move the records of a chain to their zones, and return how many went where (see `archive_chain`). The last copy of a content goes
     only when git has just given the same from a commit that a branch or tag leads to, and no hold keeps it at `now` (seconds; by default
     the clock's); a chain without a transcript is not gone, for it may be on another machine, or have moved."""
-    chains.place_folders(db, lambda folder: repository.of(folder).key)
+    holds.place_folders(db, lambda folder: repository.of(folder).key)
     counts = archive.archive_chain(db, task_id, lambda record: False, now=now)
     until = time.monotonic() + PATIENCE_S
     for id in archive.due_cold(db, task_id, ASKED, now=now):

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
-from hooks.utils.archive import chain, chains, index, searching
+from hooks.utils.archive import chain, holds, index, searching, verification
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
@@ -122,7 +122,7 @@ def _record_of(db: Connection, word: str) -> Record:
 
 
 def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
-    report = archive.verify(db)
+    report = verification.verify(db)
     well = not (report.broken or report.lost or report.problems)
     lines: list[text.Line] = []
     for each in report.broken:
@@ -147,7 +147,7 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
-    chains.place_folders(db, lambda folder: repository.of(folder).key)
+    holds.place_folders(db, lambda folder: repository.of(folder).key)
     placed = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if placed and doing and not args.yes:

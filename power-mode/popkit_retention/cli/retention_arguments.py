@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from hooks.utils import text
-from hooks.utils.archive.chains import ITEM, PROJECT, SESSION
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import repository

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from hooks.utils import archive, text
-from hooks.utils.archive.chains import ITEM, SESSION
+from hooks.utils.archive.holds import ITEM, SESSION
 from hooks.utils.reclaim import access
 
 from ..governance import BadRequest, GovernanceError

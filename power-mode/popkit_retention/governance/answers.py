@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.archive.chains import ITEM, PROJECT, SESSION
 from hooks.utils.archive.content import stamp
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
 
 from . import DomainUnavailable, NotThere, archives
 from .collection import USED_SINCE
@@ -18,8 +18,8 @@ from .policies import KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hooks.utils.archive.chains import Hold
-    from hooks.utils.archive.deletion import Mark
+    from hooks.utils.archive.holds import Hold
+    from hooks.utils.archive.marks import Mark
 
     from .collection import Collection
     from .data_folder import Folder

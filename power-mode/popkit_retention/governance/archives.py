@@ -11,8 +11,8 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hooks.utils.archive.chains import ITEM
 from hooks.utils.archive.content import stamp
+from hooks.utils.archive.holds import ITEM
 from hooks.utils.io import storage
 from hooks.utils.policy.masking import mask
 

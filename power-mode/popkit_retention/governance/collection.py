@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection as Ids
     from contextlib import AbstractContextManager
 
-    from hooks.utils.archive.deletion import Mark
+    from hooks.utils.archive.marks import Mark
 
     from .data_folder import Folder
     from .domains import Domain

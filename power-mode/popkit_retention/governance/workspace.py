@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from hooks.utils.archive.chains import ITEM, SCOPES, Hold
+from hooks.utils.archive.holds import ITEM, SCOPES, Hold
 from hooks.utils.io import home, storage
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import published

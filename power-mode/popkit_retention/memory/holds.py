@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.archive.chains import PROJECT, SESSION, Hold
+from hooks.utils.archive.holds import PROJECT, SESSION, Hold
 from hooks.utils.io import files
 from hooks.utils.io.codec import loads
 from hooks.utils.state import published

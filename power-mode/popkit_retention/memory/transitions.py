@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.archive import deletion
+from hooks.utils.archive import marks
 
 from . import valuation
 from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Fields = dict[str, object]
 
 HOUR_S = 3600.0
-GRACE_S = deletion.GRACE_S  # from the mark to the deletion
+GRACE_S = marks.GRACE_S  # from the mark to the deletion
 _STAYS, _BACK, _ENTRY = HOT_TIER_POLICY["retention_criteria"], WARM_TIER_POLICY["promotion_criteria"], WARM_TIER_POLICY["entry_criteria"]
 _GONE, _KEY = COLD_TIER_POLICY["delete_if"], ARCHIVE_TIER_POLICY["entry_criteria"]
 HOT_HOURS: float = HOT_TIER_POLICY["max_age_hours"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.chains import Hold
+from hooks.utils.archive.holds import Hold
 from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention import conformance
 from popkit_retention.conformance import NOW, example, full

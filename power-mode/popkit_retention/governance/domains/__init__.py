@@ -14,8 +14,8 @@ from ..policies import LARGEST_CONTEXT_ID, LONGEST_ID, SOURCE_TYPES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from hooks.utils.archive.chains import Hold
-    from hooks.utils.archive.deletion import Mark
+    from hooks.utils.archive.holds import Hold
+    from hooks.utils.archive.marks import Mark
 
     from ..policies import RetentionPolicy
 

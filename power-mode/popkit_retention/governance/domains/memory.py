@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.utils import text
-from hooks.utils.archive.chains import Hold
-from hooks.utils.archive.deletion import Mark
+from hooks.utils.archive.holds import Hold
+from hooks.utils.archive.marks import Mark
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 

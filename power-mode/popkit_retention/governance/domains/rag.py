@@ -12,8 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hooks.utils import archive
-from hooks.utils.archive import chains as holding
-from hooks.utils.archive import deletion, index, recovery
+from hooks.utils.archive import deletion, holds, index, marks, returning
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.io import home, repository
 from hooks.utils.policy import kinds
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from hooks.utils.archive.chains import Hold
-    from hooks.utils.archive.deletion import Mark
+    from hooks.utils.archive.holds import Held, Hold
+    from hooks.utils.archive.marks import Mark
     from hooks.utils.archive.records import Record
 
 _SOURCE_TYPES = {
@@ -125,32 +124,32 @@ class RagDomain:
 
     def holds(self) -> list[Hold]:
         with self._using() as db:
-            return holding.holds(db) if db else []
+            return holds.all_holds(db) if db else []
 
     def add_hold(self, hold: Hold) -> None:
         with self._using(create=True) as db:
             if db:
-                holding.add_hold(db, hold)
+                holds.add_hold(db, hold)
                 self._held(db, self._now())
 
     def release_hold(self, id: str, at: float) -> bool:
         with self._using() as db:
-            return holding.release_hold(db, id, at) if db else False
+            return holds.release_hold(db, id, at) if db else False
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as db:
-            return deletion.marked(db) if db else {}
+            return marks.marked(db) if db else {}
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
         with self._using() as db:
             if db is None:
                 return []
             self._held(db, at)
-            return deletion.mark(db, ids, at, by, self._now())
+            return marks.mark(db, ids, at, by, self._now())
 
     def unmark(self, ids: Sequence[str]) -> list[str]:
         with self._using() as db:
-            return deletion.unmark(db, ids) if db else []
+            return marks.unmark(db, ids) if db else []
 
     def delete(self, ids: Sequence[str], now: float) -> list[str]:
         with self._using() as db:
@@ -159,10 +158,10 @@ class RagDomain:
             self._held(db, now)
             return deletion.delete_records(db, ids, now, only_marked=True)
 
-    def _held(self, db: Connection, now: float) -> holding.Held:
+    def _held(self, db: Connection, now: float) -> Held:
         """Return the holds, after finding the project of every folder that a hold of a project could be about."""
-        holding.place_folders(db, self._key)
-        return holding.held(db, now)
+        holds.place_folders(db, self._key)
+        return holds.held(db, now)
 
     # --- archives ----------------------------------------------------------------------------------------------------------------------
 
@@ -178,7 +177,7 @@ class RagDomain:
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
         with self._using(create=True) as db:
-            return recovery.bring_back(db, map(_returning, contents), now) if db else []
+            return returning.bring_back(db, map(_returning, contents), now) if db else []
 
     # --- the store ---------------------------------------------------------------------------------------------------------------------
 
@@ -253,7 +252,7 @@ def _about(record: Record, whose: archive.Chain) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _returning(content: Content) -> recovery.Returning:
+def _returning(content: Content) -> returning.Returning:
     about: Mapping[str, Any] = content.about
     try:
         chain = archive.Chain(*(about[name] for name in ("task_id", "session_id", "agent_id", "project", "transcript")))
@@ -262,7 +261,7 @@ def _returning(content: Content) -> recovery.Returning:
         id, kind, label, timestamp = map(_text, named)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DomainUnavailable(f"{content.id}: its archived details do not say where it belongs, so it cannot be restored") from None
-    return recovery.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
+    return returning.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
 
 
 def _text(value: object) -> str:

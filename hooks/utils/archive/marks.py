@@ -1,0 +1,76 @@
+"""Mark records for deletion. A mark deletes nothing by itself."""
+
+from __future__ import annotations
+
+import time
+
+from ..io.sqlite_file import Transaction
+from .content import Row, plain
+from .holds import held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from sqlite3 import Connection
+
+GRACE_S = 86_400.0  # from a mark to the deletion
+
+# A record archived again after it was marked waits a whole day again: its placeholder may be about to enter a transcript.
+DUE = """
+SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
+"""
+
+
+class Mark(Row):
+    """A mark: since when (seconds) something is to be deleted, and by whom (`user`, `tool`, `job`)."""
+
+    __slots__ = ("at", "by", "id")
+
+    def __init__(self, id: str, at: float, by: str):
+        self.id = id
+        self.at = at
+        self.by = by
+
+    @property
+    def due_at(self) -> float:
+        """Return when it may be deleted (seconds)."""
+        return self.at + GRACE_S
+
+
+def marked(db: Connection) -> dict[str, Mark]:
+    """Return handle -> Mark of all that is to be deleted."""
+    return {id: Mark(id, at, by) for id, at, by in db.execute("SELECT record_id, at, by FROM marks ORDER BY at, record_id").fetchall()}
+
+
+def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | None = None) -> list[str]:
+    """Mark records that have a content; those that are held at `now` (seconds; by default the clock's) or marked already are passed over.
+    Returns the handles that it marked."""
+    done = []
+    with Transaction(db):
+        holds = held(db, time.time() if now is None else now)
+        for id in map(plain, ids):
+            row = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
+            if row is None or row[1] == "cold" or holds.keeps(id, row[0]):
+                continue
+            if db.execute("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (id, at, plain(by))).rowcount == 1:
+                done.append(id)
+    return done
+
+
+def unmark(db: Connection, ids: Iterable[str]) -> list[str]:
+    """Take marks back; return the handles that had one."""
+    with Transaction(db):
+        return [id for id in map(plain, ids) if db.execute("DELETE FROM marks WHERE record_id = ?", (id,)).rowcount == 1]
+
+
+def problems(db: Connection) -> list[str]:
+    """Return what is wrong with the marks, in sentences."""
+    senseless = """
+    SELECT m.record_id, r.id IS NULL FROM marks AS m LEFT JOIN thought_records AS r ON r.id = m.record_id
+    WHERE r.id IS NULL OR r.zone = 'cold' OR typeof(m.at) <> 'real' ORDER BY 1
+    """
+    rows = db.execute(senseless).fetchall()
+    return [
+        f"{id} is marked for deletion but {'is not in the archive' if missing else 'has no content, or an invalid time'}"
+        for id, missing in rows
+    ]
