@@ -31,7 +31,8 @@ from hooks.utils.io.home import GOVERNANCE  # noqa: E402
 from hooks.utils.io.repository import blob_of  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import jobs, memory, memory_checks, memory_text, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import jobs, memory, memory_text, store, watched_files  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state.memory_records import PATH, Entry, Fact  # noqa: E402
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
@@ -121,7 +122,7 @@ class Bench:
         file.parent.mkdir(exist_ok=True)
         file.touch()
         result.parts, result.subjects = [["read:" + str(file), scope] for _, scope in result.parts], [str(file)]
-        stored.watched.see(str(file), store.file_stamp(str(file)))
+        stored.watched.see(str(file), watched_files.file_stamp(str(file)))
 
     def hook(self, tool: str) -> float:
         """Seconds of one hook process on the stored state, which is put back afterwards."""
@@ -165,13 +166,13 @@ class Starts:
                 lines = [f"- packages/api/src/part{n}/: module_{n}.ts, helper_{n}.ts" for n in range(30)]
                 project.write_document("\n".join(["# Memory", "", *lines]))
 
-    def listed(self, path: str) -> memory_text.Entry:
+    def listed(self, path: str) -> Entry:
         """A file of 9 KB, as MEMORY.md lists it."""
         file = self.work / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("value = compute(value)\n" * 400)
-        fact = memory_checks.Fact(path, "", "", blob_of(file.read_bytes()))
-        return memory_text.Entry(memory_text.PATH, file.name, path.rpartition("/")[0], [fact])
+        fact = Fact(path, "", "", blob_of(file.read_bytes()))
+        return Entry(PATH, file.name, path.rpartition("/")[0], [fact])
 
     def start(self) -> float:
         """Seconds of the hook on a session that begins; its state goes again."""

@@ -32,7 +32,7 @@ from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import EDITS, READS, SHELLS
-from hooks.utils.state.memory import CONTENT
+from hooks.utils.state.memory_records import CONTENT
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, PATH

@@ -15,8 +15,8 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.repository import blob_of
-from hooks.utils.state.memory_checks import Fact
-from hooks.utils.state.memory_text import COMMAND, NAME, PATH, TEST, Entry, render
+from hooks.utils.state.memory_records import COMMAND, NAME, PATH, TEST, Entry, Fact
+from hooks.utils.state.memory_text import render
 from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.hooks import payloads

@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks import tokens as benchmark
 from hooks.utils.policy.estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
-from hooks.utils.state import live
+from hooks.utils.state.opening import open_context
+from hooks.utils.state.site import Site
 from tests.lab.transcripts import Transcript
 
 # Sessions of Claude models that count like Opus 5, and of one that counts as those before did.
@@ -63,7 +64,7 @@ def test_a_step_is_what_came_between_two_requests_and_of_the_kind_that_most_of_i
 
 @pytest.mark.parametrize(("model", "factor"), [("claude-opus-4-6[1m]", 0.87), ("claude-opus-5", 1.0)])
 def test_a_new_context_counts_as_the_model_that_its_session_began_with(tmp_path: Path, model: str, factor: float):
-    site = live.Site({"POPKIT_HOME": str(tmp_path)}, "session", str(tmp_path))
+    site = Site({"POPKIT_HOME": str(tmp_path)}, "session", str(tmp_path))
     site.remember(model=model)
-    stored, _ = live.open_context(site, site.paths(), None)
+    stored, _ = open_context(site, site.paths(), None)
     assert stored.state.calibration == factor

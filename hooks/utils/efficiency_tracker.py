@@ -13,7 +13,7 @@ from .io.system import day_of, days_before
 from .policy import figures
 from .policy.context import Counts, counts_of
 from .policy.ledger import AMOUNTS, DAILY
-from .state import session, sweeping
+from .state import session, stored_contexts, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMe
     """Return agent id ("" for the main thread) -> the metrics of each context of a session; a state that cannot be read counts for
     nothing."""
     by_context: dict[str, EfficiencyMetrics] = {}
-    for paths in session.contexts_of(popkit_home, session_id):
+    for paths in stored_contexts.contexts_of(popkit_home, session_id):
         state = files.read_object(paths.state)
         if state:
             agent = state.get("agent_id")
@@ -155,14 +155,14 @@ def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
 
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
     """Return the metrics of every session of a project, those that were swept since included."""
-    here = [name for name in session.folders(popkit_home) if session.read(popkit_home, name).get("project") == project]
+    here = [name for name in stored_contexts.folders(popkit_home) if session.read(popkit_home, name).get("project") == project]
     swept = [metrics for name, metrics in swept_metrics(popkit_home) if project and name == home.safe_name(project)]
     return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *swept])
 
 
 def all_metrics(popkit_home: str) -> EfficiencyMetrics:
     """Return the metrics of every session, those that were swept since included."""
-    here = (session_metrics(popkit_home, name) for name in session.folders(popkit_home))
+    here = (session_metrics(popkit_home, name) for name in stored_contexts.folders(popkit_home))
     return sum_metrics([*here, *(metrics for _, metrics in swept_metrics(popkit_home))])
 
 

@@ -27,7 +27,9 @@ from .policy.commandline import bash
 from .policy.context import ContextState, Result
 from .policy.estimate import estimate_tokens
 from .policy.ruleset import Ruleset
-from .state import live, store
+from .state import store
+from .state.opening import open_context
+from .state.site import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,11 +85,11 @@ class RetentionTracker:
             return cls.opened(site, paths)
 
     @classmethod
-    def opened(cls, site: live.Site, paths: store.ContextFiles) -> RetentionTracker:
+    def opened(cls, site: Site, paths: store.ContextFiles) -> RetentionTracker:
         """Return the tracker of a context. The caller holds the lock."""
         tracker = cls(paths.session_id, paths.agent_id, site.rules())
         tracker._environ = site.environ
-        tracker._stored, tracker.rules = live.open_context(site, paths, store.load(paths))
+        tracker._stored, tracker.rules = open_context(site, paths, store.load(paths))
         tracker._earlier = store.read_expired(paths, tracker.state)
         return tracker
 
@@ -224,8 +226,8 @@ class RetentionTracker:
         return expired
 
 
-def _site(session_id: str, environ: Mapping[str, str] | None) -> live.Site:
-    return live.Site(os.environ if environ is None else environ, session_id, os.getcwd())
+def _site(session_id: str, environ: Mapping[str, str] | None) -> Site:
+    return Site(os.environ if environ is None else environ, session_id, os.getcwd())
 
 
 def keys_of(pattern: str, cwd: str) -> list[str]:

@@ -13,8 +13,8 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.hosts.claude_code.projects import folder_name
-from hooks.utils.state.live import Site
 from hooks.utils.state.noted import Noted
+from hooks.utils.state.site import Site
 from popkit_retention.cli.main import main
 from tests.archive.written import new
 from tests.paths import PYTHONPATH

@@ -9,7 +9,7 @@ import pexpect
 import pytest
 
 from hooks.utils.state import jobs
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from tests.cli.governed import Governed
 from tests.cli.played import SESSION
 from tests.cli.remembered import DAY_S

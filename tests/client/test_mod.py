@@ -19,6 +19,7 @@ import pytest
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.state.site import Site
 from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 
 from . import installs
@@ -111,8 +112,8 @@ class Session:
     def entered(self) -> list[dict[str, Any]]:
         return [entry for entry in self.journal() if entry["event"] == "entered"]
 
-    def site(self) -> live.Site:
-        return live.Site({"POPKIT_HOME": str(self.popkit)}, self.id, str(self.home.work))
+    def site(self) -> Site:
+        return Site({"POPKIT_HOME": str(self.popkit)}, self.id, str(self.home.work))
 
     def stored(self) -> dict[str, Any]:
         """What the hooks and the helper have kept, and what one of them could not add in time."""

@@ -14,6 +14,7 @@ import pytest
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.state.site import Site
 from tests.patience import HANG_S, until
 
 from . import installs
@@ -68,8 +69,8 @@ class Tracked:
     def run(self, prompt, **more) -> Run:
         return self.home.run_headless(prompt, plugin_dir=ROOT, mcp_server=MCP_SERVER, **more)
 
-    def site(self, session_id: str) -> live.Site:
-        return live.Site({"POPKIT_HOME": str(self.popkit_home)}, session_id, str(self.home.work))
+    def site(self, session_id: str) -> Site:
+        return Site({"POPKIT_HOME": str(self.popkit_home)}, session_id, str(self.home.work))
 
     def stored(self, session_id: str, agent_id: str = "") -> dict:
         """What the hooks have kept of a context, and what one of them could not add in time, without what only the transcript knows."""

@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.policy.planning import Selection
-from hooks.utils.state import live
+from hooks.utils.state.site import Site
 from tests.reclaim import earlier
 
 from .client import ClientHome
@@ -52,7 +52,7 @@ def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
     home.extra_env["PATH"] = f"{home.work}/.venv/bin:{home.work}/node_modules/.bin:{home.env()['PATH']}"
     session_id = home.run_headless("go [[SCRIPT:work]]", plugin_dir=ROOT).session_id
     original = result(world.api.turns()[-1], READ)
-    site = live.Site(home.env(), session_id, str(home.work))
+    site = Site(home.env(), session_id, str(home.work))
     earlier.clear(site, str(home.transcript_path(session_id)), time.time(), Selection(now=True))
     return Cleared(world, session_id, placeholders(world.contents(session_id))[READ], original)
 

@@ -11,7 +11,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 
 from .asking import Helper, Transcript, lines, numbered
 from .running import Running, sent_of

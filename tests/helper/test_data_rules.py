@@ -12,7 +12,7 @@ import pytest
 from hooks.utils.handlers import context_monitor, session_events, tool_calls
 from hooks.utils.io import volatile
 from hooks.utils.state import data_rules, sweeping
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from popkit_retention.cli import statusline_command
 from popkit_retention.mcp import ToolCall, tool_answers
 

@@ -12,7 +12,7 @@ import pytest
 from hooks.utils.helper import drawing
 from hooks.utils.helper.drawing import BILL, LONG_BYTES, NOW, RESULTS, SAVED, SETTINGS, PaneRequest, draw, drawn
 from hooks.utils.policy import masking
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from tests.views.test_clear_answers import Asking
 from tests.views.test_clear_auto_answers import wandered
 

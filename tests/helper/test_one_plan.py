@@ -13,8 +13,8 @@ from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.operations import context_words
 from hooks.utils.operations.request import OnceResumed
-from hooks.utils.state.live import Site
 from hooks.utils.state.noted import Noted
+from hooks.utils.state.site import Site
 from hooks.utils.views import phrases
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.dashboard.contexts import CachedContext, brief_of

@@ -16,7 +16,8 @@ import pytest
 
 from hooks.utils.handlers import session_events
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, reconciling, sockets, store
+from hooks.utils.state import reconciling, sockets, store
+from hooks.utils.state.site import Site
 from hooks.utils.version import VERSION
 from tests.patience import HANG_S
 
@@ -191,7 +192,7 @@ def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(ask, range(30)))
     helper.ask("/view", {"columns": 70})
-    site = live.Site(helper.env, SESSION, str(helper.project))
+    site = Site(helper.env, SESSION, str(helper.project))
     rebuilt = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
     assert shared_facts(store.load(site.paths()).state) == shared_facts(rebuilt.state)
     assert rebuilt.state.pins

@@ -21,7 +21,7 @@ from hooks.utils.io.files import LOCK_WAIT_S
 from hooks.utils.operations import context_words
 from hooks.utils.operations.request import in_place_of
 from hooks.utils.state import client_reports
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from popkit_retention.memory.job import last_run
 from popkit_retention.memory.stores import StoreUnavailable
 from popkit_retention.memory.stores.sqlite import SqliteStore

@@ -11,7 +11,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.dashboard.contexts import CachedContext
 

@@ -15,6 +15,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.policy.context import ContextState
 from hooks.utils.retention_tracker import HookContext, process_retention
 from hooks.utils.state import live, store
+from hooks.utils.state.site import Site
 from tests.kit.forks import Done, data_of
 from tests.patience import HANG_S
 
@@ -60,7 +61,7 @@ class Home:
 
     def caught_up(self, session_id: str, agent_id: str = "") -> ContextState:
         """The state once somebody has had the lock who takes in what hooks could not add in time: on a busy machine there is such."""
-        site = live.Site(self.env(), session_id)
+        site = Site(self.env(), session_id)
         live.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
         return self.state(session_id, agent_id)
 

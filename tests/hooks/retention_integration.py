@@ -17,7 +17,8 @@ if __name__ == "__main__" and not __package__:
 import tempfile
 
 from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
-from hooks.utils.state import live, store
+from hooks.utils.state import store
+from hooks.utils.state.site import Site
 
 # (label, tool, input, whether it fails, what it returns)
 STEPS = (
@@ -58,7 +59,7 @@ def drawing(metas: list, ended: list, environ: dict) -> list[str]:
     """The lines of the visual model: a bar from each call to its end, full while live, shaded when expired."""
     died_at = {id: step for step, ids in enumerate(ended, 1) for id in ids}
     tracker = RetentionTracker.load("simulated", environ=environ)
-    expired = store.read_expired(live.Site(environ, "simulated").paths(), tracker.state)
+    expired = store.read_expired(Site(environ, "simulated").paths(), tracker.state)
     lines = ["Tool Call Timeline:", "─" * 75 + "►", ""]
     for number, ((label, *_), meta) in enumerate(zip(STEPS, metas), 1):
         end = died_at.get(f"T{number}", len(STEPS) + 1)

@@ -11,8 +11,8 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
 from hooks.utils.io.repository import blob_of
 from hooks.utils.state import data_rules, memory, memory_checks, published
-from hooks.utils.state.memory_checks import Fact
-from hooks.utils.state.memory_text import Entry, render
+from hooks.utils.state.memory_records import Entry, Fact
+from hooks.utils.state.memory_text import render
 from tests.hooks import payloads
 from tests.hooks.processes import listing, run
 from tests.hooks.remembering import MEMORY, Blocking, Remembering, context_of

@@ -14,6 +14,7 @@ from hooks.utils import hosts
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, sent, transcript, usage
 from hooks.utils.hosts.codex import calls, translation
+from hooks.utils.hosts.tools import recorded_tools, tools_of
 from hooks.utils.policy.economics import models_of
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.policy.ruleset import Ruleset
@@ -249,10 +250,10 @@ def test_results_of_all_forms(output: object, content: object, error: bool) -> N
 
 
 def test_every_tool_of_a_host_has_a_tier_and_none_of_another_changes_it() -> None:
-    every = hosts.recorded_tools()
+    every = recorded_tools()
     for tools in recordings.TOOLS:
         assert set(tools.rows) <= set(tools.tiers)
-    own = hosts.tools_of("")
+    own = tools_of("")
     assert all(every.of(name).operation == own.of(name).operation for name in own.rows)
     assert Ruleset.from_config({}, every).tools.first("shell") == "Bash"
 

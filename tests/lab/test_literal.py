@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy import economics, planning
-from hooks.utils.state import live, reconciling, shipped
+from hooks.utils.state import reconciling, shipped
+from hooks.utils.state.site import Site
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import AutoPolicy
 from tests.lab.tales import Tale, begun
@@ -57,7 +58,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         here = next(at for at, line in enumerate(lines) if _message(line) == request.message_id)
         transcript = folder / "sofar.jsonl"
         transcript.write_bytes(b"".join(lines[:here]))
-        site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
+        site = Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
         conversation = reconciling.reconcile(site, str(transcript), now=request.sent_at).conversation
         newest = conversation.newest
         prices = economics.prices_of(conversation.rules.models.model(newest.model), newest.cache_ttl_s)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import memory_reading, memory_text
-from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES
-from hooks.utils.state.memory_checks import Fact, Verdict
+from hooks.utils.state.memory import MOST_BYTES, MOST_LINES
+from hooks.utils.state.memory_records import CONTENT, PURPOSES, Entry, Fact, Verdict
 from popkit_retention.memory import document, draft
 from popkit_retention.memory.items import CODE, COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, PROSE, SESSION, USER, Item, id_of
 from tests.examples import examples
@@ -169,7 +169,7 @@ names_of_files = st.text('ab.{},() "\\\\*', min_size=1, max_size=8).filter(
 @settings(max_examples=examples(200, 2_000), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["src", "src/{a,b}", 'src/"x"', "app/(shop)"]), names_of_files, st.booleans()), max_size=8))
 def test_whatever_files_are_called_each_is_read_as_itself(files):
-    entries = {f"{folder}/{file}": memory_text.Entry(PATH, file, folder) for folder, file, _ in files}
+    entries = {f"{folder}/{file}": Entry(PATH, file, folder) for folder, file, _ in files}
     for folder, file, changed in files:
         entries[f"{folder}/{file}"].changed = changed
     assert sorted(memory_reading.paths_in(memory_text.render(entries.values()))) == sorted(entries)
@@ -180,7 +180,7 @@ commands = st.from_regex(r"(cd (src|lib) && )?(\\{0,2}# (in )?|\\)?[a-z]{1,3}", 
 
 @given(st.lists(commands, max_size=8, unique=True))
 def test_whatever_commands_begin_with_each_is_read_as_itself(some):
-    text = memory_text.render([memory_text.Entry(COMMAND, command) for command in some])
+    text = memory_text.render([Entry(COMMAND, command) for command in some])
     assert sorted(memory_reading.commands_in(text)) == sorted(some)
 
 
@@ -260,13 +260,11 @@ def test_what_the_client_says_itself_is_not_repeated():
 def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_comes_first(tokens):
     files = [item(PATH, f"src/folder{number}/file{number}.py", sessions=99) for number in range(300)]
     commands = [
-        command(f"tool{number} run-all-of-them {purpose}", purpose, sessions=9 - number)
-        for number in range(8)
-        for purpose in memory_text.PURPOSES
+        command(f"tool{number} run-all-of-them {purpose}", purpose, sessions=9 - number) for number in range(8) for purpose in PURPOSES
     ]
     built = document.build([*files, *commands], tokens)
     listed = memory_reading.commands_in(built.text)
-    assert {line.split()[-1] for line in listed} == set(memory_text.PURPOSES)
+    assert {line.split()[-1] for line in listed} == set(PURPOSES)
     assert 0.7 * draft.COMMANDS_TOKENS < estimate_tokens("\n".join(listed), CONTENT) <= draft.COMMANDS_TOKENS
 
 

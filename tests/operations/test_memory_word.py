@@ -13,7 +13,8 @@ from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.io.system import day_of
 from hooks.utils.operations import switches
 from hooks.utils.operations.context_words import answer
-from hooks.utils.state import live, memory, published
+from hooks.utils.state import memory, published
+from hooks.utils.state.site import Site
 from hooks.utils.views.memory_in_session import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
@@ -42,8 +43,8 @@ class Asking:
         (self.work / ".git").mkdir(parents=True)
         self.hooks = folder / "plugin" / "hooks"
 
-    def site(self) -> live.Site:
-        return live.Site(self.home.env(), payloads.SESSION, str(self.work))
+    def site(self) -> Site:
+        return Site(self.home.env(), payloads.SESSION, str(self.work))
 
     def answer(self, words: str) -> str:
         """The answer that the hook on a prompt gives."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.operations.context_words import answer
-from hooks.utils.state import live, store
+from hooks.utils.state import store
+from hooks.utils.state.opening import open_context
 from tests.views.written import Written, spec_session
 
 
@@ -111,7 +112,7 @@ def test_a_profile_lasts_for_the_session_and_reaches_the_hooks(ask: Asked) -> No
     assert ask.data("why T14")["expires"]["at_call"] == 14 + 2
     site = ask.written.site(ask.home)
     assert site.rules().profile == "aggressive"
-    _, rules = live.open_context(site, site.paths(), store.load(site.paths()))
+    _, rules = open_context(site, site.paths(), store.load(site.paths()))
     assert rules.profile == "aggressive"
     ask("retention --profile default")
     assert ask.written.site(ask.home).rules().profile == "auto"

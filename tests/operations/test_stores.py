@@ -11,7 +11,8 @@ from hooks.utils import archive
 from hooks.utils.hosts.opencode import host
 from hooks.utils.io import storage
 from hooks.utils.reclaim import auto_compaction
-from hooks.utils.state import client_reports, live, sockets
+from hooks.utils.state import client_reports, sockets
+from hooks.utils.state.site import Site
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.operations import stores
@@ -64,7 +65,7 @@ def busy(house: Governed) -> None:
     house.retention("admin", "archive", id)
     house.retention("gc", "--auto", "--quiet")
     archive.open_archive(str(house.home / "archive.sqlite")).close()
-    auto_compaction.choose(live.Site(env, "5e55", "/shop"), True)
+    auto_compaction.choose(Site(env, "5e55", "/shop"), True)
     (house.home / "breaks.json").write_text("{}")  # of an earlier version
     client_reports.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
     host.Kept(host.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)

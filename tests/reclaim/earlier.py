@@ -20,9 +20,10 @@ from hooks.utils.policy.occasions import CLEARED_BY_USER
 from hooks.utils.policy.placeholder import NO_HANDLE, beside, handle_in, placeholder, why, with_outline
 from hooks.utils.reclaim import access, outlook
 from hooks.utils.reclaim.contents import stamp_of
-from hooks.utils.state import journal, live, receipts, reconciling, store
+from hooks.utils.state import journal, receipts, reconciling, store
 from hooks.utils.state.archived import content_of
 from hooks.utils.state.rebuild import Rebuilt
+from hooks.utils.state.site import Site
 from hooks.utils.text import chance
 from hooks.utils.views import report
 
@@ -43,14 +44,14 @@ class Cleared:
     tokens: int = 0
 
 
-def prospect(site: live.Site, transcript: str, now: float, asked: planning.Selection) -> Prospect:
+def prospect(site: Site, transcript: str, now: float, asked: planning.Selection) -> Prospect:
     rebuilt = reconciling.reconcile(site, transcript, now=now)
     plan = outlook.plan_of(rebuilt.conversation, asked, now, goal=outlook.goal_of(site, rebuilt))
     access.check_understood(rebuilt.index, [result.id for result in plan.going])
     return Prospect(rebuilt, plan)
 
 
-def clear(site: live.Site, transcript: str, now: float, asked: planning.Selection) -> tuple[Prospect, Cleared | None]:
+def clear(site: Site, transcript: str, now: float, asked: planning.Selection) -> tuple[Prospect, Cleared | None]:
     """Clear what is asked for, where that pays or was to be done now."""
     found = prospect(site, transcript, now, asked)
     if not found.plan.going or not (found.plan.pays or asked.now):
@@ -58,7 +59,7 @@ def clear(site: live.Site, transcript: str, now: float, asked: planning.Selectio
     return found, _clear(site, transcript, now, found)
 
 
-def _clear(site: live.Site, transcript: str, now: float, found: Prospect) -> Cleared:
+def _clear(site: Site, transcript: str, now: float, found: Prospect) -> Cleared:
     rebuilt, plan, asked = found.rebuilt, found.plan, found.plan.selection
     state, rules = rebuilt.state, rebuilt.conversation.rules
     going = {result.id: result for result in plan.going}
@@ -94,7 +95,7 @@ class InPlace:
 
     is_later = False
 
-    def __init__(self, site: live.Site, transcript: str, now: float, asked: planning.Selection) -> None:
+    def __init__(self, site: Site, transcript: str, now: float, asked: planning.Selection) -> None:
         self.given = site, transcript, now
         self.asked = asked
 
@@ -124,7 +125,7 @@ class InPlace:
         return False
 
 
-def answer(words: str, site: live.Site, transcript: str, now: float) -> str:
+def answer(words: str, site: Site, transcript: str, now: float) -> str:
     """What the words are answered in a session in which this is how it is done."""
     try:
         parsed = flag_parser.parse(context_words.split(words), CONTEXT, shell=False)
@@ -140,7 +141,7 @@ def answer(words: str, site: live.Site, transcript: str, now: float) -> str:
     return context_words.answer(words, site, transcript, now, InPlace(site, transcript, now, asked))
 
 
-def _note(site: live.Site, plan: planning.Plan, rebuilt: Rebuilt, done: Cleared, now: float) -> None:
+def _note(site: Site, plan: planning.Plan, rebuilt: Rebuilt, done: Cleared, now: float) -> None:
     """Journal it, with the reason of each."""
     needs = {decision.result.id: decision.need for decision in plan.decisions if decision.need is not None}
     worth = "worth more cleared than kept: a chance of {} that it is needed again"

@@ -12,8 +12,9 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.planning import Selection
-from hooks.utils.state import live, reconciling, store
+from hooks.utils.state import reconciling, store
 from hooks.utils.state.noted import Noted
+from hooks.utils.state.site import Site
 from tests.hooks.processes import ROOT
 from tests.hosts.lines import Lines
 from tests.kit.forks import Command, Done, Forks, Hook
@@ -210,8 +211,8 @@ class Shop:
 
     # --- the operations --------------------------------------------------------------------------------------------------------
 
-    def site(self) -> live.Site:
-        return live.Site(self.environ(), self.session_id, str(self.project))
+    def site(self) -> Site:
+        return Site(self.environ(), self.session_id, str(self.project))
 
     def clear(self, **asked) -> tuple[earlier.Prospect, earlier.Cleared | None]:
         """Leaves placeholders in the transcript, as earlier versions did."""

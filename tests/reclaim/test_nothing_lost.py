@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.reclaim import undoing
-from hooks.utils.state import live
+from hooks.utils.state import reconciling
+from hooks.utils.state.site import Site
 from tests.examples import examples
 from tests.reclaim.sending import ATTACHMENTS, QUEUED, SERVER, SESSION, UNKNOWN, Added, Api, Block, Client, Said, reminder, strings
 
@@ -242,8 +243,8 @@ class Place:
 
     def answer(self, client: Client, way: str, **wanted: Any) -> dict[str, Any]:
         """What is answered to a compaction; done, where it stands."""
-        site = live.Site({"POPKIT_HOME": str(self.home)}, SESSION, "/shop")
-        live.rebuild_if_small(site, site.paths(), str(self.transcript))  # as the hooks have it, which have followed the conversation
+        site = Site({"POPKIT_HOME": str(self.home)}, SESSION, "/shop")
+        reconciling.rebuild_if_small(site, site.paths(), str(self.transcript))  # as the hooks have it, which have followed the conversation
         compactions = self.compactions = self.compactions or Compactions(str(self.transcript))
         is_own = bool(wanted)
         if "clear" in wanted:

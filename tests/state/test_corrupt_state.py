@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, reconciling, store
+from hooks.utils.state import reconciling, store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.state.site import Site
 from tests.hooks import payloads, processes, sessions
 from tests.kit.forks import Command, Forks, Hook
 
@@ -48,7 +49,7 @@ class Session:
         return shared_facts(self.home.state(self.day.session_id))
 
     def rebuilt(self) -> dict:
-        site = live.Site(self.home.env(), self.day.session_id, str(self.day.project))
+        site = Site(self.home.env(), self.day.session_id, str(self.day.project))
         return shared_facts(
             rebuild(str(self.day.transcript), reconciling.journal_of(site, self.paths), site.rules_for, self.day.session_id).state
         )

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.config.layers import MANAGED, Layer, merge
 from hooks.utils.state import data_rules, journal, store
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from popkit_retention.dashboard.catalog import Catalog, OtherHosts
 
 NEW = {"AI_AGENT": "claude-code_2-1-332_harness"}

@@ -11,8 +11,9 @@ import pytest
 from hooks.utils import text
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, live, reconciling, store
+from hooks.utils.state import journal, reconciling, store
 from hooks.utils.state.reconciling import editing_of
+from hooks.utils.state.site import Site
 from hooks.utils.views import panel, report
 from tests.hosts.lines import Lines
 
@@ -40,7 +41,7 @@ class Session:
         self.lines, self.folder, self.prompt, self.count = Lines(), folder, 18_000, 0
         body = json.dumps({"context_management": {"edits": asked if isinstance(asked, list) else [asked]}})
         environ = {"POPKIT_HOME": str(folder / "popkit"), **({"CLAUDE_CODE_EXTRA_BODY": body} if asked else {})}
-        self.site = live.Site(environ, "s", "/shop")
+        self.site = Site(environ, "s", "/shop")
         self.lines.prompt()
 
     def result(self, tool: str = "Bash") -> None:

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, reconciling, store
+from hooks.utils.state import reconciling, store
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.state.site import Site
 from tests.examples import examples
 from tests.hooks import processes, sessions
 
@@ -23,7 +24,7 @@ class Kept:
     def __init__(self, home: processes.Home, day: sessions.Day):
         self.home = home
         self.day = day
-        self.site = live.Site(home.env(CLAUDE_PROJECT_DIR=str(day.project)), day.session_id, str(day.project))
+        self.site = Site(home.env(CLAUDE_PROJECT_DIR=str(day.project)), day.session_id, str(day.project))
 
     def stored(self, agent: str = "") -> tuple[dict, list]:
         paths = self.site.paths(agent)

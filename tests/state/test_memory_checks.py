@@ -11,8 +11,8 @@ import pytest
 
 from hooks.utils.io import repository
 from hooks.utils.state import memory_checks
-from hooks.utils.state.memory_checks import CHANGED, GONE, RENAMED, SAME, Fact, Verdict
-from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH, Entry, render
+from hooks.utils.state.memory_records import CHANGED, COMMAND, ERROR, GONE, NAME, NOTE, PATH, RENAMED, SAME, Entry, Fact, Verdict
+from hooks.utils.state.memory_text import render
 
 CART = b"def countTheCoins():\n    return sum(purse)\n" * 9
 

@@ -16,8 +16,10 @@ from hooks.utils.policy import engine, events, planning
 from hooks.utils.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
 from hooks.utils.policy.economics import Prices
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, live, reconciling, store
-from hooks.utils.state.session import stored_state
+from hooks.utils.state import journal, reconciling, store
+from hooks.utils.state.opening import open_context
+from hooks.utils.state.site import Site
+from hooks.utils.state.stored_contexts import stored_state
 from hooks.utils.views import report
 from tests.hooks import payloads, processes, sessions
 from tests.patience import HANG_S
@@ -147,7 +149,7 @@ def test_of_a_large_state_only_the_row_of_what_entered_is_read(tmp_path: Path):
     kept, count = Edited(tmp_path, *WORK), 3_000
     paths = kept.site.paths()
     with paths.locked():
-        stored, _ = live.open_context(kept.site, paths, store.load(paths))
+        stored, _ = open_context(kept.site, paths, store.load(paths))
         one = next(iter(stored.state.live.values()))
         for number in range(count):
             row = [f"toolu_many{number}", *one.to_row()[1:]]
@@ -171,7 +173,7 @@ def test_of_a_large_state_only_the_row_of_what_entered_is_read(tmp_path: Path):
 # --- nobody is kept waiting -----------------------------------------------------------------------------------------------------------
 
 
-class Meanwhile(live.Site):
+class Meanwhile(Site):
     """A site where something happens while a transcript is read: the rules are asked for in the middle of it."""
 
     __slots__ = ("happens",)
@@ -234,7 +236,7 @@ def test_a_call_that_completes_while_a_transcript_is_read_gets_the_lock_and_stay
 
 def test_a_pin_that_is_set_while_a_transcript_is_read_holds(session: Session):
     first = next(iter(session.state().live))
-    other = live.Site(session.home.env(), session.day.session_id)
+    other = Site(session.home.env(), session.day.session_id)
     pin = [{"event": "pin", "target": first, "at": session.day.now + 60}]
     session.site.happens = lambda: reconciling.note(other, other.paths(), pin)
     rebuilt = reconciling.reconcile(session.site, str(session.day.transcript))

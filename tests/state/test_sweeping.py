@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import efficiency_tracker
-from hooks.utils.state import live, session, store, sweeping
+from hooks.utils.state import session, store, sweeping
+from hooks.utils.state.site import Site
 from hooks.utils.state.sweeping import BYTES, FILES, FOLDERS
 from tests.patience import HANG_S, until
 
@@ -55,7 +56,7 @@ class Folder:
         (self.home / "retention-config.json").write_text(json.dumps({"keep_days": days}))
 
     def sweep(self, session_id: str = "current", after_days: float = 0.0) -> None:
-        site = live.Site({"POPKIT_HOME": str(self.home), "HOME": str(self.folder)}, session_id, PROJECT)
+        site = Site({"POPKIT_HOME": str(self.home), "HOME": str(self.folder)}, session_id, PROJECT)
         sweeping.sweep(site, self.now + after_days * DAY)
 
     def sessions(self) -> set[str]:

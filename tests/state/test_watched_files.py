@@ -13,7 +13,7 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
-from hooks.utils.state import live, store
+from hooks.utils.state import live, store, watched_files
 from tests.hooks import payloads, processes
 
 PATHS = st.sampled_from(["/a", "/a/b", '/with "quotes"', "/with\nbreaks", "/ü", "/a\\", ',"/a":['])
@@ -22,7 +22,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["see", "drop", "first"]), PATHS, st.
 
 @given(STEPS)
 def test_it_holds_what_a_table_would(steps: list):
-    watched, table = store.Watched(), {}
+    watched, table = watched_files.Watched(), {}
     for step, path, number in steps:
         if step == "see":
             watched.see(path, [number, 1])

@@ -7,7 +7,9 @@ from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import live, store
+from ..state import live, store, watched_files
+from ..state.opening import REBUILD_BYTES
+from ..state.site import Site, site_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.ruleset import Ruleset
-    from ..state import store
+    from ..state import store, watched_files
     from ..views.shapes import Report
 
 COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
@@ -24,7 +26,7 @@ LEVELS = ("notice", "warning", "critical", "emergency")
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the answer to our command, or a message when a threshold is passed, or nothing."""
-    site = live.site_of(payload, environ)
+    site = site_of(payload, environ)
     if site is None:
         return _held(payload, environ)
     now = time_of_day(environ)
@@ -36,7 +38,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         _on_prompt(site, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
     checked = check_thresholds(site, transcript_path, now)
     if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
-        live.rebuild_if_small(site, site.paths(), transcript_path)  # the provider may have left results out
+        from ..state import reconciling
+
+        reconciling.rebuild_if_small(site, site.paths(), transcript_path)  # the provider may have left results out
     message = _news(site, checked)
     return {"systemMessage": message} if message else None
 
@@ -46,7 +50,7 @@ def _held(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     session_id = text(payload, "session_id")
     if not session_id or payload.get("hook_event_name") != "UserPromptSubmit" or command_words(text(payload, "prompt")) is None:
         return None
-    site = live.Site(environ, session_id, text(payload, "cwd"))
+    site = Site(environ, session_id, text(payload, "cwd"))
     return _blocked("PopKit: " + site.rules_in_words()) if site.stands_still else None
 
 
@@ -56,7 +60,7 @@ def command_words(prompt: str) -> str | None:
     return words.strip() if head == COMMAND else None
 
 
-def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
+def _answer(words: str, site: Site, transcript_path: str, now: float) -> dict[str, Any]:
     from ..operations.context_words import answer
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
@@ -73,21 +77,24 @@ def _blocked(shown: str) -> dict[str, Any]:
     }
 
 
-def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
+def _notice_changes(site: Site, transcript_path: str, now: float) -> None:
     """Expire what was read of files that have changed, before the answer calls it live; tool calls look only at some of the files."""
     paths = site.paths()
-    if store.file_stamp(paths.state):
+    if watched_files.file_stamp(paths.state):
         try:
             live.change(site, paths, transcript_path, lambda stored, rules: bool(live.notice_changes(paths, stored, rules, now)))
         except OSError:
             return  # the next call or prompt notices them
 
 
-def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
+def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> None:
     """Begin a new turn (unless the host speaks for a background task), and notice files that have changed since the last one."""
     paths = site.paths()
-    if site.session.get("compacted") and live.rebuild_if_small(site, paths, transcript_path):
-        site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
+    if site.session.get("compacted"):
+        from ..state import reconciling
+
+        if reconciling.rebuild_if_small(site, paths, transcript_path):
+            site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
 
     def observe(stored: store.Stored, rules: Ruleset) -> None:
         live.notice_changes(paths, stored, rules, now)
@@ -105,13 +112,13 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
         from ..state import pending
 
         pending.note(paths, prompted=now if typed else 0.0)
-    if store.file_stamp(paths.unarchived):
+    if watched_files.file_stamp(paths.unarchived):
         from ..reclaim import compaction_advice
 
         compaction_advice.catch_up(site, transcript_path)
 
 
-def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:
+def check_thresholds(site: Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:
     """Return how full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None
     below the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
     what to do ("" for nothing)."""
@@ -140,12 +147,12 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
     return result
 
 
-def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
+def _retention(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
     """Return the panel's verdict if the transcript is small enough for a hook, else the expired results that the hooks have seen."""
     import os
 
     try:
-        if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
+        if os.path.getsize(transcript_path) <= REBUILD_BYTES:
             from ..reclaim import outlook
             from ..views import report
 
@@ -157,10 +164,10 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
             }
     except (OSError, ValueError):
         pass  # no transcript (yet), or one that cannot be read
-    from ..state import session
+    from ..state import stored_contexts
 
-    known = session.stored_state(site.paths())
-    expired = session.expired_of(site.paths(), known) if known else {"items": 0, "tokens": 0}
+    known = stored_contexts.stored_state(site.paths())
+    expired = stored_contexts.expired_of(site.paths(), known) if known else {"items": 0, "tokens": 0}
     words = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {_called(site)}"
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": words if expired["items"] else ""}
 
@@ -174,7 +181,7 @@ def _advice(current: Report, critical: float) -> str:
     return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.notice(current)
 
 
-def _called(site: live.Site) -> str:
+def _called(site: Site) -> str:
     """Return how the person calls us: by the shorter name where code of ours inside the client answers to it."""
     from ..state import sockets
 
@@ -186,7 +193,7 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
-def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
+def _news(site: Site, checked: dict[str, Any]) -> str | None:
     """Return the message for a level above the one announced last, if there is something to do; keep the level, and forget it as the
     context shrinks."""
     announced = site.session.get("told")

@@ -10,6 +10,7 @@ from ..io.system import os
 from ..policy import engine, events
 from ..policy.ruleset import DEFAULT_HINTS
 from ..state import live, memory, store
+from ..state.site import Site, site_at_start, site_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
     source = text(payload, "source")
     compacted = source == "compact"
-    site = live.site_at_start(payload, environ, is_new_client=not compacted)
+    site = site_at_start(payload, environ, is_new_client=not compacted)
     if site is None:
         return None
     if source in ("startup", "resume"):
@@ -48,7 +49,9 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     site.remember(**facts)
     paths = site.paths()
     before = store.read_unlocked(paths)
-    live.rebuild_if_small(site, paths, text(payload, "transcript_path"))
+    from ..state import reconciling  # an end does without it
+
+    reconciling.rebuild_if_small(site, paths, text(payload, "transcript_path"))
 
     def begin(stored: store.Stored, rules: Ruleset) -> None:
         if stored.state.index == 0:
@@ -70,7 +73,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     return _answer(site, source, now)
 
 
-def _end_others(site: live.Site, source: str, now: float) -> None:
+def _end_others(site: Site, source: str, now: float) -> None:
     """As a new session of a project begins, the ended ones of that project are over; one that goes on is no longer among those."""
     from ..state import closed
 
@@ -78,7 +81,7 @@ def _end_others(site: live.Site, source: str, now: float) -> None:
         closed.end_others(site, now) if source == "startup" else closed.remove(site.lasting_home, site.session_id)
 
 
-def _answer(site: live.Site, source: str, now: float) -> dict[str, Any] | None:
+def _answer(site: Site, source: str, now: float) -> dict[str, Any] | None:
     """Return what the model and the person are told as a context begins; None for nothing."""
     parts = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
     if source == "compact" and site.enabled:
@@ -90,7 +93,7 @@ def _answer(site: live.Site, source: str, now: float) -> dict[str, Any] | None:
     return {**answer, **({"systemMessage": message} if message else {})} or None
 
 
-def _first_line(site: live.Site, source: str) -> str:
+def _first_line(site: Site, source: str) -> str:
     """Return that PopKit works and how to see it, once for a home, where somebody reads it."""
     return FIRST_LINE if source != "compact" and _is_attended(site.environ) and is_news(site.lasting_home, _FIRST) else ""
 
@@ -101,7 +104,7 @@ def _is_attended(environ: Mapping[str, str]) -> bool:
     return attended != "0" and (attended == "1" or not environ.get("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"))
 
 
-def _gone(site: live.Site) -> str:
+def _gone(site: Site) -> str:
     """Return the sentences on settings of the user's that do nothing, each once for a home."""
     if GONE not in site.config or site.data_rules:
         return ""
@@ -111,7 +114,7 @@ def _gone(site: live.Site) -> str:
     return "\n".join(["PopKit: " + gone.SETTINGS[name] for name in names])
 
 
-def _hint(site: live.Site, now: float) -> str:
+def _hint(site: Site, now: float) -> str:
     """Return the sentence that asks for fewer requests, where hints are on and this context does not have it; book its tokens as our own
     text."""
     if site.config.get("hints", DEFAULT_HINTS) != "on":
@@ -130,7 +133,7 @@ def _hint(site: live.Site, now: float) -> str:
     return HINT
 
 
-def _memory_text(site: live.Site, now: float) -> str:
+def _memory_text(site: Site, now: float) -> str:
     if not memory.is_used(site.home):
         return ""
     from ..state import delivery
@@ -138,7 +141,7 @@ def _memory_text(site: live.Site, now: float) -> str:
     return delivery.deliver(site, now)
 
 
-def _question(site: live.Site) -> str:
+def _question(site: Site) -> str:
     if not memory.is_used(site.home):
         return ""
     from ..state import delivery
@@ -146,7 +149,7 @@ def _question(site: live.Site) -> str:
     return delivery.question(site)
 
 
-def _index(site: live.Site, now: float) -> str:
+def _index(site: Site, now: float) -> str:
     """Return the index of what a summary replaced; "" after a compaction of ours, whose placeholders are the index."""
     in_place = site.session.get("in_place")
     if in_place is not None:
@@ -158,7 +161,7 @@ def _index(site: live.Site, now: float) -> str:
     return compaction_advice.after(site, now) or ""
 
 
-def _forget_hint(site: live.Site) -> None:
+def _forget_hint(site: Site) -> None:
     """Note that the context has lost the hint, or is about to."""
     if site.session.get("hinted") is not None:
         site.remember(hinted=None)
@@ -170,7 +173,7 @@ def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> st
 
     Return what the summariser should know, as plain text: JSON would be pasted into its instructions verbatim. None where the mod has just
     given it."""
-    site = live.site_of(payload, environ)
+    site = site_of(payload, environ)
     if site is None:
         return None
     from ..reclaim import compaction_advice
@@ -185,7 +188,7 @@ def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> st
     return compaction_advice.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
 
 
-def _remember_size(site: live.Site, transcript_path: str) -> None:
+def _remember_size(site: Site, transcript_path: str) -> None:
     """Keep the size at which Claude Code compacts, for hooks that read only the newest request."""
     from ..hosts.claude_code import usage
 
@@ -194,7 +197,7 @@ def _remember_size(site: live.Site, transcript_path: str) -> None:
         site.remember(compacted_tokens=newest.tokens)
 
 
-def _learn(site: live.Site, transcript_path: str, now: float) -> None:
+def _learn(site: Site, transcript_path: str, now: float) -> None:
     """Learn from the session while all of it is still the context; have memory given to the context again afterwards."""
     if memory.is_used(site.home):
         from ..state import delivery, jobs
@@ -205,7 +208,7 @@ def _learn(site: live.Site, transcript_path: str, now: float) -> None:
 
 def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     """Note that the client has ended; under a data rule, end all that was kept of the session."""
-    site = live.site_of(payload, environ)
+    site = site_of(payload, environ)
     if site is None:
         return
     _sweep_sockets(site.lasting_home)
@@ -217,7 +220,9 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         _forget_hint(site)
     if store.read_unlocked(site.paths()) is None:
         return  # nothing was tracked
-    live.end_client(site, now, why)
+    from ..state import closed
+
+    closed.end_client(site, now, why)
     if why == "clear" and memory.is_used(site.home):
         from ..state import delivery
 

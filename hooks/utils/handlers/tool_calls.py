@@ -8,6 +8,7 @@ from ..hosts.claude_code.calls import call_of, commits, committed, run_as_ours, 
 from ..io.system import now as time_of_day
 from ..policy.tools import SHELL
 from ..state import live
+from ..state.site import site_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _HARMLESS = frozenset(("command", "description", "timeout"))
 
 def track(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     """Observe the call in its context: the main thread, or the subagent that the payload names."""
-    site = live.site_of(payload, environ)
+    site = site_of(payload, environ)
     call = call_of(payload, time_of_day(environ)) if site else None
     if site is None or call is None:
         return
@@ -44,7 +45,7 @@ def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         return None
     from ..reclaim import refusing
 
-    site = live.site_of(payload, environ) if refusing.may_write_one(tool, tool_input) else None
+    site = site_of(payload, environ) if refusing.may_write_one(tool, tool_input) else None
     if site is None:
         return None
     why = refusing.refusal(site, tool, tool_input, text(payload, "transcript_path"), text(payload, "agent_id"))
@@ -67,7 +68,7 @@ def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
 
     if not is_handle(words[2]):
         return None
-    site, ours = live.site_of(payload, environ), run_as_ours(command)
+    site, ours = site_of(payload, environ), run_as_ours(command)
     if site is None or not ours:
         return None
     from ..reclaim import restoring

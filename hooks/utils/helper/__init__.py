@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from ..hosts import OPENCODE
 from ..io import home, storage
 from ..state import sockets
-from ..state.live import Site
+from ..state.site import Site
 from .drawing import draw_once as draw_once
 from .guest import transcript_of
 from .served_session import FROM_A_SHELL, METHODS, Session

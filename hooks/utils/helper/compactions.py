@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from ..policy.messages import Use
     from ..reclaim.in_place import Answer
-    from ..state.live import Site
     from ..state.noted import Noted
+    from ..state.site import Site
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.

@@ -18,9 +18,9 @@ from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
 from ..reclaim.contents import stamp_of
-from ..state import journal, live, reconciling, store
+from ..state import journal, reconciling, store
 from ..state.archived import errors, task_id
-from ..state.live import Site
+from ..state.site import Site
 from .shown_context import MOST_BYTES, Context, resumed_context, show_whole
 
 TYPE_CHECKING = False
@@ -126,7 +126,7 @@ class Door:
         self.returning.clear()
         for agent_id, context in self.contexts.items():
             if context.is_cut:
-                self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+                self.later(reconciling.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
     def compacting(self, agent_id: str, *messages: object) -> None:
         """Note the calls in these messages of the host, as a context is folded: a result of theirs that is still there afterwards comes in
@@ -147,7 +147,7 @@ class Door:
     def _follow(self, agent_id: str) -> None:
         """Let the stored state of a subagent follow its compaction; the next row tries again where the transcript does not tell yet."""
         paths = self.site.paths(agent_id)
-        live.rebuild_if_small(self.site, paths, self.transcript_of(agent_id))
+        reconciling.rebuild_if_small(self.site, paths, self.transcript_of(agent_id))
         stored = store.read_unlocked(paths)
         if stored is None or stored.state.epoch != self.folded.get(agent_id):
             self.folded.pop(agent_id, None)
@@ -172,7 +172,7 @@ class Door:
         was_cut = context.is_cut
         context.read_newest_answer(self.transcript_of(agent_id), self.editing)
         if context.is_cut and not was_cut:
-            self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+            self.later(reconciling.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
         for arrived in results_of(row):
             call = calls.get(arrived.id)

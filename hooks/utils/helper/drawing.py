@@ -22,7 +22,7 @@ from ..policy.verdict import is_worth_a_word
 from ..reclaim import outlook
 from ..state import client_reports, reconciling
 from ..state import status_line as stored
-from ..state.live import Site
+from ..state.site import Site
 from ..views import amounts, cache, history, panel, phrases, receipt, report, results, status_line
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ from ..hosts.opencode import host, row_of
 from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import delivery, jobs, live, memory, pending, reconciling, store, sweeping
+from ..state import closed, delivery, jobs, live, memory, pending, reconciling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
     from ..policy.tools import Call
-    from ..state.live import Site
+    from ..state.site import Site
     from .door import Door
 
 _EXIT = "exit"  # why a session ends, in the words of Claude Code
@@ -101,7 +101,7 @@ class Guest:
         if not site.enabled or store.read_unlocked(site.paths()) is None:
             return  # nothing was tracked
         now = time_of_day(site.environ)
-        live.end_client(site, now, _EXIT)
+        closed.end_client(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
         if reconciling.is_due(site, transcript_path):
             reconciling.settle(site, transcript_path)
@@ -164,7 +164,7 @@ class Guest:
             site.remember(compacted=True)
             if memory.is_used(site.home):
                 delivery.note_emptied(site)
-        self.later(live.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
+        self.later(reconciling.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 
 
 def transcript_of(popkit_home: str, cwd: str, session_id: str) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..operations.offers import Offer
-    from ..state.live import Site
+    from ..state.site import Site
     from ..views.shapes import AutoCompaction
     from .commands import Commands
     from .compactions import Compactions

@@ -16,9 +16,9 @@ from ..hosts.claude_code import compaction_point
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, data_rules, jobs, live, sweeping
-from ..state.live import Site
+from ..state import client_reports, data_rules, jobs, reconciling, sweeping
 from ..state.noted import Noted
+from ..state.site import Site
 from .commands import Commands
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -137,7 +137,7 @@ class Session:
         if site.enabled:
             facts = {"project": site.project, "transcript": transcript_path}
             site.remember(**{name: fact for name, fact in facts.items() if name not in site.session})
-            live.rebuild_if_small(site, site.paths(), transcript_path)
+            reconciling.rebuild_if_small(site, site.paths(), transcript_path)
 
     def _is_noted(self, rules: tuple[str, ...]) -> bool:
         """Return whether hooks and commands know what the client says: a start of the session makes them forget it."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..policy.door import Source
     from ..policy.lacking import Editing
     from ..policy.usage import Usage
-    from ..state.live import Site
+    from ..state.site import Site
 
 
 # The most bytes of what is shown, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before

@@ -15,9 +15,10 @@ from typing import NamedTuple  # noqa: TID253  no hook on a tool call reads what
 from ..io import files
 from ..io.codec import dumps
 from ..policy.tools import Tools
+from . import CLAUDE_CODE
 from . import codex as codex_host
 from . import opencode as opencode_host
-from .claude_code import host as claude_code
+from .claude_code import TOOLS as CLAUDE_CODE_TOOLS
 from .claude_code import projects
 from .codex import translation as codex
 from .opencode import stored_sessions
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 # The translations, in the order in which they are asked, and the tools of each.
 TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
 TOOLS = (codex_host.TOOLS, opencode_host.TOOLS)
-CLAUDE_CODE = claude_code.NAME
 _UNREADABLE = b"?\n"
 
 
@@ -120,7 +120,7 @@ def _lines(host: str, entries: Iterable[dict[str, Any] | None]) -> Iterator[byte
 def tools() -> Tools:
     """Return the tools of all hosts whose recordings are read, in one table: Claude Code's come first, so that what does the same as one of
     its tools lives as long."""
-    return Tools.joined([claude_code.TOOLS, *TOOLS])
+    return Tools.joined([CLAUDE_CODE_TOOLS, *TOOLS])
 
 
 # --- the sessions that others have recorded ----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..efficiency_tracker import EfficiencyMetrics
     from ..policy.shapes import Period
-    from ..state.live import Site
+    from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Report
     from .request import InPlace

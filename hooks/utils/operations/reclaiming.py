@@ -7,7 +7,7 @@ import os
 from .. import flag_parser, text
 from ..policy import planning
 from ..reclaim import access, outlook, restoring
-from ..state import archived, receipts, reconciling, session, store
+from ..state import archived, receipts, reconciling, store, stored_contexts
 from ..state.noted import BACK
 from ..views import clear as views
 from ..views import phrases, report
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..archive.records import Record
-    from ..state.live import Site
     from ..state.rebuild import Rebuilt
+    from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Clear, Report
     from .request import Request
@@ -161,7 +161,7 @@ def receipts_of_agents(site: Site) -> list[Receipt]:
     """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
     receipts = [
         {**receipt, "agent": paths.agent_id}
-        for paths in session.contexts_of(site.home, site.session_id)
+        for paths in stored_contexts.contexts_of(site.home, site.session_id)
         if paths.agent_id
         for receipt in _read_receipts(paths)
     ]

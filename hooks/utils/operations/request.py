@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..flag_parser import Parsed
-    from ..state.live import Site
+    from ..state.site import Site
     from ..text import Line
     from ..views.shapes import Report, ResultRow
 

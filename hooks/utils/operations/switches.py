@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..reclaim.outlook import Outlook
-    from ..state.live import Site
+    from ..state.site import Site
     from ..views.shapes import AutoCompaction, Switched
 
 # The host ends a hook on a prompt after 30 s.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..hosts.claude_code.transcript import Index
-    from ..state.live import Site
+    from ..state.site import Site
 
     T = TypeVar("T")
 

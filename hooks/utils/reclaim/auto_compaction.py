@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.conversation import Conversation
-    from ..state.live import Site
     from ..state.rebuild import Rebuilt
+    from ..state.site import Site
 
 FILE = "consents.json"
 STORAGE = (Storage(LOGS, {"": r"consents\.json"}),)

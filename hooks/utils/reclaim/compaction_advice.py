@@ -8,8 +8,8 @@ unless it is one bare word, with secrets masked and without control characters. 
 from __future__ import annotations
 
 from .. import archive
-from ..hosts import tool as tool_named
 from ..hosts.claude_code import transcript
+from ..hosts.tools import tool as tool_named
 from ..io import files
 from ..io.codec import dumps, loads
 from ..io.system import os
@@ -18,8 +18,9 @@ from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from ..policy.masking import mask
 from ..policy.placeholder import is_handle
 from ..policy.tools import LOOKUPS, READS, SHELL
-from ..state import journal, live, reconciling, store
+from ..state import journal, reconciling, store, watched_files
 from ..state.archived import errors
+from ..state.opening import REBUILD_BYTES
 from . import contents
 from .access import Opened, Refused, chain_of
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import ContextState, Result
-    from ..state.live import Site
     from ..state.rebuild import Rebuilt
+    from ..state.site import Site
 
     _Row = tuple[str, str, int]  # of the index: handle, label, tokens
 
@@ -87,7 +88,7 @@ def after(site: Site, now: float) -> str | None:
 
 def _state_of(site: Site, transcript_path: str) -> Rebuilt | None:
     try:
-        if os.stat(transcript_path).st_size <= live.REBUILD_BYTES:
+        if os.stat(transcript_path).st_size <= REBUILD_BYTES:
             return reconciling.reconcile(site, transcript_path)  # it waits for lines that the host writes late
     except (OSError, ValueError):
         pass  # no transcript: there is nothing to say
@@ -130,7 +131,7 @@ def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord]
         todo = [[record.tool_use_id, record.type, record.label, record.timestamp, record.subjects, record.tokens] for record in records]
         files.replace_text(note, dumps({"records": todo, "worth": worth}))
         return []
-    if store.file_stamp(note):
+    if watched_files.file_stamp(note):
         os.unlink(note)
     handles = dict(zip((record.tool_use_id for record in records), added.ids))
     return [(cleared or handles[id], label, tokens) for id, cleared, label, tokens in worth if cleared or id in handles]

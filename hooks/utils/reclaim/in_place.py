@@ -20,7 +20,7 @@ from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
 from ..policy.remaining import Left
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import journal, live, receipts, reconciling, shipped, store
+from ..state import journal, receipts, reconciling, shipped, store
 from ..state.archived import content_of, errors
 from .access import Opened, Refused
 from .keeping import Keeper
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..hosts.claude_code.as_sent import AsSent
     from ..policy.compacting import Compacted
     from ..policy.placeholder import Findings
-    from ..state.live import Site
+    from ..state.site import Site
 
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
@@ -165,7 +165,7 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
     paths = site.paths(agent_id)
     stored = store.read_unlocked(paths)
     if stored is None:
-        live.rebuild_if_small(site, paths, transcript_path)
+        reconciling.rebuild_if_small(site, paths, transcript_path)
         stored = store.read_unlocked(paths)
     state = stored.state if stored else ContextState(site.session_id, agent_id)
     state.expired = store.read_expired(paths, state)

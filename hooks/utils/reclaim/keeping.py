@@ -10,7 +10,7 @@ from ..io import files, home
 from ..io.system import sha256
 from ..policy import compacting
 from ..policy.remaining import NOT_TEXT, Left
-from ..state import store
+from ..state import watched_files
 from ..state.archived import task_id
 from . import cooling
 from .contents import stamp_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..hosts.claude_code.as_sent import AsSent
     from ..policy.compacting import Content
     from ..policy.context import ContextState
-    from ..state.live import Site
+    from ..state.site import Site
 
 # What the person showed beside text, in the archive and where it was.
 SHOWN = "shown"
@@ -82,7 +82,7 @@ class Keeper:
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
         """Lay everything beside the archive, which takes it in when it is next opened; an error of the archive where it cannot."""
-        if store.file_stamp(self.path):
+        if watched_files.file_stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file
         else:
             files.make_private_folder(self.path.rpartition("/")[0])

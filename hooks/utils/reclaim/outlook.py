@@ -8,7 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, least_needed, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, receipts, reconciling, session, shipped, store
+from ..state import journal, receipts, reconciling, shipped, store, stored_contexts
 from ..state.noted import Noted
 from . import auto_compaction
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..policy.least_needed import Goal
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
-    from ..state.live import Site
     from ..state.rebuild import Rebuilt
+    from ..state.site import Site
 
     class Whose(Protocol):
         """The part of a Site that an outlook needs; that of `popkit try` keeps nothing."""
@@ -282,7 +282,7 @@ def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
     """Return (the subagent contexts that the hooks have seen, with their states; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []
-    for paths in session.contexts_of(site.home, site.session_id):
+    for paths in stored_contexts.contexts_of(site.home, site.session_id):
         stored = store.load(paths) if paths.agent_id else None
         if stored is None:
             continue

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..policy.own_lines import OwnLine
     from ..policy.tools import Tool
-    from ..state.live import Site
+    from ..state.site import Site
 
 # How a command line writes a text into a file: by a redirection or a here-document, or by one of these programs.
 _WRITING = (">", "<<", "tee ", "tee\t", "sed -i", "-Content ", "Out-File ")

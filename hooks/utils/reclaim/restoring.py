@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..archive.records import Record
-    from ..state.live import Site
+    from ..state.site import Site
 
 # How long a call waits for an archive that another process is writing, before the user is asked. A question interrupts more than a wait
 # does, and where nobody can be asked the model goes without; the host gives the hook ten seconds.

@@ -13,7 +13,7 @@ from .access import Opened, Refused, check_understood
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..archive.records import Record
-    from ..state.live import Site
+    from ..state.site import Site
 
 _NAMED = 8  # contents that are gone for good, in a message
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .live import Site
+    from .site import Site
 
 NAME = "closed.json"
 STORAGE = (Storage(LOGS, {"": r"closed\.json"}),)
@@ -47,9 +47,10 @@ def end_others(site: Site, now: float) -> None:
 
 def _end(site: Site, session_id: str, now: float) -> None:
     from ..policy import engine, events
-    from . import journal, live, store
+    from . import journal, live, store, watched_files
+    from .site import Site
 
-    other = live.Site(site.environ, session_id, site.project)
+    other = Site(site.environ, session_id, site.project)
     paths = other.paths()
 
     def observe(stored: store.Stored, rules: Any) -> bool:
@@ -60,7 +61,7 @@ def _end(site: Site, session_id: str, now: float) -> None:
         return True
 
     try:
-        if not other.is_in_memory and store.file_stamp(paths.state):
+        if not other.is_in_memory and watched_files.file_stamp(paths.state):
             live.change(other, paths, "", observe)
     except (OSError, ValueError):
         return  # its time will pass
@@ -84,3 +85,25 @@ def _change(popkit_home: str, session_id: str, row: list[Any] | None, now: float
                 files.replace_text(path, dumps(dict(list(rows.items())[-_MOST:])))
     except OSError:
         return  # then time alone tells
+
+
+def end_client(site: Site, now: float, why: str) -> None:
+    """Note that the client that ran the session has ended: what lives for the session expires once it is clear that nobody resumes it. The
+    transcript tells of neither, so the journal does."""
+    from ..policy import engine, events
+    from . import journal, live, pending, store
+
+    paths, entry, is_closed = site.paths(), journal.ended(why, now), False
+
+    def observe(stored: store.Stored, rules: Any) -> None:
+        nonlocal is_closed
+        store.journal(paths, entry)
+        engine.observe(stored.state, events.ClientEnded(now, why), rules)
+        is_closed = stored.state.closed > 0 and bool(stored.state.live)
+
+    try:
+        live.change(site, paths, "", observe)
+    except files.LockTimeout:
+        pending.note(paths, entries=[entry])
+    if is_closed:
+        add(site.lasting_home, site.session_id, site.session_project, now)

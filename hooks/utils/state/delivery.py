@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from ..policy.estimate import estimate_tokens
 from . import memory
+from .memory_records import CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .live import Site
+    from .site import Site
 
 _HOOK = "memory"  # as the log names it
 
@@ -32,7 +33,7 @@ def deliver(site: Site, now: float) -> str:
         if text:
             from . import journal
 
-            if site.give_once("memory", now, journal.remembered(text, estimate_tokens(text, memory.CONTENT), now)):
+            if site.give_once("memory", now, journal.remembered(text, estimate_tokens(text, CONTENT), now)):
                 delivered = text
 
     with_memory(site, work)

@@ -8,13 +8,13 @@ from ..io import files, home, processes
 from ..io.codec import dumps, loads
 from ..io.system import join
 from . import delivery, memory
-from .store import file_stamp
+from .watched_files import file_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .live import Site
+    from .site import Site
 
 COLLECTION_HOOK = "retention"  # as the log names it
 POLICIES, NOTE = "retention-policies.json", "retention-hourly.json"  # in governance's folder

@@ -15,6 +15,7 @@ from ..io.repository import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS
+from .memory_records import CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..io.repository import Repository
-    from .memory_text import Entry
+    from .memory_records import Entry
 
 FOLDER = "memory"  # in our folder
 STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
 DOCUMENT, ENTRIES, SETTINGS, LOCK = "MEMORY.md", "entries.json", "settings.json", "learning.lock"
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
-CONTENT = "dialogue"  # what the tokens of MEMORY.md are estimated as
 ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
 _ENTRIES_BYTES = 1 << 20

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from ..io import files, repository
 from ..io.system import join, os
-from .memory_text import COMMAND, ERROR, NAME, PATH, TITLES, Entry
+from .memory_records import CHANGED, COMMAND, ERROR, GONE, NAME, PATH, RENAMED, SAME, Entry, Fact, Verdict
+from .memory_text import TITLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-SAME, CHANGED, RENAMED, GONE = "same", "changed", "renamed", "gone"
 # A larger file is not read: it counts as unchanged.
 LARGEST_FILE = 1 << 20
 # git is asked about the files of at most this many commits.
@@ -24,49 +24,6 @@ _GIT_S = 1.0
 # The coarsest clock of a file system.
 _JUST_WRITTEN_NS = 2_000_000_000
 _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
-
-
-class Fact(tuple[str, str, str, str]):
-    """A file or folder that must exist: its path from the top of the repository, the text that it must hold ("" for any), and the commit
-    and git blob at which that was learnt ("" where unknown). No NamedTuple, because `typing` takes longer than a session's start."""
-
-    __slots__ = ()
-
-    def __new__(cls, file: str, holds: str = "", commit: str = "", blob: str = "") -> Fact:
-        return tuple.__new__(cls, (file, holds, commit, blob))
-
-    @property
-    def file(self) -> str:
-        return self[0]
-
-    @property
-    def holds(self) -> str:
-        return self[1]
-
-    @property
-    def commit(self) -> str:
-        return self[2]
-
-    @property
-    def blob(self) -> str:
-        return self[3]
-
-
-class Verdict(tuple[str, str]):
-    """What became of a Fact: SAME, CHANGED, RENAMED or GONE, and the `path` of its file now."""
-
-    __slots__ = ()
-
-    def __new__(cls, state: str, path: str) -> Verdict:
-        return tuple.__new__(cls, (state, path))
-
-    @property
-    def state(self) -> str:
-        return self[0]
-
-    @property
-    def path(self) -> str:
-        return self[1]
 
 
 def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:

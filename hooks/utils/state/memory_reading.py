@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .memory_text import COMMAND, ESCAPE, FENCES, IN_FOLDER, MARK, MOVE, THEN, looks_like_folder
+from .memory_records import COMMAND
+from .memory_text import ESCAPE, FENCES, IN_FOLDER, MARK, MOVE, THEN, looks_like_folder
 
 _FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
 _LONGEST_LINE = 4_000  # characters: to look for brackets behind each comma takes longer than the line is long

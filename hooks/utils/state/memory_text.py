@@ -5,16 +5,12 @@ not need that, and so loads no `re`.
 from __future__ import annotations
 
 from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
-from .memory import CONTENT
+from .memory_records import COMMAND, CONTENT, ERROR, NAME, NOTE, PATH, PURPOSES, Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
-    from .memory_checks import Fact
-
-PATH, NAME, COMMAND, ERROR, NOTE = "path", "name", "command", "error", "note"
-TEST, LINT, BUILD, FORMAT, RUN = PURPOSES = ("test", "lint", "build", "format", "run")
 HEAD = "# Project memory\n"
 MARK = "*"  # behind a file that has changed
 LEGEND = f"Files marked {MARK} have changed since earlier sessions.\n"
@@ -35,36 +31,6 @@ MOVE, THEN = "cd ", " && "
 _IN_FILES, _IN_FOLDERS = frozenset('{}(),"' + ESCAPE + MARK), frozenset('{}"')
 # Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves at least this many characters.
 LEAST_SAVED = 2
-
-
-class Entry:
-    """What MEMORY.md lists of an item, or of several that are the same. `home`: the folder of a path, the file of a name, what a command
-    is for (one of PURPOSES). `facts`: what has to be so for it to be listed. `changed`: whether its file has changed since."""
-
-    __slots__ = ("changed", "facts", "held", "home", "ids", "kind", "text", "weight")
-
-    def __init__(
-        self, kind: str, text: str, home: str = "", facts: Sequence[Fact] = (), ids: Sequence[str] = (), weight: float = 0.0,
-        held: bool = False,
-    ) -> None:  # fmt: skip
-        self.kind = kind
-        self.text = text
-        self.home = home
-        self.facts = list(facts)
-        self.ids = list(ids)
-        self.weight = weight
-        self.held = held
-        self.changed = False
-
-    @property
-    def wording(self) -> str:
-        """Return the words by which the same entry of others is recognised."""
-        return self.path if self.kind == PATH else self.text
-
-    @property
-    def path(self) -> str:
-        """Return the path that an entry of a PATH is, from the top of the repository."""
-        return f"{self.home}/{self.text}" if self.home else self.text
 
 
 def size(text: str) -> float:

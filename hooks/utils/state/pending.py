@@ -13,7 +13,7 @@ from ..policy.classify import COMMAND_CHARS, classify
 from ..policy.masking import mask
 from ..policy.ruleset import Ruleset
 from ..policy.tools import TEXT_CHARS, Call, Outcome, Tools, verdict_of
-from . import store
+from . import store, watched_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
         path = call.tool_input.get("file_path")
-        seen = store.file_stamp(path) if isinstance(path, str) else None
+        seen = watched_files.file_stamp(path) if isinstance(path, str) else None
         row.update(call=_row_of(call), seen={path: seen} if seen else {})
     files.make_private_folder(paths.folder, may_be_link=False)
     files.spill(paths.state, dumps(row))

@@ -18,8 +18,9 @@ from ..io.system import os
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.events import ProfileChosen, Tick
-from . import journal, live, pending, session, store
-from .live import Site
+from . import journal, pending, session, store, stored_contexts
+from .opening import REST_FROM, is_small, open_context
+from .site import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def remember_size(site: Site, paths: store.ContextFiles, fresh: Rebuilt) -> None
 def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
     """Return (the Rebuilt of a context, whether it was saved). Read without the lock, and save with it if nothing was written meanwhile;
     otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late."""
-    tries = _TRIES if live.is_small(transcript_path) else 1
+    tries = _TRIES if is_small(transcript_path) else 1
     while True:
         mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
         fresh = rebuilt(site, paths, transcript_path)
@@ -76,6 +77,19 @@ def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patie
         saved = _saved(paths, fresh, old, mark, waiting)
         if saved or not tries:
             return fresh, saved
+
+
+def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
+    """Rebuild a context from its transcript; return whether it was saved: not where there is none, none that a hook has time for, or one
+    that the host has not finished writing."""
+    if not is_small(transcript_path):
+        return False
+    try:
+        fresh, saved = refreshed(site, paths, transcript_path, 0)
+        remember_size(site, paths, fresh)
+        return saved
+    except (OSError, ValueError):
+        return False
 
 
 def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
@@ -146,9 +160,9 @@ def note_entered(site: Site, paths: store.ContextFiles, event: Entered) -> None:
     id = files.encoded(dumps(event.id))
     try:
         with paths.locked():
-            known = store.load(paths, live.REST_FROM) if _is_named(id, paths.state) else None
+            known = store.load(paths, REST_FROM) if _is_named(id, paths.state) else None
             if known is not None:
-                stored, rules = live.open_context(site, paths, known)
+                stored, rules = open_context(site, paths, known)
                 if event.id in stored.state.live:
                     engine.observe(stored.state, event, rules)
                     store.save(paths, stored)
@@ -258,7 +272,7 @@ def note_cleared(paths: store.ContextFiles, fresh: Rebuilt, editing: Editing | N
 def is_due(site: Site, transcript_path: str) -> bool:
     """Return whether anything is booked in the main context of a session, and its transcript is not too large for a hook."""
     try:
-        return live.is_small(transcript_path) and _is_booked(site.paths())
+        return is_small(transcript_path) and _is_booked(site.paths())
     except (OSError, ValueError):
         return False
 
@@ -274,7 +288,7 @@ def settle(site: Site, transcript_path: str) -> None:
 def settle_agents(site: Site, transcript_path: str) -> None:
     """Settle the subagents of a session that have gone on since, the smallest first, as far as SETTLED_BYTES go."""
     left = SETTLED_BYTES
-    contexts = [paths for paths in session.contexts_of(site.home, site.session_id) if paths.agent_id]
+    contexts = [paths for paths in stored_contexts.contexts_of(site.home, site.session_id) if paths.agent_id]
     due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]
     for size, transcript, paths in sorted(due, key=lambda one: one[0]):
         left -= size
@@ -310,7 +324,7 @@ def _site_of(site: Site, session_id: str) -> Site:
 
 def _due(popkit_home: str, but: str) -> Iterator[tuple[int, store.ContextFiles, str]]:
     """Yield (bytes of the transcript, context, transcript) of the contexts with bookings whose transcript has gone on since."""
-    for paths, _ in session.contexts(popkit_home):
+    for paths, _ in stored_contexts.contexts(popkit_home):
         transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""
         for size, own in _due_of(paths, transcript, but):
             yield size, paths, own
@@ -322,7 +336,7 @@ def _due_of(paths: store.ContextFiles, transcript: str, but: str) -> Iterator[tu
         transcript = projects.transcript_of_agent(transcript, paths.agent_id)
     try:
         size = os.stat(transcript).st_size if transcript and transcript != but else 0
-        state = session.stored_state(paths) if size and _is_booked(paths) else None
+        state = stored_contexts.stored_state(paths) if size and _is_booked(paths) else None
     except (OSError, ValueError):
         return  # nothing to settle from, or nothing to settle
     # A folder may have another name than its session.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def rules(profile: str | None = None) -> Ruleset:
     """Return the rules of the shipped configuration, under its own profile or another."""
     from ..config import layers
-    from ..hosts import recorded_tools
+    from ..hosts.tools import recorded_tools
     from ..policy.ruleset import Ruleset
 
     return Ruleset.from_config(layers.load(home.plugin_root(), None, None), recorded_tools(), profile)

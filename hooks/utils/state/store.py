@@ -10,6 +10,7 @@ from ..io import files, home
 from ..io.codec import dumps, loads
 from ..io.system import join, os
 from ..policy.context import ContextState, result_of, state_of
+from .watched_files import Watched, watched_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,13 +74,20 @@ class _ContextLock(files.Lock):
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         try:
-            if kind is not None and not issubclass(kind, OSError):
-                from . import session  # seldom
-
-                if not session.is_sound(files.read_text(self.paths.state)):
-                    _set_aside(self.paths)
+            if kind is not None and not issubclass(kind, OSError) and not _is_sound(files.read_text(self.paths.state)):
+                _set_aside(self.paths)
         finally:
             super().__exit__(kind, *exc)
+
+
+def _is_sound(text: str | None) -> bool:
+    """Return whether every value of a state is of its type. True where there is no state."""
+    from .soundness import is_sound  # seldom
+
+    try:
+        return text is None or is_sound(stored_of(text).state)
+    except (ValueError, TypeError):
+        return False
 
 
 class Stored:
@@ -254,83 +262,3 @@ def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
         raise Held
     files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(path, dumps(entry) + "\n")
-
-
-# --- the files that live results show -------------------------------------------------------------------------------------------------
-
-
-class Watched:
-    """The files that live results show, with the stamp that each had. They stay as text, as in the state file, so that the cost of a call
-    does not grow with their number: "\n" + path + ":" + stamp for each, as in a JSON object, "," between them."""
-
-    __slots__ = ("data",)
-
-    def __init__(self, data: bytes = b""):
-        self.data = data
-
-    def __contains__(self, path: str) -> bool:
-        return _watched_beginning(path) in self.data
-
-    def see(self, path: str, seen: object) -> None:
-        """Set the stamp of a file."""
-        self.drop(path)
-        self.add(path, seen)
-
-    def add(self, path: str, seen: object) -> None:
-        """Add a file that is not among them yet."""
-        entry = _watched_entry(path, seen)
-        self.data = b",".join((self.data, entry)) if self.data else entry
-
-    def drop(self, path: str) -> None:
-        begin = self.data.find(_watched_beginning(path))
-        if begin >= 0:
-            end = self.data.find(b"\n", begin + 1)
-            self.data = self.data[:begin] + self.data[end:] if end >= 0 else self.data[: max(0, begin - 1)]
-
-    def first(self, most: int = 0) -> dict[str, Any]:
-        """Return path -> stamp of the first `most` files (0 for all), which are then the last ones."""
-        at = self.data.find(b"\n", 1) if most else -1
-        for _ in range(most - 1):
-            at = self.data.find(b"\n", at + 1) if at >= 0 else at
-        if at < 0:
-            return _watched_table(self.data)
-        begin = self.data[: at - 1]
-        self.data = b",".join((memoryview(self.data)[at:], begin))
-        return _watched_table(begin)
-
-
-def watched_of(stamps: object) -> Watched:
-    """Return the watched files of path -> stamp."""
-    return Watched(b",".join([_watched_entry(path, seen) for path, seen in stamps.items()]) if isinstance(stamps, dict) else b"")
-
-
-def _watched_beginning(path: str) -> bytes:
-    return files.encoded("\n" + dumps(path) + ":")
-
-
-def _watched_entry(path: str, seen: object) -> bytes:
-    return _watched_beginning(path) + files.encoded(dumps(seen))
-
-
-def file_stamp(path: str) -> list[int] | None:
-    """Return [mtime in ns, size] of a file; None where there is none."""
-    try:
-        stat = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return [stat.st_mtime_ns, stat.st_size]
-
-
-def changed_files(watched: Watched, most: int) -> dict[str, str]:
-    """Return path -> "modified" or "deleted" for those of the first `most` files (0 for all) whose stamp differs."""
-    changes = {}
-    for path, seen in watched.first(most).items():
-        now = file_stamp(path)
-        if now != seen:
-            changes[path] = "deleted" if now is None else "modified"
-    return changes
-
-
-def _watched_table(data: bytes) -> dict[str, Any]:
-    known = loads("{" + files.text_of(data) + "}")
-    return known if isinstance(known, dict) else {}

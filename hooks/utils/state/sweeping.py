@@ -13,13 +13,13 @@ from ..io.codec import dumps, loads
 from ..io.storage import LOGS, Storage
 from ..io.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
-from . import session
+from . import session, stored_contexts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .live import Site
+    from .site import Site
 
 # Limits of one call: folders of sessions that it checks, files that it removes, their bytes.
 FOLDERS, FILES, BYTES = 20, 200, 256 << 20
@@ -67,7 +67,7 @@ def sweep(site: Site, now: float) -> None:
     """Remove what is due of the next few sessions; `now` in seconds. The session of the caller is live."""
     budget = _Budget()
     sessions = join(site.lasting_home, "sessions")
-    names = session.folders(site.lasting_home)
+    names = stored_contexts.folders(site.lasting_home)
     for name in names:
         if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
             _empty(join(sessions, name), budget)
@@ -231,7 +231,7 @@ def _remove_empty(folder: str) -> None:
 def _note_past(popkit_home: str, name: str) -> None:
     """Keep the counters of a session that is about to go, and a digest of its project's name."""
     contexts = []
-    for paths in session.contexts_of(popkit_home, name):
+    for paths in stored_contexts.contexts_of(popkit_home, name):
         try:
             state = loads(files.read_text(paths.state) or "")
         except ValueError:
@@ -255,5 +255,5 @@ def past(popkit_home: str) -> dict[str, dict[str, Any]]:
             continue  # a line that a kill cut short
         if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
             entries[entry["session"]] = entry
-    here = set(session.folders(popkit_home))
+    here = set(stored_contexts.folders(popkit_home))
     return {name: entry for name, entry in entries.items() if name not in here}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import text
 from ..hosts import CLAUDE_CODE, KEEPS
-from ..hosts import tool as tool_named
+from ..hosts.tools import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL

@@ -12,8 +12,8 @@ from hooks.utils.archive import chain, holds, index, searching, verification
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, session
-from hooks.utils.state.live import Site
+from hooks.utils.state import archived, stored_contexts
+from hooks.utils.state.site import Site
 from hooks.utils.text import size
 
 from ..views import archive as views
@@ -207,7 +207,7 @@ def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float,
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     """Delete the originals of transcripts that were changed before `older_than` (seconds)."""
     deleted = 0
-    for name in session.folders(popkit_home):
+    for name in stored_contexts.folders(popkit_home):
         path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
             if os.lstat(path).st_ctime < older_than:  # the file was renamed, so its mtime is the time of its last line

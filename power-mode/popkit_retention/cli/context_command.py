@@ -14,7 +14,7 @@ from hooks.utils.io import files
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import CONTEXT
 from hooks.utils.policy.kinds import OF_THE_ARCHIVE
-from hooks.utils.state import live
+from hooks.utils.state.site import Site
 from hooks.utils.text import clean, laid_out
 
 from . import answering
@@ -73,7 +73,7 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     except session_lookup.NoSession as error:
         raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
-    site = live.Site(environ, session_lookup.session_id_of(path), began)
+    site = Site(environ, session_lookup.session_id_of(path), began)
     response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place_of(site))
     if response.error:
         raise Refused(response.error)
@@ -134,7 +134,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     from hooks.utils.reclaim import access, restoring
     from hooks.utils.views import receipt
 
-    site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
+    site = Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     printed: list[tuple[Record, str | None]] = []
     trouble = ""
     for number, folder in enumerate(folders := restoring.homes(site), 1):

@@ -23,7 +23,7 @@ from hooks.utils.io import files, foreign, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import session
+from hooks.utils.state import session, stored_contexts
 from hooks.utils.text import listed, span
 
 from ..operations import stores
@@ -324,7 +324,7 @@ def _last_hook(popkit_home: str) -> float | None:
     """Return when a hook last wrote a state (seconds), None where none has run. Commands write states, too: without an interpreter that the
     launcher remembers, only a session counts whose transcript a hook has named."""
     launched = bool(_remembered(popkit_home))
-    for paths, written in session.contexts(popkit_home):
+    for paths, written in stored_contexts.contexts(popkit_home):
         if not is_kept(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
             return written
     return None

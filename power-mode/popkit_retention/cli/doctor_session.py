@@ -12,9 +12,9 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home, storage, volatile
 from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import data_rules, live, reconciling, session, sockets, store
-from hooks.utils.state.live import Site
+from hooks.utils.state import data_rules, reconciling, sockets, store, stored_contexts
 from hooks.utils.state.rebuild import rebuild
+from hooks.utils.state.site import Site
 from hooks.utils.text import clean, counted, listed
 
 TYPE_CHECKING = False
@@ -95,7 +95,7 @@ def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
     """Return the session that runs us, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
-    return next((paths.session_id for paths in session.contexts_of_project(popkit_home, project)), "")
+    return next((paths.session_id for paths in stored_contexts.contexts_of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
@@ -124,7 +124,7 @@ def _health(path: str) -> dict[str, Any] | None:
 def rules_on_data(popkit_home: str, project: str, environ: Mapping[str, str]) -> list[Check]:
     """Check which data rules keep PopKit from writing anything to disk: those that are configured, and those of sessions; [] for none."""
     configured = layers.load(home.plugin_root(), popkit_home, project).get("data_rules")
-    of_sessions = {name: data_rules.held({}, popkit_home, name, []) for name in session.folders(popkit_home)}
+    of_sessions = {name: data_rules.held({}, popkit_home, name, []) for name in stored_contexts.folders(popkit_home)}
     sessions = sorted(name for name, rules in of_sessions.items() if rules)
     here = environ.get(_SESSION, "")
     site = Site(environ, here, project)
@@ -157,7 +157,7 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
         return Check("state", OK, f"no session of {project} has a state yet", sessions=[])
     differing = []
     for session_id, contexts in sessions.items():
-        site = live.Site(environ, session_id, project)
+        site = Site(environ, session_id, project)
         differing += [(session_id, paths.agent_id, *_difference(site, paths)) for paths in contexts]
     worst = WARNING if any(level != OK for _, _, level, _ in differing) else OK
     summary = "; ".join(f"{id[:8]}{' subagent ' + agent[:8] if agent else ''} {text}" for id, agent, _, text in differing)
@@ -169,13 +169,13 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
 def _newest(popkit_home: str, project: str) -> dict:
     """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
     newest: dict = {}
-    for paths in session.contexts_of_project(popkit_home, project):
+    for paths in stored_contexts.contexts_of_project(popkit_home, project):
         if paths.session_id in newest or len(newest) < SESSIONS:
             newest.setdefault(paths.session_id, []).append(paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
 
 
-def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
+def _transcript(site: Site, paths: store.ContextFiles) -> str:
     """Return the transcript of a context; "" where it is unknown."""
     main = site.session.get("transcript")
     if not isinstance(main, str):
@@ -183,13 +183,13 @@ def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
     return projects.transcript_of_agent(main, paths.agent_id) if paths.agent_id else main
 
 
-def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
+def _difference(site: Site, paths: store.ContextFiles) -> tuple:
     """Return (level, how a state and its rebuild compare)."""
     transcript = _transcript(site, paths)
     if site.data_rules:
         return OK, "is under a data rule and has stayed as it was"
     try:
-        stored = session.stored_state(paths)
+        stored = stored_contexts.stored_state(paths)
         if stored is None or not os.path.isfile(transcript):
             return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))

@@ -17,7 +17,7 @@ from hooks.utils.hosts.opencode import stored_sessions
 from hooks.utils.io import files, repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as memory_state
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 from hooks.utils.text import quote as shown
 
 from ..memory.extraction import lesson_of, observe

@@ -14,7 +14,8 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import client_reports, live, session, status_line
+from hooks.utils.state import client_reports, status_line, stored_contexts
+from hooks.utils.state.site import Site
 from hooks.utils.views.amounts import limits_line
 from hooks.utils.views.status_line import line
 
@@ -77,7 +78,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
     thresholds = THRESHOLDS
     try:
         if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
-            site = live.Site(environ, _text(payload, "session_id"), _project(payload))
+            site = Site(environ, _text(payload, "session_id"), _project(payload))
             thresholds = site.rules().thresholds
             if site.enabled and not environ.get("POPKIT_OFF"):
                 facts["ratio"] = _bounded(ratio, window, site.session)
@@ -117,7 +118,7 @@ def _model(payload: dict) -> str:
     return _text(model, "id") if isinstance(model, dict) else ""
 
 
-def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
+def _stored(site: Site, payload: dict, window: int, now: float) -> dict:
     """Return the facts of our state and of the transcript; remember the window, which the client reports exactly."""
     facts: dict = {}
     newest = usage.newest_usage(_text(payload, "transcript_path"))
@@ -135,12 +136,12 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
     return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
 
 
-def _reclaimable(site: live.Site, warm: bool) -> dict:
+def _reclaimable(site: Site, warm: bool) -> dict:
     """Return what a clear removes by its last plan, while that is valid: no call came since. Otherwise
     return what has expired."""
     paths = site.paths()
     try:
-        known = session.stored_state(paths)
+        known = stored_contexts.stored_state(paths)
     except ValueError:
         return {}  # corrupt: the next hook sets it aside and starts a new one
     planned = site.session.get("planned")
@@ -150,7 +151,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
         now, cold = planned.get("now"), planned.get("cold")
         if isinstance(now, int) and isinstance(cold, int):
             return {"now": now if warm else cold, "cold": cold}
-    return {"expired": session.expired_of(paths, known)}
+    return {"expired": stored_contexts.expired_of(paths, known)}
 
 
 def _project(payload: dict) -> str:

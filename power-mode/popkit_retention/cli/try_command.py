@@ -12,8 +12,9 @@ from contextlib import contextmanager
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.hosts import KEEPS, recorded_tools, recordings
+from hooks.utils.hosts import CLAUDE_CODE, KEEPS, recordings
 from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.tools import recorded_tools
 from hooks.utils.io import home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import Ruleset
@@ -87,7 +88,7 @@ def _answer(path: str, is_made_up: bool, args: Parsed, environ: Mapping[str, str
         report, outcome = _counted(path, project, host, environ)
     except OSError as error:
         raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
-    ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
+    ends = _elsewhere(host) if host != CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
     first = _first(done if _may_clear(host) else {**done, "auto_usd": 0.0}, bool(lately), is_made_up)
     last = None if "all" in args.flags else args.last
     lines = [*first, *_whose(report, is_made_up), *_shown(report, outcome, last), *ends]
@@ -188,7 +189,7 @@ def _journal(popkit_home: str, path: str) -> list:
 
 
 def _whose(report: Report, is_sample: bool) -> list[text.Line]:
-    own = "PopKit on your session" + ("" if report["host"] == recordings.CLAUDE_CODE else f" of {report['host']}")
+    own = "PopKit on your session" + ("" if report["host"] == CLAUDE_CODE else f" of {report['host']}")
     lines = text.title("At its end" if is_sample else own)
     if not is_sample:
         lines.append(text.fitted("Session   " + text.clean(report["session"])))

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from hooks.utils.io import home, storage
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 
 from ..usage.configured_database import configuration, open_store
 from ..usage.ingestion import catch_up

@@ -17,9 +17,9 @@ from hooks.utils.operations import CONTEXT, context_words, offers
 from hooks.utils.operations.request import IN_CLIENT, in_place_of
 from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import live, reconciling
-from hooks.utils.state.live import Site
+from hooks.utils.state import reconciling
 from hooks.utils.state.noted import BACK, Noted
+from hooks.utils.state.site import Site
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
@@ -113,7 +113,7 @@ class ContextCache:
 
     def site(self, known: Known) -> Site:
         """Return the Site of a session."""
-        return live.Site(self._environ, known.id, began_in(known.transcript))
+        return Site(self._environ, known.id, began_in(known.transcript))
 
     def _keep(self, id: str, cached: CachedContext, took_s: float) -> None:
         self._cached[id] = cached

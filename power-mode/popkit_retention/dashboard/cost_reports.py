@@ -15,8 +15,8 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import client_reports, reconciling, session
-from hooks.utils.state.live import Site
+from hooks.utils.state import client_reports, reconciling, session, stored_contexts
+from hooks.utils.state.site import Site
 from hooks.utils.views import amounts
 from hooks.utils.views import bill as views
 from hooks.utils.views.cache import CAUSES, cause_in_words
@@ -192,7 +192,7 @@ class SavingsReport:
         folder = os.path.join(self._app_state.home, "sessions")
         with self._lock:
             before, self._metrics = self._metrics, {}
-            for name in session.folders(self._app_state.home):
+            for name in stored_contexts.folders(self._app_state.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:

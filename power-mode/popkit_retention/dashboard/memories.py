@@ -13,7 +13,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.files import names, read_text
 from hooks.utils.io.repository import Repository
 from hooks.utils.state import memory as memory_state
-from hooks.utils.state.live import Site
+from hooks.utils.state.site import Site
 
 from ..memory import learning, transitions, valuation
 from ..memory.holds import OnHold

@@ -13,7 +13,7 @@ from hooks.utils.hosts.claude_code import usage
 from hooks.utils.operations import request
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
-from hooks.utils.state import session, store
+from hooks.utils.state import session, store, stored_contexts
 from hooks.utils.views import amounts, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
@@ -162,12 +162,12 @@ def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[st
     valid."""
     paths = store.ContextFiles(app_state.home, known.id)
     try:
-        state = session.stored_state(paths)
+        state = stored_contexts.stored_state(paths)
     except (OSError, ValueError):
         return {}  # corrupt: the next hook sets it aside
     if state is None:
         return {}
-    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": session.expired_of(paths, state)["tokens"]}
+    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": stored_contexts.expired_of(paths, state)["tokens"]}
     planned = facts.get("planned") or {}
     if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
         stored.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])

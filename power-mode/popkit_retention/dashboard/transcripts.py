@@ -20,7 +20,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.state import journal as journals
-from hooks.utils.state.memory import CONTENT
+from hooks.utils.state.memory_records import CONTENT
 
 from .shapes import Layers, Point, Series
 

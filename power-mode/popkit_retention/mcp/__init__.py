@@ -56,7 +56,7 @@ class ToolCall:
     @property
     def session_home(self) -> str:
         """Return the folder with what is kept of the session that runs the server; our own where that is unknown. NoHome."""
-        from hooks.utils.state.live import Site
+        from hooks.utils.state.site import Site
 
         return Site(self.environ, self.environ.get("CLAUDE_CODE_SESSION_ID") or "", self.folder).home
 

@@ -34,7 +34,7 @@ def context_status(call: ToolCall) -> dict[str, Any]:
     """Return the state of the session that runs the server, else of the newest one of the project."""
     from hooks.utils.io.system import now
     from hooks.utils.reclaim import outlook
-    from hooks.utils.state import live
+    from hooks.utils.state.site import Site
     from hooks.utils.views import report
 
     from ..operations import session_lookup
@@ -43,7 +43,7 @@ def context_status(call: ToolCall) -> dict[str, Any]:
         path = session_lookup.current(call.environ, call.folder)
     except session_lookup.NoSession:
         raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer") from None
-    site = live.Site(call.environ, session_lookup.session_id_of(path), session_lookup.check(path))
+    site = Site(call.environ, session_lookup.session_id_of(path), session_lookup.check(path))
     current = report.build(outlook.look(site, path, now(call.environ)))
     of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in current["tiers"].items()}
     tiers = {tier: sums for tier, each in of_tiers.items() if (sums := {name: have for name, have in each if have["items"]})}
@@ -79,7 +79,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
     """Return a page of what was archived under a handle. The first page counts as a restore, as with `popkit restore`."""
     from hooks.utils.io.system import now
     from hooks.utils.reclaim import restoring
-    from hooks.utils.state import live
+    from hooks.utils.state.site import Site
 
     offset, limit = call.whole("offset", 0), call.whole("limit", PAGE_CHARS)
     with _archive(call) as db:
@@ -88,7 +88,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
         if content is None:
             raise ToolError(f"the content of {record.id} is gone: the file that it is made from has changed. Run the tool call again")
         if not offset:
-            site = live.Site(call.environ, call.environ.get("CLAUDE_CODE_SESSION_ID") or "", call.folder)
+            site = Site(call.environ, call.environ.get("CLAUDE_CODE_SESSION_ID") or "", call.folder)
             restoring.book_printed(site, db, [record], now(call.environ))
     end = offset + limit
     return {

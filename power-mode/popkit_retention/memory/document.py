@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
-from hooks.utils.state.memory import CONTENT, MOST_TOKENS
-from hooks.utils.state.memory_checks import Fact, Verdict, holds_still
-from hooks.utils.state.memory_text import RUN, TITLES, Entry
+from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.state.memory_checks import holds_still
+from hooks.utils.state.memory_records import CONTENT, RUN, Entry, Fact, Verdict
+from hooks.utils.state.memory_text import TITLES
 
 from .draft import Draft
 from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION

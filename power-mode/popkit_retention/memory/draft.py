@@ -11,25 +11,9 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES
-from hooks.utils.state.memory_text import (
-    COMMAND,
-    ERROR,
-    FENCES,
-    HEAD,
-    LEGEND,
-    NAME,
-    NOTE,
-    PATH,
-    PURPOSES,
-    TITLES,
-    Entry,
-    ending_of,
-    folder_of,
-    render,
-    size,
-    variant_of,
-)
+from hooks.utils.state.memory import MOST_BYTES, MOST_LINES
+from hooks.utils.state.memory_records import COMMAND, CONTENT, ERROR, NAME, NOTE, PATH, PURPOSES, Entry
+from hooks.utils.state.memory_text import FENCES, HEAD, LEGEND, TITLES, ending_of, folder_of, render, size, variant_of
 
 if TYPE_CHECKING:
     Beside = dict[str, set[str]]  # the files of a folder: ending -> their names without it

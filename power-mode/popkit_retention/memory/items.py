@@ -8,7 +8,7 @@ import math
 import sys
 from dataclasses import dataclass, field, fields
 
-from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH
+from hooks.utils.state.memory_records import COMMAND, ERROR, NAME, NOTE, PATH
 
 HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
 FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "embedding")

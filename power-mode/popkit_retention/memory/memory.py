@@ -17,6 +17,7 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 from hooks.utils.state import memory_checks
 from hooks.utils.state.memory import project_of
+from hooks.utils.state.memory_records import Verdict
 
 from ..extras import reach
 from . import document, embeddings, exchange, holds, job, learning, reports, search, transitions, valuation
@@ -181,7 +182,7 @@ class Memory:
         RENAMED or GONE; "" where no checkout is at hand) and its `path`."""
         facts = document.facts_of(item)
         verdicts = memory_checks.check(self.root, facts) if self.root else {}
-        rows = [(fact, verdicts.get(fact, memory_checks.Verdict("", fact.file))) for fact in facts]
+        rows = [(fact, verdicts.get(fact, Verdict("", fact.file))) for fact in facts]
         return {
             "commit": str(item.details.get("commit") or ""),
             "files": [{"file": fact.file, "state": verdict.state, "path": verdict.path} for fact, verdict in rows],

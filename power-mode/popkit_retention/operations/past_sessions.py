@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import layers
-from hooks.utils.hosts import recorded_tools
+from hooks.utils.hosts.tools import recorded_tools
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from hooks.utils import text
+from hooks.utils import hosts, text
 from hooks.utils.hosts import codex, recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.opencode import stored_sessions
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"
-HOSTS = {CLAUDE_CODE: recordings.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME}
+HOSTS = {CLAUDE_CODE: hosts.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME}
 _ID_SHOWN = 5
 _INSTEAD = "`popkit context` without --session takes the newest of this project"
 # `newest_with_results` looks into so many files before it gives up.
@@ -179,7 +179,7 @@ def check(path: str) -> str:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
     host = recordings.host_of(path)
-    if host != recordings.CLAUDE_CODE:
+    if host != hosts.CLAUDE_CODE:
         raise NoSession(f"{clean(path)}: is a recording of {host} that holds no conversation")
     if not lines:
         raise NoSession(f"{clean(path)}: is empty")

@@ -8,8 +8,9 @@ from importlib import import_module
 
 from hooks.utils.io import files, storage
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import live
 from hooks.utils.state import memory as memory_state
+from hooks.utils.state.memory_records import CONTENT
+from hooks.utils.state.site import Site
 from hooks.utils.text import size
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ class Place:
         self.environ = environ
         self.makes = makes
         self.folder = folder
-        self.site = live.Site(environ, "", folder)
+        self.site = Site(environ, "", folder)
         self.project = memory_state.project_of(self.site.home, folder)
         self._memory: Memory | None = None
 
@@ -80,7 +81,7 @@ class Place:
     def document_tokens(self) -> int:
         """Return the tokens (an estimate) of the MEMORY.md that the next session gets; 0 where it gets none."""
         try:
-            return estimate_tokens(self.project.document(), memory_state.CONTENT) if self.project.is_on() else 0
+            return estimate_tokens(self.project.document(), CONTENT) if self.project.is_on() else 0
         except memory_state.TooLarge:
             return 0  # a session does not get it either
 
@@ -91,9 +92,9 @@ class Place:
         theirs = self.memory.theirs
         return {
             "folder": theirs.folder,
-            "document_tokens": estimate_tokens(theirs.document, memory_state.CONTENT),
+            "document_tokens": estimate_tokens(theirs.document, CONTENT),
             "topics": len(theirs.topics),
-            "topic_tokens": sum(estimate_tokens(topic, memory_state.CONTENT) for topic in theirs.topics.values()),
+            "topic_tokens": sum(estimate_tokens(topic, CONTENT) for topic in theirs.topics.values()),
         }
 
     def refresh(self) -> None:

@@ -19,7 +19,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.economics import models_of
-from hooks.utils.state import session
+from hooks.utils.state import session, stored_contexts
 
 from . import DAY_S, KEPT_DAYS, TRANSCRIPT, Tokens, Used, usd_of
 from .configured_database import Replication, open_local, server_in, user_in
@@ -49,7 +49,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     """Record new requests, send them to the configured PostgreSQL, and remove old ones; return how many requests were read. `progress`:
     called with the bytes done and the total. DatabaseUnavailable, also where only the server fails: its records stay queued. NoHome."""
     ours = home.popkit_home(environ)
-    names = session.folders(ours)
+    names = stored_contexts.folders(ours)
     if not names and not os.path.lexists(os.path.join(ours, FILE)):
         return 0
     sources, now = list(_sources(environ, ours, names)), time_of_day(environ)

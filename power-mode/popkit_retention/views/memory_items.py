@@ -4,7 +4,7 @@ hostile text: everything goes through `text.clean`, which `text.wrap` calls."""
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.state.memory_checks import CHANGED, GONE, RENAMED, SAME
+from hooks.utils.state.memory_records import CHANGED, GONE, RENAMED, SAME
 
 from ..memory.items import (
     ACCEPTED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...policy.tools import Call, Outcome
+from .. import CLAUDE_CODE
 from . import TOOLS
 from .calls import call_of, input_of
 from .projects import every as transcripts
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "REWRITES", "TOOLS", "arriving_call", "call_of", "events_of", "spans_of", "transcripts", "usage_of"]
 
-NAME = "Claude Code"
+NAME = CLAUDE_CODE
 # With a mod the first two, without one the file.
 REWRITES = frozenset(("arriving", "compaction", "transcript"))
 

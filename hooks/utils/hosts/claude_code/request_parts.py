@@ -17,7 +17,7 @@ from ...policy.estimate import IMAGE_TOKENS, RESULT_TOKENS, content_of_path, est
 from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_OTHER, IN_SYSTEM, IN_TOOLS, Between
 from ...policy.messages import call_tokens, thinking_tokens
 from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
-from .. import tool as tool_named
+from ..tools import tool as tool_named
 from . import entries
 from .calls import dumps_or_nothing, text_of_blocks
 from .usage import CLEAR

@@ -17,7 +17,7 @@ from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
 from ...policy.tools import EDITS
 from .. import kept_by
-from .. import tool as tool_named
+from ..tools import tool as tool_named
 from . import TOOLS, calls, entries, fates, seconds_of, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.hosts import recorded_tools
 from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
 from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.hosts.tools import recorded_tools
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens

@@ -21,7 +21,8 @@ from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import MARKS, PACKAGE, normal_path
 from hooks.utils.policy.tools import EDIT, SHELLS, WRITE, verdict_of
-from hooks.utils.state.memory_text import BUILD, FORMAT, LINT, RUN, TEST, folder_of
+from hooks.utils.state.memory_records import BUILD, FORMAT, LINT, RUN, TEST
+from hooks.utils.state.memory_text import folder_of
 
 from ..items import COMMAND, ERROR, Observed
 
