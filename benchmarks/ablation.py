@@ -18,14 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import held_out  # which puts the folders of the plugin there
 
-from hooks.utils.policy import planning, worth
+from hooks.utils.policy import worth
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.plans import Decision
 from hooks.utils.state import shipped
 from popkit_retention.lab.engine_policies import AutoPolicy
 
 
 class NoOutlines(AutoPolicy):
-    def _cleared(self, decision: planning.Decision) -> tuple:
+    def _cleared(self, decision: Decision) -> tuple:
         block, text, reasons = super()._cleared(decision)
         return block, text.partition("\n")[0], reasons
 

@@ -23,13 +23,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.parallel.clusters import cluster
 from tests.paths import ROOT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from distributed import Client
 

@@ -14,12 +14,13 @@ the mean over repositories of the ratios of sums, and the share of all that beca
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.lab import measure
 from popkit_retention.lab.replay_policies import Compact
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.ruleset import Ruleset
     from popkit_retention.lab.policy import Block

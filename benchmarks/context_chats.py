@@ -19,7 +19,7 @@ import statistics
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import context_transcripts
 import memory_transcripts
@@ -29,6 +29,7 @@ from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.tokens import Meter
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence

@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
@@ -30,13 +30,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 from hooks.utils.io.system import day_of  # noqa: E402  the benchmark runs from anywhere
 from popkit_retention.context import ContextBuildOptions, build_context  # noqa: E402
 from popkit_retention.context.provider_forms import Provider  # noqa: E402
-from popkit_retention.context.service import Caller, Request  # noqa: E402
+from popkit_retention.context.requests import Caller, Request  # noqa: E402
 from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
 from popkit_retention.usage import CLIENT, Snapshot, Tokens, Used, budgets, month_of  # noqa: E402
 from popkit_retention.usage.configured_database import open_store  # noqa: E402
 from tests import debian  # noqa: E402
 from tests.context import postgresql  # noqa: E402
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

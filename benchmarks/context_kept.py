@@ -16,7 +16,7 @@ import statistics
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import context_transcripts
 import memory_transcripts
@@ -28,6 +28,7 @@ from popkit_retention.context.tokens import Meter
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Block
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence

@@ -16,7 +16,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import context_transcripts
 import memory_transcripts
@@ -26,10 +26,12 @@ from popkit_retention.context import judging, tokens
 from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.provider_forms import Provider
-from popkit_retention.context.service import Caller, ContextService, Request
+from popkit_retention.context.requests import Caller, Request
+from popkit_retention.context.service import ContextService
 from popkit_retention.context.tokens import Meter, count
 from popkit_retention.context.usage_log import DatabaseLog
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable

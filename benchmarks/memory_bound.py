@@ -7,8 +7,6 @@ count. `used`: the share of them that the session touches; `named`: of the files
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import memory_next
 import memory_transcripts
 from sections import MissingData
@@ -18,6 +16,7 @@ from popkit_retention.memory.items import PATH
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable

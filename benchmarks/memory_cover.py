@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import memory_transcripts
 
@@ -33,6 +32,7 @@ from popkit_retention.memory import document, extraction
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator

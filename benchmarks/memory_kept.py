@@ -17,7 +17,6 @@ import random
 from math import log, sqrt
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from memory_data import LOCOMO, REPORT, TUNING, conversations
 
@@ -25,6 +24,7 @@ from popkit_retention.memory import compression, sentences
 from popkit_retention.memory.sentences import Sentence, split
 from popkit_retention.memory.terms import terms_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable

@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import memory_transcripts
 from sections import MissingData
@@ -35,11 +34,13 @@ from hooks.utils.policy.tools import EDITS, READS, SHELLS
 from hooks.utils.state.memory_records import CONTENT
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.extraction.commands import runs_of
+from popkit_retention.memory.extraction.records import AssistantText, CallResult
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, PATH
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.operations import session_lookup
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
@@ -100,9 +101,9 @@ def read(paths: list[Path], name: str) -> list[Seen]:
 def _seen(path: str, seen: Seen, root: str) -> Seen:
     rules = Ruleset.from_config({}, TOOLS)
     for event in extraction.conversation(path):
-        if isinstance(event, extraction.AssistantText):
+        if isinstance(event, AssistantText):
             seen.written.update(_WORD.findall(event.text))
-        if not isinstance(event, extraction.CallResult):
+        if not isinstance(event, CallResult):
             continue
         call, cwd = event.call, event.cwd or root
         seen.results.append(event.text[:4_000])

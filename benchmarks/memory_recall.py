@@ -14,7 +14,6 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import memory_data
 
@@ -24,6 +23,7 @@ from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 

@@ -8,7 +8,6 @@ falsely`, and what memory is `charged` for its tokens.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import memory_transcripts
 from sections import MissingData
@@ -23,6 +22,7 @@ from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.operations import session_lookup
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path

@@ -11,8 +11,8 @@ if __name__ == "__main__":
     _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     # In the place of this folder, in which the library would be found once more, by the name that hooks know it by.
     sys.path[:1] = [_ROOT, os.path.join(_ROOT, "power-mode")]
-    from popkit_retention.cli.answering import follow_locale
     from popkit_retention.cli.main import main
+    from popkit_retention.cli.terminal import follow_locale
 
     follow_locale(sys.stdout, sys.stderr)
     raise SystemExit(main())

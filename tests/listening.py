@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.patience import HANG_S, until
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Self
 

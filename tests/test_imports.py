@@ -37,7 +37,7 @@ NEED_MORE = {
 WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "lab" / "survey.py": {"pyarrow"},
     SERVICES / "popkit_retention" / "parallel" / "workers.py": {"distributed"},
-    SERVICES / "popkit_retention" / "parallel" / "__init__.py": {"fsspec"},
+    SERVICES / "popkit_retention" / "parallel" / "sources.py": {"fsspec"},
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
     SERVICES / "popkit_retention" / "memory" / "embeddings.py": {"numpy", "onnxruntime"},
     SERVICES / "popkit_retention" / "usage" / "postgres.py": {"pg8000"},
@@ -247,12 +247,12 @@ def test_a_command_loads_nothing_that_only_others_need(pythons: list[Path], reme
 
 
 def test_only_the_store_that_the_settings_name_is_loaded(remembering: Remembering) -> None:
-    python, stores = Path(sys.executable), "popkit_retention.memory.stores."
+    python, stores, common = Path(sys.executable), "popkit_retention.memory.stores.", ("opening", "protocol", "shared")
     loaded = _loaded_by_command(python, remembering, "memory status")
-    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in ("shared", "sqlite", "sqlite_schema")}
+    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in (*common, "sqlite", "sqlite_schema")}
     (remembering.home.path / "retention-config.json").write_text('{"memory": {"store": "neo4j://localhost:1"}}')
     loaded = _loaded_by_command(python, remembering, "memory status")
-    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in ("neo4j", "neo4j_schema", "shared")}
+    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in (*common, "neo4j", "neo4j_schema")}
     assert "sqlite3" not in loaded
 
 

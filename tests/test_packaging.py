@@ -26,8 +26,8 @@ MARKETPLACE = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_tex
 
 
 INSTALLED = ROOT / ".claude-plugin" / "popkit"
-# What a user gets may be this large (bytes) and have so many files.
-MOST_BYTES, MOST_FILES = 4_000_000, 450
+# What a user gets may be this large (bytes), and have so many files beside Python's modules, of which a house has as many as it has subjects.
+MOST_BYTES, MOST_OTHER_FILES = 4_000_000, 85
 
 
 def test_the_version_stands_in_one_place_and_the_changelog_has_it() -> None:
@@ -67,7 +67,7 @@ def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     below = tuple(f"{root}/" for root in (own, *leads_to))
     names = [name for name in listed.stdout.splitlines() if name in leads_to or name.startswith(below)]
     files = [ROOT / name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
-    assert len(files) <= MOST_FILES
+    assert len([path for path in files if path.suffix != ".py"]) <= MOST_OTHER_FILES
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli.main import COMMANDS, names
+from popkit_retention.cli.commands import COMMANDS, names
 from tests.cli import inside
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hooks.utils.hosts.claude_code import TOOLS, calls, entries
 from hooks.utils.hosts.claude_code.entries import is_answer
@@ -16,6 +16,7 @@ from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, pa
 from hooks.utils.state.rebuild import Rebuilt, rebuild
 from popkit_retention.lab.policy import strings_of, texts_in
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -26,7 +26,7 @@ from hooks.utils.policy.worth import FEATURES, NeedModel, features
 from hooks.utils.state import shipped
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
-from popkit_retention.parallel import find
+from popkit_retention.parallel.sources import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

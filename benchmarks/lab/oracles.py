@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 from popkit_retention.lab.policy import Block, Choice, Policy, Session, View, rewound, tokens_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from popkit_retention.lab import survey
 from popkit_retention.lab.replay_policies import POLICIES as SHIPPED
@@ -10,6 +10,7 @@ from popkit_retention.lab.replay_policies import Factory, Known
 
 from . import oracles, rivals
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -7,13 +7,13 @@ wording is not published. Rules about anything but tool results (inputs of calls
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, verdict_of
 from popkit_retention.lab.policy import Block, Choice, View
 
 from .rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 

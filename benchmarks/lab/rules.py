@@ -4,12 +4,13 @@ call. Pure."""
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hooks.utils.policy.parts import normal_path
 from hooks.utils.policy.tools import EDITS
 from popkit_retention.lab.policy import Block, Choice, Policy, Request, View, rewound
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 

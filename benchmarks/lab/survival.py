@@ -20,7 +20,7 @@ from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.lab.measure import score
 from popkit_retention.lab.replay_policies import ANY_PRICES
-from popkit_retention.parallel import find
+from popkit_retention.parallel.sources import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

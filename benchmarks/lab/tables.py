@@ -20,7 +20,7 @@ from lab.research import POLICIES, row_of
 
 from hooks.utils import text
 from popkit_retention.cli import lab_command
-from popkit_retention.cli.main import version
+from popkit_retention.cli.commands import version
 from popkit_retention.lab import replay_policies, survey
 
 LIFETIMES = {**{name: [ttl_s] for name, ttl_s in lab_command.TTLS.items()}, "both": list(lab_command.TTLS.values())}

@@ -285,7 +285,7 @@ def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, 
     }
 
 
-# --- the timeline ----------------------------------------------------------------------------------------------------------------
+# --- the timeline ---
 
 
 def _walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decision], ContextState]]:

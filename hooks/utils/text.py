@@ -119,7 +119,7 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-# --- lines -----------------------------------------------------------------------------------------------------------------------------
+# --- lines ---
 
 
 def width_of(columns: int) -> int:
@@ -217,7 +217,7 @@ def title(text: str) -> list[Line]:
     return ["", lambda columns: heading(text, columns)]
 
 
-# --- numbers ---------------------------------------------------------------------------------------------------------------------------
+# --- numbers ---
 
 
 def tokens(number: float) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from popkit_retention.bill.digests import digest_of
 from tests.lab.transcripts import Transcript
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from popkit_retention.bill.digests import Digest
+    from popkit_retention.bill.records import Digest
 
 BASE = 20_000
 # No two conversations are asked for at the same time: an answer that is the same in id and time is a copy.

@@ -17,7 +17,7 @@ from hooks.utils.views import bill as views
 from popkit_retention.bill import statement
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import misses
-from popkit_retention.parallel import DAMAGED, NO_CONVERSATION
+from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from popkit_retention.views import spending
 from tests.bill.conversations import BASE, DOCS, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS

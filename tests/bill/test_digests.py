@@ -14,8 +14,9 @@ from hooks.utils.policy.economics import Models
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.views import bill
 from popkit_retention.bill import digests, statement, sums
+from popkit_retention.bill.records import Digest
 from popkit_retention.bill.sums import misses, usd_of
-from popkit_retention.parallel import Source
+from popkit_retention.parallel.sources import Source
 from tests.bill.conversations import BASE, Conversation
 from tests.kit.disks import read_only
 
@@ -36,7 +37,7 @@ def environ(place: Path) -> dict[str, str]:
     return {"CLAUDE_CONFIG_DIR": str(place.parents[1]), "POPKIT_HOME": str(place.parents[2] / "home")}
 
 
-def asked(place: Path, since: float = 0.0) -> tuple[list[digests.Digest], int]:
+def asked(place: Path, since: float = 0.0) -> tuple[list[Digest], int]:
     """(the digests, bytes that were read for them)."""
     read: list[int] = [0]
     results = digests.of_user(environ(place), since, ENDED, lambda done, whole: read.append(done))
@@ -195,7 +196,7 @@ def call(conversation: Conversation, id: str) -> None:
     conversation.result(id, "a.py")
 
 
-def counted(results: list[digests.Digest]) -> dict[str, int]:
+def counted(results: list[Digest]) -> dict[str, int]:
     return {digest["session"]: sum(used["requests"] for used in digest["used"]) for digest in results}
 
 

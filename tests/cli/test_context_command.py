@@ -16,7 +16,8 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io import home
 from hooks.utils.operations.context_words import answer
 from hooks.utils.version import VERSION
-from popkit_retention.cli.main import COMMANDS, FIRST, main, names
+from popkit_retention.cli.commands import COMMANDS, FIRST, names
+from popkit_retention.cli.main import main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.views.written import Written, spec_session

@@ -15,7 +15,7 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import placeholder
 from hooks.utils.policy.kinds import OF_THE_ARCHIVE
-from popkit_retention.cli import main
+from popkit_retention.cli.commands import FIRST, RENAMED, names, words_of_context
 from popkit_retention.cli.program_commands import words_after
 from popkit_retention.operations.data_tables import ARCHIVE
 from popkit_retention.operations.tables import TABLES
@@ -39,7 +39,7 @@ BEFORE = {
 ALONE = "restore try lab bill misses limits replay budget doctor dashboard setup statusline mcp serve completion uninstall".split()
 LINES = [f"{command} {word}" for command, words in BEFORE.items() for word in words.split()]
 RENAMED = {
-    **main.RENAMED,
+    **RENAMED,
     **{f"{name} {old}": f"{name} {new}" for name, table in TABLES.items() for old, new in table.renamed.items()},
     **{f"archive {word.name}": f"restore {word.name}" for word in ARCHIVE},
 }
@@ -183,5 +183,5 @@ def test_a_word_of_context_answers_the_same_as_a_command(line: str, form: str, t
 
 def test_the_words_of_context_that_are_commands_are_all_that_are_no_command_otherwise() -> None:
     words = {operation.name for operation in TABLES["context"].operations}
-    assert set(main.words_of_context()) == words - {"retention", "restore", "memory", "help"}
-    assert set(main.FIRST) <= set(main.names())
+    assert set(words_of_context()) == words - {"retention", "restore", "memory", "help"}
+    assert set(FIRST) <= set(names())

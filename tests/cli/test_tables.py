@@ -19,7 +19,7 @@ from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageE
 from hooks.utils.operations import help_lines, offers
 from hooks.utils.text import NARROWEST, laid_out
 from popkit_retention.cli import opencode_setup, shell_setup
-from popkit_retention.cli.main import COMMANDS, FIRST, names, titles
+from popkit_retention.cli.commands import COMMANDS, FIRST, names, titles
 from popkit_retention.cli.program_commands import SCRIPTS, words_after
 from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.policies import DOMAINS

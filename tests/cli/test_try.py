@@ -15,7 +15,8 @@ import pytest
 from hooks.utils import text
 from hooks.utils.state import store
 from popkit_retention.cli import try_command
-from popkit_retention.cli.main import COMMANDS, main
+from popkit_retention.cli.commands import COMMANDS
+from popkit_retention.cli.main import main
 from popkit_retention.operations import past_sessions, tables
 from tests.cli import made_up_afternoon
 from tests.cli.test_context_command import Nowhere

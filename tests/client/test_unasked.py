@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.policy.planning import Selection
+from hooks.utils.policy.plans import Selection
 from hooks.utils.state.site import Site
 from tests.reclaim import earlier
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_S
-from tests.test_packaging import MOST_BYTES, MOST_FILES
+from tests.test_packaging import MOST_BYTES, MOST_OTHER_FILES
 
 from . import installs
 from .client import ClientHome
@@ -111,7 +111,7 @@ def test_all_that_was_stored_is_kept_and_the_session_goes_on_from_it(upgraded: U
 
 def test_what_is_installed_is_what_runs(upgraded: Upgraded) -> None:
     files = [path for path in upgraded.copy.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    assert len(files) <= MOST_FILES
+    assert len([path for path in files if path.suffix != ".py"]) <= MOST_OTHER_FILES
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
     assert not {"tests", "docs", "benchmarks", "scripts"} & {path.name for path in upgraded.copy.iterdir()}
     ran = subprocess.run([upgraded.copy / "bin/popkit", "--version"], capture_output=True, text=True, check=True, timeout=HANG_S)

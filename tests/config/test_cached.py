@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.config import effective, layers, sweep_cached
+from hooks.utils.config import layers
+from hooks.utils.config.cached import effective, sweep_cached
 from hooks.utils.handlers import session_events
 
 

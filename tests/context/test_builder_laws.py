@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.context import ContextBuildOptions, ContextResult, Provider, Sources, build_context
-from popkit_retention.context.service import Caller, ContextService, Request
+from popkit_retention.context.requests import Caller, Request
+from popkit_retention.context.service import ContextService
 from tests.client.provider import faults, left_out
 from tests.context.clients.callers import Ledger
 from tests.context.given import Memories

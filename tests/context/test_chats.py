@@ -8,7 +8,8 @@ from contextlib import nullcontext
 import pytest
 
 from popkit_retention.context import ContextResult, Provider, Sources, apply_pruning, build_context, get_pruning_strategy
-from popkit_retention.context.service import Caller, ContextService, Request
+from popkit_retention.context.requests import Caller, Request
+from popkit_retention.context.service import ContextService
 from popkit_retention.context.usage_log import snapshot_of
 from tests.client.provider import faults
 from tests.context.clients.callers import Ledger

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from popkit_retention.cli.doctor_session import messages as checked
 from popkit_retention.context import Provider
 from popkit_retention.context.assembling import MOST_FAULTS, faults_of
-from popkit_retention.context.service import Caller, Request, configured_service
+from popkit_retention.context.requests import Caller, Request
+from popkit_retention.context.service import configured_service
 from tests.context.talking import EXCHANGES, Talk
 from tests.examples import examples
 
@@ -95,12 +96,13 @@ def test_a_trace_names_them():
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from popkit_retention.context import ContextBuildOptions, build_context, service
+    from popkit_retention.context import ContextBuildOptions, build_context
+    from popkit_retention.context.tracing import building, built
 
     seen, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(seen))
-    with service.building("", "s1", "m", 2, provider.get_tracer("test")) as span:
-        service.built(span, build_context(ContextBuildOptions(messages=[ASK, RESULT])))
+    with building("", "s1", "m", 2, provider.get_tracer("test")) as span:
+        built(span, build_context(ContextBuildOptions(messages=[ASK, RESULT])))
     (ended,) = seen.get_finished_spans()
     assert ended.attributes["faults"] == ("message 1: a result without the call before it",)
     assert "secret" not in json.dumps(ended.to_json())

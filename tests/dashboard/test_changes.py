@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.dashboard.app_state import MOST_GONE, MOST_REPORTED, STATS_S, History
+from popkit_retention.dashboard.changes import MOST_GONE, MOST_REPORTED, STATS_S, History
 from popkit_retention.operations.stores import Place
 from tests.dashboard.board import Board, Served, book
 from tests.patience import until

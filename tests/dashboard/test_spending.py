@@ -17,6 +17,7 @@ import pytest
 from hooks.utils.io.system import day_of
 from hooks.utils.state import session
 from popkit_retention.dashboard import app_state
+from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import Unusable
 from popkit_retention.dashboard.spending import strategy_of
@@ -115,16 +116,16 @@ def _knows(board: Board) -> None:
 
 def test_what_sessions_use_is_booked_while_the_dashboard_runs(board: Board) -> None:
     board.shop.configure(context={"user": "dana"})
-    assert app_state.ingest(board.app_state), "there is nothing"
+    assert ingest(board.app_state), "there is nothing"
     assert not (board.shop.home / "usage.sqlite").exists()
     _knows(board)
     _answer(board, "msg_1", input_tokens=40, cache_read_input_tokens=400, cache_creation_input_tokens=60, output_tokens=7)
     assert _used(board) == []
-    assert app_state.ingest(board.app_state)
+    assert ingest(board.app_state)
     (day,) = _used(board)
     assert (day["input_tokens"], day["cache_read_tokens"], day["cache_write_tokens"], day["output_tokens"]) == (40, 400, 60, 7)
     before = (board.shop.home / "usage.sqlite").stat()
-    assert app_state.ingest(board.app_state)
+    assert ingest(board.app_state)
     assert (board.shop.home / "usage.sqlite").stat() == before, "nothing is written where nothing has changed"
 
 
@@ -132,23 +133,23 @@ def test_a_server_that_cannot_be_told_is_left_alone_for_a_while(board: Board) ->
     board.shop.configure(context={"user": "dana", "database": "postgresql://127.0.0.1:1/x"})
     _knows(board)
     _answer(board, "msg_1")
-    assert not app_state.ingest(board.app_state)
+    assert not ingest(board.app_state)
     assert board.app_state.failed == 0, "the page says so where it asks"
 
 
 def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
-    app_state.sweep(board.app_state)
+    sweep(board.app_state)
     assert not (board.shop.home / "usage.sqlite").exists(), "nobody has booked anything yet"
     for user, ago_days in (("dana", 0), ("erik", 401)):
         book(board, f"of-{user}", user, ago_days * 86_400 + 10)
-    app_state.sweep(board.app_state)
+    sweep(board.app_state)
     with open_store(board.shop.environ()) as store:
         assert store.users() == ["dana"]
 
 
 def test_a_fault_while_booking_is_noted_and_harms_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_state, "catch_up", lambda environ: 1 / 0)
-    assert not app_state.ingest(board.app_state)
+    assert not ingest(board.app_state)
     assert board.app_state.failed == 1
     assert _used(board) == []
 

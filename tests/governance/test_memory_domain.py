@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.archive.holds import Hold
-from popkit_retention.conformance import full
+from popkit_retention.conformance.checking import full
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content, Resource, apply_rules
 from popkit_retention.governance.domains.memory import MemoryDomain
@@ -24,8 +24,8 @@ from popkit_retention.memory import exchange, holds
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, DIMENSIONS, Item, id_of
-from popkit_retention.memory.stores import Batch, Store
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import Batch, Store
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.examples import examples
 from tests.memory.remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote

@@ -23,7 +23,7 @@ from hooks.utils.operations.request import in_place_of
 from hooks.utils.state import client_reports
 from hooks.utils.state.site import Site
 from popkit_retention.memory.job import last_run
-from popkit_retention.memory.stores import StoreUnavailable
+from popkit_retention.memory.stores.protocol import StoreUnavailable
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.bill.conversations import LINEAR, breakdown
 from tests.kit.crowds import held

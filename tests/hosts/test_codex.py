@@ -22,7 +22,8 @@ from hooks.utils.reclaim import access
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests, survey
-from popkit_retention.memory.extraction import Prompt, conversation
+from popkit_retention.memory.extraction import conversation
+from popkit_retention.memory.extraction.records import Prompt
 from popkit_retention.operations.session_lookup import NoSession, check
 from tests.hosts.rollouts import PROJECT, SESSION, Rollout, patch_of, worked
 from tests.lab.test_robust import altered

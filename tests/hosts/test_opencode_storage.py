@@ -20,7 +20,7 @@ from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests
 from popkit_retention.memory.extraction import conversation
-from popkit_retention.parallel import find
+from popkit_retention.parallel.sources import find
 from tests.hosts import stores
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
 from tests.lab.test_robust import altered

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy import economics, planning
+from hooks.utils.policy.plans import CLEAR, Plan, Selection
 from hooks.utils.state import reconciling, shipped
 from hooks.utils.state.site import Site
 from popkit_retention.lab import measure, replay_policies, sent_requests
@@ -62,7 +63,7 @@ def plans(path: Path, folder: Path, numbers: list[int]):
         conversation = reconciling.reconcile(site, str(transcript), now=request.sent_at).conversation
         newest = conversation.newest
         prices = economics.prices_of(conversation.rules.models.model(newest.model), newest.cache_ttl_s)
-        live_plan = planning.plan(conversation, planning.Selection(), request.sent_at, shipped.need_model(), prices)
+        live_plan = planning.plan(conversation, Selection(), request.sent_at, shipped.need_model(), prices)
         watching = Watching(replay_policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
         measure.score(whole, watching, watching.prices)
         now, planned = watching.plans[number]
@@ -75,7 +76,7 @@ def _message(line: bytes) -> str:
     return (entry["message"].get("id") or entry["uuid"]) if entry.get("type") == "assistant" else ""
 
 
-def contents_of(plan: planning.Plan) -> tuple:
+def contents_of(plan: Plan) -> tuple:
     """Everything that a plan says."""
     rows = [(one.action, one.reason, one.tokens, one.placeholder, one.need, one.value, one.result.to_row()) for one in plan.decisions]
     return rows, plan.pays, plan.likely_requests, plan.sum.to_json() if plan.sum else None
@@ -109,7 +110,7 @@ def test_where_the_cache_is_cold_both_clear_the_same(tmp_path) -> None:
     ((live_plan, planned),) = plans(path, tmp_path, [len(sent_requests.read(str(path)).requests)])
     assert contents_of(live_plan) == contents_of(planned)
     assert live_plan.pays
-    assert len(live_plan.having(planning.CLEAR)) > 3
+    assert len(live_plan.having(CLEAR)) > 3
 
 
 def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:

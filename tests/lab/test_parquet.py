@@ -8,7 +8,7 @@ import pytest
 
 from popkit_retention.cli.main import main
 from popkit_retention.lab import survey
-from popkit_retention.parallel import DAMAGED
+from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.test_survey import NAMES, session
 from tests.paths import ROOT
 

@@ -15,7 +15,7 @@ import pytest
 
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sent_requests, survey
-from popkit_retention.parallel import DAMAGED, NO_CONVERSATION
+from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.lab.test_online import long_tale
 from tests.lab.test_survey import session
 from tests.paths import PYTHONPATH

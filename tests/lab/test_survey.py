@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.lab import measure, replay_policies, sent_requests, survey
 from popkit_retention.lab.survey import COUNTS, Total
-from popkit_retention.parallel import DAMAGED
+from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
 

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +23,7 @@ from tests.mcp.homes import Place
 from tests.mcp.talking import COMMAND, ROOT, Program, environ_of, hello, notice, request, tool_call
 from tests.patience import HANG_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcp.client.client import Client
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.memory.stores import Store
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import Store
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from .remembering import Remembering

@@ -7,7 +7,7 @@ from typing import Any
 
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed, Shown
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores import Store
+from popkit_retention.memory.stores.protocol import Store
 
 NOW = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86_400.0

@@ -9,8 +9,8 @@ import pytest
 from popkit_retention.memory import document
 from popkit_retention.memory.items import ACCEPTED, AGENT, ARCHIVE, NOTE, PATH, SESSION, USER, BadItem
 from popkit_retention.memory.memory import NotThere
-from popkit_retention.memory.stores import DuplicateId
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import DuplicateId
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from popkit_retention.memory.items import HOT, SUMMARY, BadItem
-from popkit_retention.memory.stores import DuplicateId
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import DuplicateId
 
 from .remembering import NOW, Remembering
 

@@ -17,8 +17,8 @@ from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, FULL
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores import Batch, Change
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import Batch, Change
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.memory import extraction
+from popkit_retention.memory.following import followed_ids
 from popkit_retention.memory.items import (
     ARCHIVE,
     CODE,
@@ -30,7 +31,6 @@ from popkit_retention.memory.items import (
     Shown,
     id_of,
 )
-from popkit_retention.memory.learning import followed_ids
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from tests.examples import examples

@@ -15,7 +15,7 @@ from popkit_retention.memory import InMemoryStore, Lesson, Memory, Observed
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
 from popkit_retention.memory.memory import Busy, NotThere
-from popkit_retention.memory.stores import DuplicateId, Store
+from popkit_retention.memory.stores.protocol import DuplicateId, Store
 from tests.kit.crowds import held
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -17,6 +16,7 @@ from popkit_retention.memory.terms import terms_of
 from .remembering import DAY, NOW, Remembering
 from .spec_code import block_with
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

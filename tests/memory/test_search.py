@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from popkit_retention.memory.embeddings import HashedEmbedder, context, embed_items
 from popkit_retention.memory.items import EMBEDDING, Item
 from popkit_retention.memory.search import rank, search, similarities
-from popkit_retention.memory.stores import Candidates
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import Candidates
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from popkit_retention.memory.terms import terms_of
 

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.state import sockets
 from tests.client.client import NPM_TEST, PROJECT_FILES
@@ -22,6 +22,7 @@ from tests.client.screen import Screen
 from tests.listening import on_a_free_port
 from tests.patience import HANG_S, until
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Self
 

@@ -13,7 +13,9 @@ from popkit_retention.bill import digests
 from popkit_retention.bill.sums import usd_of
 from popkit_retention.lab import replay_policies, sent_requests
 from popkit_retention.operations import past_sessions
-from popkit_retention.parallel import Skipped, Where, find
+from popkit_retention.parallel.attempts import Skipped
+from popkit_retention.parallel.results import Where
+from popkit_retention.parallel.sources import find
 from tests.cli.made_up_afternoon import SAMPLE
 from tests.hosts import test_opencode as opencode
 from tests.hosts.rollouts import forked, worked

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from popkit_retention.parallel import Skipped
+from popkit_retention.parallel.attempts import Skipped
 
 
 def length(path: str) -> int:

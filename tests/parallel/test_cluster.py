@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from popkit_retention.cli.main import main
-from popkit_retention.parallel import DAMAGED, Unavailable, Where, results, workers
+from popkit_retention.parallel import workers
+from popkit_retention.parallel.results import Where, results
+from popkit_retention.parallel.sources import DAMAGED, Unavailable
 from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
 from tests.parallel.clusters import cluster, joined

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention import parallel
-from popkit_retention.parallel import Source, Unavailable, Where, at_hand, find, read_list, results
+from popkit_retention.parallel.results import Where, results
+from popkit_retention.parallel.sources import Source, Unavailable, at_hand, find, read_list
 from tests.parallel.tasks import length, length_unless_killed, lies_at
 
 fsspec = pytest.importorskip("fsspec")
@@ -79,7 +79,7 @@ def test_a_copy_keeps_the_end_of_its_address_its_user_alone_reads_it_and_it_is_g
 @given(st.text(alphabet="a./\\\0~é:", max_size=60))
 def test_no_key_leads_out_of_the_folder_of_copies(tmp_path_factory: pytest.TempPathFactory, key: str) -> None:
     store = fsspec.filesystem("memory")
-    source = parallel.Source("memory://x", 1, _Giving(store), key)
+    source = Source("memory://x", 1, _Giving(store), key)
     scratch = tmp_path_factory.getbasetemp()
     with at_hand(source, str(scratch)) as path:
         assert Path(os.path.realpath(path)).is_relative_to(os.path.realpath(scratch))

@@ -8,6 +8,7 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import events, planning, worth
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.plans import CLEAR, HOLD, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
@@ -46,14 +47,14 @@ class Conversing(Scenario):
     def think(self, tokens: int) -> None:
         self.conversation.add_text(0, tokens)
 
-    def plan(self, model: NeedModel = NEVER, cold: bool = True, priced: Prices | None = None, **asked) -> planning.Plan:
-        return planning.plan(self.conversation, planning.Selection(**asked), self.at, model, priced or prices(), cold, TUNED)
+    def plan(self, model: NeedModel = NEVER, cold: bool = True, priced: Prices | None = None, **asked) -> Plan:
+        return planning.plan(self.conversation, Selection(**asked), self.at, model, priced or prices(), cold, TUNED)
 
     def going(self, *given, **how) -> list[str]:
-        return ids(self.plan(*given, **how).having(planning.CLEAR))
+        return ids(self.plan(*given, **how).having(CLEAR))
 
     def held(self, *given, **how) -> list[str]:
-        return ids(self.plan(*given, **how).having(planning.HOLD))
+        return ids(self.plan(*given, **how).having(HOLD))
 
     def why(self, *given, **how) -> dict[str, str]:
         """id -> reason of every decision."""

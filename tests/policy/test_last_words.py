@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import planning
 from hooks.utils.policy.placeholder import OUTLINE_CHARS, beside, handle_in, placeholder, why, with_outline
+from hooks.utils.policy.plans import CLEAR
 from hooks.utils.policy.ruleset import PROFILES
 from tests.policy.conversing import Conversing
 
@@ -78,7 +78,7 @@ def test_what_remains_gives_each_run_the_last_words_of_the_whole(profile: str, h
         assert id not in gone or plain(verdict) in shown[id].partition("\n")[2], "its placeholder says it"
         if not (plan.selection.forces or id not in gone):
             assert len(session.result(id).subjects) <= 2, "unasked none goes whose last word may be another command's"
-    for decision in plan.having(planning.CLEAR):
+    for decision in plan.having(CLEAR):
         if decision.result.id in texts:
             assert decision.placeholder < decision.result.tokens
             assert plan.selection.forces or len(shown[decision.result.id]) < len(texts[decision.result.id])

@@ -10,7 +10,7 @@ from hooks.utils.policy import events, least_needed, planning
 from hooks.utils.policy.economics import THINKING_AGAIN
 from hooks.utils.policy.least_needed import GROWN, Goal, Long, Room
 from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.planning import CLEAR, Plan, Selection
+from hooks.utils.policy.plans import CLEAR, Plan, Selection
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
 from hooks.utils.policy.worth import NeedModel
 from tests.examples import examples

@@ -7,7 +7,7 @@ import pytest
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import planning, worth
 from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.planning import CLEAR, Selection
+from hooks.utils.policy.plans import CLEAR, Selection
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from tests.policy.conversing import LARGE, SURE, Conversing

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hooks.utils.policy import events, globs, planning, worth
 from hooks.utils.policy.economics import THINKING_AGAIN
 from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Selection
+from hooks.utils.policy.plans import CLEAR, HOLD, KEEP, REASONS, Plan, Selection
 from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import HISTORIES, LARGE, LONG, TUNED, Conversing, ids, played
@@ -45,7 +45,7 @@ class Planning:
     def weighs(self) -> bool:
         return self.session.conversation.rules.weighs
 
-    def __call__(self, asked: Selection, cold: bool = True, priced=None) -> planning.Plan:
+    def __call__(self, asked: Selection, cold: bool = True, priced=None) -> Plan:
         session = self.session
         return planning.plan(session.conversation, asked, session.at, self.model, priced or self.priced, cold, TUNED)
 
@@ -169,7 +169,7 @@ def test_the_sum_is_that_of_what_goes(planned: Planning, asked: Selection, cold:
 
 @given(plannings, ASKED, st.booleans())
 def test_a_plan_follows_from_what_it_is_given_and_changes_nothing(planned: Planning, asked: Selection, cold: bool):
-    def facts(plan: planning.Plan) -> list:
+    def facts(plan: Plan) -> list:
         return [plan.pays, plan.likely_requests, plan.sum.to_json(), *((d.result.id, d.to_json()) for d in plan.decisions)]
 
     conversation = planned.session.conversation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.planning import Selection
+from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.verdict import KINDS, LONGEST_WAIT_S, is_worth_a_word, takes, verdict
 
 CRITICAL = 0.9

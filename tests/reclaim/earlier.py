@@ -14,10 +14,11 @@ from hooks.utils.hosts.claude_code import calls, entries
 from hooks.utils.hosts.claude_code.spans import content_spans
 from hooks.utils.operations import CONTEXT, context_words
 from hooks.utils.operations.request import NotFound, find_result
-from hooks.utils.policy import events, planning
+from hooks.utils.policy import events
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.occasions import CLEARED_BY_USER
 from hooks.utils.policy.placeholder import NO_HANDLE, beside, handle_in, placeholder, why, with_outline
+from hooks.utils.policy.plans import Plan, Selection
 from hooks.utils.reclaim import access, outlook
 from hooks.utils.reclaim.contents import stamp_of
 from hooks.utils.state import journal, receipts, reconciling, store
@@ -33,7 +34,7 @@ class Prospect:
     """The context, and the plan of a clear over it."""
 
     rebuilt: Rebuilt
-    plan: planning.Plan
+    plan: Plan
 
 
 @dataclass
@@ -44,14 +45,14 @@ class Cleared:
     tokens: int = 0
 
 
-def prospect(site: Site, transcript: str, now: float, asked: planning.Selection) -> Prospect:
+def prospect(site: Site, transcript: str, now: float, asked: Selection) -> Prospect:
     rebuilt = reconciling.reconcile(site, transcript, now=now)
     plan = outlook.plan_of(rebuilt.conversation, asked, now, goal=outlook.goal_of(site, rebuilt))
     access.check_understood(rebuilt.index, [result.id for result in plan.going])
     return Prospect(rebuilt, plan)
 
 
-def clear(site: Site, transcript: str, now: float, asked: planning.Selection) -> tuple[Prospect, Cleared | None]:
+def clear(site: Site, transcript: str, now: float, asked: Selection) -> tuple[Prospect, Cleared | None]:
     """Clear what is asked for, where that pays or was to be done now."""
     found = prospect(site, transcript, now, asked)
     if not found.plan.going or not (found.plan.pays or asked.now):
@@ -95,7 +96,7 @@ class InPlace:
 
     is_later = False
 
-    def __init__(self, site: Site, transcript: str, now: float, asked: planning.Selection) -> None:
+    def __init__(self, site: Site, transcript: str, now: float, asked: Selection) -> None:
         self.given = site, transcript, now
         self.asked = asked
 
@@ -137,11 +138,11 @@ def answer(words: str, site: Site, transcript: str, now: float) -> str:
         with suppress(NotFound):
             ids = tuple(find_result(rows, word)["id"] for word in flags["id"].split(",") if word)
     pattern = parsed.arguments[0] if parsed.arguments else ""
-    asked = planning.Selection(flags.get("tier", ""), ids, pattern, "now" in flags) if parsed.word == "clear" else planning.Selection()
+    asked = Selection(flags.get("tier", ""), ids, pattern, "now" in flags) if parsed.word == "clear" else Selection()
     return context_words.answer(words, site, transcript, now, InPlace(site, transcript, now, asked))
 
 
-def _note(site: Site, plan: planning.Plan, rebuilt: Rebuilt, done: Cleared, now: float) -> None:
+def _note(site: Site, plan: Plan, rebuilt: Rebuilt, done: Cleared, now: float) -> None:
     """Journal it, with the reason of each."""
     needs = {decision.result.id: decision.need for decision in plan.decisions if decision.need is not None}
     worth = "worth more cleared than kept: a chance of {} that it is needed again"

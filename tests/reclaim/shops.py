@@ -11,7 +11,7 @@ from hooks.utils.archive.verification import verify
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.planning import Selection
+from hooks.utils.policy.plans import Selection
 from hooks.utils.state import reconciling, store
 from hooks.utils.state.noted import Noted
 from hooks.utils.state.site import Site

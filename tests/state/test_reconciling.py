@@ -15,6 +15,7 @@ import pytest
 from hooks.utils.policy import engine, events, planning
 from hooks.utils.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.plans import Selection
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, reconciling, store
 from hooks.utils.state.opening import open_context
@@ -86,10 +87,8 @@ def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
     assert (after.ended[0], after.cleared) == (expired.ended[0], OUTSIDE)
 
 
-@pytest.mark.parametrize(
-    "asked", [planning.Selection(), planning.Selection(now=True), planning.Selection(tier="medium"), planning.Selection(tier="session")]
-)
-def test_no_clear_takes_it(tmp_path: Path, asked: planning.Selection):
+@pytest.mark.parametrize("asked", [Selection(), Selection(now=True), Selection(tier="medium"), Selection(tier="session")])
+def test_no_clear_takes_it(tmp_path: Path, asked: Selection):
     kept = Edited(tmp_path, *WORK)
     plan = planning.plan(kept.replayed().conversation, asked, kept.at + 9_000, _Never(), Prices(0.1, 1.25, 5.0, 300, False), cold=True)
     assert not {decision.result.id for decision in plan.decisions} & set(kept.ids)

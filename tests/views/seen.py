@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.conversation import Conversation, Place
-from hooks.utils.policy.planning import Plan, Selection
+from hooks.utils.policy.plans import Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.reclaim.outlook import Outlook, plan_of

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import request
-from hooks.utils.policy import events, planning
-from hooks.utils.policy.planning import Selection
+from hooks.utils.policy import events
+from hooks.utils.policy.plans import REASONS, Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
 from hooks.utils.reclaim.outlook import read
 from hooks.utils.state import shipped
@@ -348,5 +348,5 @@ def test_retention_that_is_off_is_shown_as_off():
 
 def test_there_are_words_for_every_reason_of_a_plan() -> None:
     goes = {"worth", "expired", "asked", "with_others"}
-    assert set(results._REASONS) == set(planning.REASONS)
-    assert set(phrases.WHY_KEPT) == set(planning.REASONS) - goes
+    assert set(results._REASONS) == set(REASONS)
+    assert set(phrases.WHY_KEPT) == set(REASONS) - goes

@@ -17,7 +17,7 @@ from hooks.utils.operations import CONTEXT, help_lines, request
 from hooks.utils.operations.context_words import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.policy.planning import Selection
+from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.views import amounts, clear, memory_in_session, phrases, report, results

@@ -274,7 +274,7 @@ def migrate(db: Connection) -> None:
     sqlite_file.migrate(db, SCHEMA)
 
 
-# --- what waits beside the archive ----------------------------------------------------------------------------------------------
+# --- what waits beside the archive ---
 
 
 def leave_beside(path: str, chain: Chain, *records: NewRecord) -> None:

@@ -168,7 +168,7 @@ def gunzip_content(compressed: str, most: int = LARGEST) -> str:
     return decompress_content(data, most)
 
 
-# --- as a person reads them -----------------------------------------------------------------------------------------------------
+# --- as a person reads them ---
 
 
 def value_of(content: str) -> object:

@@ -247,7 +247,7 @@ def _without_user_only(document: Any, note: Note) -> Any:
     return {**document, "retention": inner} if path else inner
 
 
-# --- the same as JSON Schema --------------------------------------------------------------------------------------------------------------
+# --- the same as JSON Schema ---
 
 
 def json_schema() -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..config import GONE, is_news, sweep_cached
+from ..config import GONE
+from ..config.cached import sweep_cached
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
@@ -11,6 +12,7 @@ from ..policy import engine, events
 from ..policy.ruleset import DEFAULT_HINTS
 from ..state import live, memory, store
 from ..state.site import Site, site_at_start, site_of
+from ..state.told_once import is_news
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -111,7 +111,7 @@ class Door:
             return self.transcript_path
         return os.path.join(self.transcript_path.removesuffix(".jsonl"), "subagents", f"agent-{home.safe_name(agent_id)}.jsonl")
 
-    # --- what changes a context ----------------------------------------------------------------------------------------------------
+    # --- what changes a context ---
 
     def keep(self, agent_id: str, ids: list[str]) -> None:
         """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
@@ -157,7 +157,7 @@ class Door:
         for id in ids if self.site.enabled else ():
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
 
-    # --- a row ----------------------------------------------------------------------------------------------------------------------
+    # --- a row ---
 
     def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
         """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
@@ -282,7 +282,7 @@ def _learn(call: dict[str, Any]) -> None:
                 masking.learn(tool_input[name], text)
 
 
-# --- a row as the client hands it: what is not understood is left as it came ---------------------------------------------------------
+# --- a row as the client hands it: what is not understood is left as it came ---
 
 
 class Arrived:

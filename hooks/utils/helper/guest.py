@@ -107,7 +107,7 @@ class Guest:
             reconciling.settle(site, transcript_path)
         sweeping.sweep(site, now)
 
-    # --- put off ---------------------------------------------------------------------------------------------------------------
+    # --- put off ---
 
     def _begin(self, request: dict[str, Any]) -> None:
         """Remember the facts that hooks of other hosts receive at a session's start."""

@@ -144,7 +144,7 @@ class Session:
         is_told = not (rules or data_rules.is_asked(self.environ)) or data_rules.is_said(self.door.site.lasting_home, self.door.session_id)
         return rules == self.data_rules and is_told
 
-    # --- one method a request -------------------------------------------------------------------------------------------------------
+    # --- one method a request ---
 
     def row(self, request: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()

@@ -123,7 +123,7 @@ def tools() -> Tools:
     return Tools.joined([CLAUDE_CODE_TOOLS, *TOOLS])
 
 
-# --- the sessions that others have recorded ----------------------------------------------------------------------------------------------
+# --- the sessions that others have recorded ---
 
 
 class Recorded(NamedTuple):

@@ -109,7 +109,7 @@ def ask_git(folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, named: S
     return done.stdout if done.returncode == 0 else None
 
 
-# --- popkit ----------------------------------------------------------------------------------------------------------------------
+# --- popkit ---
 
 
 def popkit_command(words: Sequence[str]) -> list[str]:

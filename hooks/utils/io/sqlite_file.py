@@ -190,7 +190,7 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
     return version
 
 
-# --- a chain of rows ------------------------------------------------------------------------------------------------------------
+# --- a chain of rows ---
 
 
 FIRST_PREV_HASH = "0" * 64

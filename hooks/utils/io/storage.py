@@ -115,7 +115,7 @@ def size_of(path: str) -> int:
         return 0
 
 
-# --- the hook log ----------------------------------------------------------------------------------------------------------------
+# --- the hook log ---
 
 
 STORAGE = (Storage(LOGS, {"": r"hooks\.log"}),)
@@ -190,7 +190,7 @@ def count_failures(popkit_home: str, hooks: tuple[str, ...]) -> int:
     return sum(line.split(" ")[1:2] in ([name] for name in hooks) for line in lines)
 
 
-# --- files that survive a power cut ----------------------------------------------------------------------------------------------
+# --- files that survive a power cut ---
 
 
 def write_durably(path: str, data: bytes) -> None:

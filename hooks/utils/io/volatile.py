@@ -112,7 +112,7 @@ def remove(folder: str) -> None:
             raise  # else other sessions have their folders beside it
 
 
-# --- places ----------------------------------------------------------------------------------------------------------------------------
+# --- places ---
 
 
 def _places() -> Iterator[tuple[str, int]]:
@@ -171,7 +171,7 @@ def _beginning(popkit_home: str) -> str:
     return sha256(files.encoded(popkit_home)).hexdigest()[:16] + "-"
 
 
-# --- the process that a session runs in ------------------------------------------------------------------------------------------------
+# --- the process that a session runs in ---
 
 
 def _client() -> str:

@@ -109,7 +109,7 @@ OF_SHELL = {
 }
 
 
-# --- help -----------------------------------------------------------------------------------------------------------------------------
+# --- help ---
 
 
 def help_lines(name: str, command: str, table: Table, shell: bool = True) -> list[text.Line]:

@@ -71,7 +71,7 @@ def _mistake(message: str) -> Answer:
     return Answer(["", *text.wrap("PopKit: " + message)], {"error": message}, message)
 
 
-# --- one function a word -------------------------------------------------------------------------------------------------------
+# --- one function a word ---
 
 
 def _retention(request: Request) -> Answer:

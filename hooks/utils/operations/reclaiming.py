@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser, text
-from ..policy import planning
+from ..policy.plans import Selection
 from ..reclaim import access, outlook, restoring
 from ..state import archived, receipts, reconciling, store, stored_contexts
 from ..state.noted import BACK
@@ -39,13 +39,13 @@ def clear(request: Request) -> Answer:
     if not os.path.isfile(request.transcript_path):
         raise access.Refused("this session has no transcript yet, so there is nothing to clear")
 
-    def wanted(rebuilt: Rebuilt) -> planning.Selection:
+    def wanted(rebuilt: Rebuilt) -> Selection:
         chosen: tuple[str, ...] = ()
         if "id" in flags:
             chosen = _ids_of(report.build(outlook.of(request.site, request.transcript_path, rebuilt, request.now)), flags["id"])
             if not chosen:
                 raise flag_parser.UsageError("--id needs a result, for example: --id T12")
-        return planning.Selection(tier, chosen, pattern, "now" in flags)
+        return Selection(tier, chosen, pattern, "now" in flags)
 
     dry_run = "dry-run" in flags
     data, shown = _cleared(request, wanted, dry_run)
@@ -55,7 +55,7 @@ def clear(request: Request) -> Answer:
     return Answer(views.clear_lines(data, shown, request.command, words, "all" in flags), data)
 
 
-def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], dry_run: bool) -> tuple[Clear, Report]:
+def _cleared(request: Request, wanted: Callable[[Rebuilt], Selection], dry_run: bool) -> tuple[Clear, Report]:
     """Return (what a clear has begun, or would do; the report after it)."""
     site, path = request.site, request.transcript_path
     rebuilt = access.until_whole(lambda: reconciling.reconcile(site, path, now=request.now), lambda rebuilt: rebuilt.index)
@@ -67,7 +67,7 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Selection], 
         request.in_place.clear(plan.ids, plan.share, plan.further)
     cold = plan
     if not done and plan.sum.warm:
-        once_cold = planning.Selection(plan.selection.tier, plan.selection.ids, plan.selection.pattern)
+        once_cold = Selection(plan.selection.tier, plan.selection.ids, plan.selection.pattern)
         cold = outlook.plan_of(rebuilt.conversation, once_cold, request.now, True, goal)
     seen = outlook.of(site, path, rebuilt, request.now)
     outlook.remember(seen, site)
@@ -140,7 +140,7 @@ def _ids_of(report: Report, words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(find_result(report, word)["id"] for word in words.split(",") if word))
 
 
-# --- receipts: what left the context, call by call -----------------------------------------------------------------------------------
+# --- receipts: what left the context, call by call ---
 
 
 def receipts_of(site: Site, report: Report) -> list[Receipt]:

@@ -179,7 +179,7 @@ def in_place_of(site: Site) -> InPlace:
     return ThroughHelper(paths[0]) if paths else OnceResumed(site)
 
 
-# --- the words of a request --------------------------------------------------------------------------------------------------------------
+# --- the words of a request ---
 
 _NEAR = 5
 # The shortest part of an id that is accepted: a shorter one could match by chance.
@@ -234,7 +234,7 @@ def _names(rows: list[ResultRow]) -> str:
     return text.listed([phrases.number(row) for row in rows[-_NEAR:]])
 
 
-# --- pins and profiles ---------------------------------------------------------------------------------------------------------------
+# --- pins and profiles ---
 
 
 class Unknown(Exception):

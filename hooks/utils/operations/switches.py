@@ -27,7 +27,7 @@ LIMIT_S = 25.0
 CALLED_AS = "POPKIT_CALLED_AS"  # the beginning of the commands in its answers
 
 
-# --- memory ----------------------------------------------------------------------------------------------------------------------
+# --- memory ---
 
 
 def turn(on: bool, site: Site, now: float) -> Switched:
@@ -87,7 +87,7 @@ def _folder_of(site: Site) -> str:
     return site.session_project or os.getcwd()
 
 
-# --- the prompt cache ------------------------------------------------------------------------------------------------------------
+# --- the prompt cache ---
 
 
 def auto_compaction_of(site: Site, seen: Outlook) -> AutoCompaction:

@@ -243,7 +243,7 @@ def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
     return newest
 
 
-# --- what leaves ---------------------------------------------------------------------------------------------------------------
+# --- what leaves ---
 
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
@@ -271,7 +271,7 @@ def _is_small(result: Result, conversation: Conversation) -> bool:
     return is_small(result, round(result.tokens * calibration), placeholder_tokens(result, calibration, conversation.rules))
 
 
-# --- references ------------------------------------------------------------------------------------------------------------------
+# --- references ---
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:

@@ -114,7 +114,7 @@ class Conversation:
         self._factors: list[tuple[float, float]] = []  # (seconds, the same as `_tokens`), of each model that answered, by time
         engine.reindex(state, self.rules)
 
-    # --- what happens ---------------------------------------------------------------------------------------------------------------
+    # --- what happens ---
 
     def observe(self, event: Any) -> list[Decision]:
         """Return the engine's decisions about an event; a call's result takes its place in the prompt."""
@@ -296,7 +296,7 @@ class Conversation:
             if result.id in ids:
                 back += gain(result, self.state.calibration, self.rules)
 
-    # --- its figures -----------------------------------------------------------------------------------------------------------------
+    # --- its figures ---
 
     @property
     def last(self) -> Usage:

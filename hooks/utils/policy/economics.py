@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from . import shapes
 
 
-# --- models and their prices -------------------------------------------------------------------------------------------------------------
+# --- models and their prices ---
 
 WINDOW_TOKENS = 1_000_000
 LONG_MARK = "[1m]"
@@ -138,7 +138,7 @@ def _number(value: Any, otherwise: Any) -> Any:
     return value if type(value) in (int, float) else otherwise
 
 
-# --- what a clear costs ------------------------------------------------------------------------------------------------------------------
+# --- what a clear costs ---
 
 PRICE_PLAIN = 1.0
 # The provider looks 20 positions back from a breakpoint, and a request adds about 2.5 of them (a run of calls or of results is one).

@@ -36,7 +36,7 @@ def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]
     return decisions
 
 
-# --- a tool call ---------------------------------------------------------------------------------------------------------------
+# --- a tool call ---
 
 
 def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[Decision]) -> None:

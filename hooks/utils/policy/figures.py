@@ -347,7 +347,7 @@ def _missing(previous: Request, request: Request) -> int:
     return previous.prompt + request.added - request.prompt
 
 
-# --- figures -----------------------------------------------------------------------------------------------------------------------------
+# --- figures ---
 
 # name -> that of the ledger: what is counted beside the four.
 _COUNTS = {

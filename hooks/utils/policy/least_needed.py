@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .conversation import Conversation
-    from .planning import Decision
+    from .plans import Decision
 
 # So much of the conversation may stay with a cold cache. Nine tenths of what the next requests look for stay then (docs/measured.md).
 COLD_TARGET = 0.4
@@ -30,7 +30,7 @@ GROWN = 1.1
 LEAST_SHARE = 0.1
 # Of what calls were made with, so much can leave; the rest is what names them.
 _INPUTS = 0.9
-# What stays whatever the goal is (planning.REASONS), or takes no less room as a placeholder.
+# What stays whatever the goal is (plans.REASONS), or takes no less room as a placeholder.
 _STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 

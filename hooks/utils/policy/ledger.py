@@ -191,7 +191,7 @@ class Spared(Booking):
         return self.tokens, self.share
 
 
-# --- what came of them -------------------------------------------------------------------------------------------------------------------
+# --- what came of them ---
 
 GAINS = ("cleared", "kept_out", "memory", "compactions")
 CAUSES = ("rewrite", "restores", "refetches", "advice", "memory", "compactions")

@@ -132,7 +132,7 @@ def drop_parts(state: ContextState, result: Result, dead: list[Part]) -> None:
             unlink(state.by_key, part[0], result.id)
 
 
-# --- files ---------------------------------------------------------------------------------------------------------------------
+# --- files ---
 
 
 def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, why: str, by: str, decisions: list[Decision]) -> None:
@@ -198,7 +198,7 @@ def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | Non
             end(state, result, "committed", ["a commit whose files git could not list: " + why], decisions, by)
 
 
-# --- age ----------------------------------------------------------------------------------------------------------------------
+# --- age ---
 
 
 def expire_due(state: ContextState, rules: Ruleset, decisions: list[Decision], by: str = "") -> None:

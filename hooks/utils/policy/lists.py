@@ -144,7 +144,7 @@ def _number(word: str) -> int:
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 10 else 0
 
 
-# --- writing -----------------------------------------------------------------------------------------------------------------------------
+# --- writing ---
 
 
 def write(

@@ -192,7 +192,7 @@ def texts_in(value: object) -> list[str]:
     return [str(value)]
 
 
-# --- stubs -------------------------------------------------------------------------------------------------------------------------------
+# --- stubs ---
 
 # Shorter fields stay: a stub would be hardly shorter.
 LEAST_STUBBED = 400
@@ -328,7 +328,7 @@ def _opened(messages: Sequence[Message], content_of: Callable[[str], Any], tools
             here += place is None
 
 
-# --- places ------------------------------------------------------------------------------------------------------------------------------
+# --- places ---
 
 
 def marks_of(messages: Sequence[Message], since: int, at: int) -> list[Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .ruleset import Ruleset
 
 
-# --- outlines ----------------------------------------------------------------------------------------------------------------------------
+# --- outlines ---
 
 # Identifiers, paths, versions, addresses: long enough not to be chance.
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]"
@@ -186,7 +186,7 @@ def _fitting(names: Sequence[str], room: int, elsewhere: Container[str] = ()) ->
     return chosen
 
 
-# --- placeholders ------------------------------------------------------------------------------------------------------------------------
+# --- placeholders ---
 
 # The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
 LONGEST = 116

@@ -12,6 +12,7 @@ from __future__ import annotations
 from . import globs, kinds, least_needed, worth
 from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
 from .placeholder import placeholder_tokens
+from .plans import CLEAR, HOLD, KEEP, Decision, Plan, Selection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,117 +20,14 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .least_needed import Goal
     from .ruleset import Ruleset
-    from .shapes import Weighed
     from .worth import NeedModel
 
 
-CLEAR, HOLD, KEEP = "clear", "hold", "keep"
 # Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.
 LEAST_GAIN = 50
 _LINE_AND_RUN = 2  # subjects of a command line that does one thing
 # A placeholder takes at most this share of its result, and this where the user forces it.
 MOST_SHARE, MOST_FORCED = 0.5, 0.75
-
-
-class Selection:
-    """What a clear is to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
-
-    __slots__ = ("ids", "now", "pattern", "tier")
-
-    def __init__(self, tier: str = "", ids: tuple[str, ...] = (), pattern: str = "", now: bool = False) -> None:
-        self.tier = tier
-        self.ids = ids
-        self.pattern = pattern
-        self.now = now
-
-    @property
-    def forces(self) -> bool:
-        return bool(self.tier or self.ids)
-
-
-class Decision:
-    """The decision about one result of the context.
-
-    `action`: clear (goes now), hold (is to go, but not now), keep · `reason`: why, one of REASONS · `tokens`, and those of the
-    `placeholder` that would stay · `need`: how likely it is needed again; None where that was not asked ·
-    `value`: what its going is worth, in units, the rewrite behind it apart; None where it was not valued.
-    """
-
-    __slots__ = ("action", "need", "placeholder", "reason", "result", "tokens", "value")
-
-    def __init__(self, result: Result, action: str, reason: str, tokens: int, placeholder: int) -> None:
-        self.result = result
-        self.action = action
-        self.reason = reason
-        self.tokens = tokens
-        self.placeholder = placeholder
-        self.need: float | None = None
-        self.value: float | None = None
-
-    @property
-    def gain(self) -> int:
-        """Tokens that leave with it, its placeholder subtracted."""
-        return self.tokens - self.placeholder
-
-    def to_json(self) -> Weighed:
-        return {
-            "action": self.action, "reason": self.reason, "gain": self.gain,
-            "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),
-        }  # fmt: skip
-
-
-# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it),
-# `with_others` (expired, it leaves with what leaves a cold cache);
-# `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `leaned_on` (a result that stays refers to it);
-# `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
-# `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
-# `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
-REASONS = (
-    "worth", "expired", "asked", "with_others", "waits", "grace", "leaned_on",
-    "pinned", "small", "unseen", "last_word", "preserved", "in_use", "likely", "worth_keeping",
-    "thinking", "live",
-)  # fmt: skip
-
-
-class Plan:
-    """`decisions`: one for each result of the context, in the order of completion · `sum`: of all that would go, clears and,
-    where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
-    `likely_requests`: over how many requests that is reckoned · `selection`, `prices` · `further`: tokens of what is needed least that
-    go, too, until only this `share` of the conversation stays (1 where none go, None where nothing may go on) · `least`: tokens that have
-    to leave for that to pay · `usd`: dollars that it saves, None where nobody has said."""
-
-    __slots__ = ("decisions", "further", "least", "likely_requests", "pays", "prices", "selection", "share", "sum", "usd")
-
-    def __init__(self, selection: Selection, prices: Prices, decisions: list[Decision]) -> None:
-        self.selection = selection
-        self.prices = prices
-        self.decisions = decisions
-        self.sum: Sum  # once all is decided
-        self.pays = False
-        self.likely_requests = 0
-        self.further = self.least = 0
-        self.share: float | None = None
-        self.usd: float | None = None
-
-    def having(self, *actions: str) -> list[Decision]:
-        """Return the Decisions with these actions."""
-        return [decision for decision in self.decisions if decision.action in actions]
-
-    @property
-    def going(self) -> list[Result]:
-        """Return the results that a clear takes; where it does not pay, those that it would take."""
-        chosen = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
-        return [decision.result for decision in chosen]
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.further and not self.going
-
-    @property
-    def ids(self) -> list[str]:
-        """Return the ids of the results that leave, each as soon as nothing that stays refers to it."""
-        leaned_on = self.having(KEEP, HOLD) if self.further else []
-        return [result.id for result in self.going] + [one.result.id for one in leaned_on if one.reason == "leaned_on"]
 
 
 def plan(
@@ -164,7 +62,7 @@ def plan(
     return plan
 
 
-# --- by lifetime, or by force --------------------------------------------------------------------------------------------------
+# --- by lifetime, or by force ---
 
 
 def _by_lifetime(conversation: Conversation, selection: Selection, decisions: list[Decision]) -> None:
@@ -226,7 +124,7 @@ def grace(result: Result, rules: Ruleset) -> int:
     return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
 
 
-# --- by worth ------------------------------------------------------------------------------------------------------------------
+# --- by worth ---
 
 
 def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, cold: bool, in_place: bool) -> None:
@@ -336,7 +234,7 @@ def _has_ended(decision: Decision) -> bool:
     return decision.result.ended is not None and decision.reason not in ("pinned", "small", "unseen", "live", "last_word")
 
 
-# --- references ----------------------------------------------------------------------------------------------------------------
+# --- references ---
 
 
 def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision]) -> None:
@@ -352,7 +250,7 @@ def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision
                 below.action, below.reason = decision.action, "leaned_on"
 
 
-# --- what it comes to ----------------------------------------------------------------------------------------------------------
+# --- what it comes to ---
 
 
 def _sum(conversation: Conversation, plan: Plan, cold: bool, in_place: bool) -> Sum:

@@ -241,7 +241,7 @@ def _why(pair: Pair, alive: str) -> str:
     return NOT_TEXT if pair.lost else alive
 
 
-# --- names of what left ------------------------------------------------------------------------------------------------------------------
+# --- names of what left ---
 
 # Tokens of names, as a share of the conversation.
 NAMES_SHARE = 0.005

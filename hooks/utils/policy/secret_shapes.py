@@ -147,7 +147,7 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     return areas
 
 
-# --- words that nobody chose ----------------------------------------------------------------------------------------------------
+# --- words that nobody chose ---
 
 _HEX = frozenset("0123456789abcdefABCDEF-")
 # Alone: so many letters and digits in one run, and at most so many characters a change.

@@ -109,7 +109,7 @@ TOLD = "told"  # it never ran, and the user has said something instead
 _STOPPED_BY, _NOT_FOUND = (124, 129, 130, 131, 137, 143), (126, 127)
 
 
-# --- a call ------------------------------------------------------------------------------------------------------------------------
+# --- a call ---
 
 VERDICT_CHARS = 120
 _LINE_CHARS = 2_000  # masked before it is cut: half a secret is one too

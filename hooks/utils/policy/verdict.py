@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .planning import Plan
+    from .plans import Plan
     from .shapes import Context, Sums, Takes, Verdict
 
 # A clear that takes a smaller share of the context is not worth writing the prompt again for.

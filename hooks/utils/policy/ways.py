@@ -261,7 +261,7 @@ def loss(before: Way, after: Way) -> float:
     return (before.worth - after.worth) / (before.tokens - after.tokens)
 
 
-# --- steps until there is room -----------------------------------------------------------------------------------------------------------
+# --- steps until there is room ---
 
 
 def make_room(needed: float, pairs: Iterable[Pair]) -> bool:

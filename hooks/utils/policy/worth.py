@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .tools import Tools
 
 
-# --- how likely it is needed again -------------------------------------------------------------------------------------------------------
+# --- how likely it is needed again ---
 
 SCHEMA = 2
 _LEAST_TOKENS = 20
@@ -115,7 +115,7 @@ def model_of(value: object) -> NeedModel:
     return NeedModel(weights)
 
 
-# --- what its going is worth -------------------------------------------------------------------------------------------------------------
+# --- what its going is worth ---
 
 # Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
 INTERRUPTION = 3.0

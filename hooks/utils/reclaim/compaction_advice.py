@@ -179,7 +179,7 @@ def _book(site: Site, tokens: int, now: float) -> None:
         store.journal(site.paths(), journal.advised(tokens, now))
 
 
-# --- the texts ---------------------------------------------------------------------------------------------------------------------------
+# --- the texts ---
 
 # After /compact the host prints the advice, and repeats it in every later request: there it is short.
 ADVICE_TOKENS, MANUAL_TOKENS, INDEX_TOKENS = 600, 250, 250
@@ -232,7 +232,7 @@ def index_text(rows: list, limit_tokens: int = INDEX_TOKENS) -> str:
     return _fullest("", [(len(lines), render)], limit_tokens, _INDEX)[0]
 
 
-# --- sections: ways to say the same, the fullest first, each (how many items it has, function of how many to show -> lines) ----------
+# --- sections: ways to say the same, the fullest first, each (how many items it has, function of how many to show -> lines) ---
 
 
 def _pinned(keep: list) -> list:
@@ -286,7 +286,7 @@ def _entry(label: str, why: str) -> tuple:
     return f"{noun or 'Results'} {reason}", _name(rest if noun else label)
 
 
-# --- texts of a limited size -------------------------------------------------------------------------------------------------------
+# --- texts of a limited size ---
 
 
 def _fullest(before: str, ways: list, limit_tokens: int, opening: str = _OPENING) -> tuple:
@@ -322,7 +322,7 @@ def _once(items: list) -> list:
     return [item for item in dict.fromkeys(items) if item]
 
 
-# --- hostile texts -------------------------------------------------------------------------------------------------------------------
+# --- hostile texts ---
 
 
 def _name(label: str) -> str:

@@ -8,6 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, least_needed, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
+from ..policy.plans import Plan, Selection
 from ..state import journal, receipts, reconciling, shipped, store, stored_contexts
 from ..state.noted import Noted
 from . import auto_compaction
@@ -86,8 +87,8 @@ class Outlook:
         self.goal, self.noted, self.noted_further, self.returning = goal, noted, noted_further, returning
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
-        self.now: planning.Plan | None = None
-        self.cold: planning.Plan | None = None
+        self.now: Plan | None = None
+        self.cold: Plan | None = None
         self.context: Context | None = None
         self.plan(site.session, is_cold)
 
@@ -95,7 +96,7 @@ class Outlook:
         """Plan over the conversation as it is now."""
         if self.rebuilt is None:
             return
-        conversation, selection = self.rebuilt.conversation, planning.Selection()
+        conversation, selection = self.rebuilt.conversation, Selection()
         self.context = context_of(conversation, session, self.at)
         if self.doubt:
             return  # a clear refuses it
@@ -243,8 +244,8 @@ def note_size(site: Site, tokens: int, at: float) -> None:
 
 
 def plan_of(
-    conversation: Conversation, selection: planning.Selection, now: float, cold: bool = False, goal: Goal | None = None
-) -> planning.Plan:  # fmt: skip
+    conversation: Conversation, selection: Selection, now: float, cold: bool = False, goal: Goal | None = None
+) -> Plan:  # fmt: skip
     """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `goal`: as
     `planning.plan` takes it."""
     last = conversation.newest

@@ -148,7 +148,7 @@ def _open(path: str) -> Connection | Literal[False]:
         files.patience.spend_since(began)
 
 
-# --- the placeholders in the host's transcripts ---------------------------------------------------------------------------------
+# --- the placeholders in the host's transcripts ---
 
 
 def placed_handles(db: Connection, environ: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:

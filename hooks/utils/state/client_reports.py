@@ -46,7 +46,7 @@ _LISTS = {
 _SERVER_ENDS = "__"
 
 
-# --- the windows of the limits ----------------------------------------------------------------------------------------------------
+# --- the windows of the limits ---
 
 
 def readings(popkit_home: str) -> list[Reading]:
@@ -105,7 +105,7 @@ def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None
     return Reading(kind, at, percent, resets_at)
 
 
-# --- the breakdown of a prompt ----------------------------------------------------------------------------------------------------
+# --- the breakdown of a prompt ---
 
 
 def parsed_breakdown(breakdown: object) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _tokens(value: object) -> int | None:
     return None if tokens is None else round(tokens)
 
 
-# --- files -----------------------------------------------------------------------------------------------------------------------------
+# --- files ---
 
 
 def keep_breakdown(popkit_home: str, project: str, session: str, breakdown: object, at: float) -> None:

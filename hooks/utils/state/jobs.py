@@ -52,7 +52,7 @@ def start_learning(site: Site, transcript_path: str, now: float) -> bool:
     return started
 
 
-# --- collection ----------------------------------------------------------------------------------------------------------------------
+# --- collection ---
 
 
 def is_collection_wanted(popkit_home: str) -> bool:

@@ -32,7 +32,7 @@ _OF_TIMES: dict[str, Callable[[float], Noted]] = {"resumed": events.Resumed, "ov
 _SAME_S = 30.0
 
 
-# --- what we write --------------------------------------------------------------------------------------------------------------
+# --- what we write ---
 
 
 def pinned(target: str, at: float) -> Entry:
@@ -147,7 +147,7 @@ def remembered(text: str, tokens: int, at: float) -> Entry:
     return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
-# --- what it means --------------------------------------------------------------------------------------------------------------
+# --- what it means ---
 
 
 def event_of(entry: object) -> Noted | None:

@@ -82,7 +82,7 @@ class Project:
         """Return the path of the lock that a process holds while it learns."""
         return join(self.folder, LOCK)
 
-    # --- on and off ---------------------------------------------------------------------------------------------------------------
+    # --- on and off ---
 
     def is_on(self) -> bool:
         """Return whether the user has switched memory on and this checkout may use it. Raise OSError where the settings cannot be read."""
@@ -120,7 +120,7 @@ class Project:
             raise Corrupt(22, "not as it was written: popkit memory on (or off) writes it again", path)
         return value
 
-    # --- which checkouts it is for --------------------------------------------------------------------------------------------------
+    # --- which checkouts it is for ---
 
     def owner(self) -> str:
         """Return the checkout that has switched memory on; "" where none has, or where it was this one."""
@@ -166,7 +166,7 @@ class Project:
         if not _may_use(settings, self.repository):
             raise NotJoined(self.repository, _owner_of(settings))
 
-    # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
+    # --- MEMORY.md ---
 
     def document(self) -> str:
         """Return the MEMORY.md that a session gets; "" where there is none. Raise TooLarge where the host would cut it, and OSError for
@@ -205,7 +205,7 @@ class Project:
             checked = {}
         return value.get("entries"), checked.get("stamps")
 
-    # --- what is still to be learnt -----------------------------------------------------------------------------------------------
+    # --- what is still to be learnt ---
 
     def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
         """Note that a session has something to teach, until it is learnt."""
@@ -293,7 +293,7 @@ def _bytes_of(path: str, limit: int) -> bytes:
     return files.read_bytes(path, limit) or b""
 
 
-# --- which checkouts may use it ---------------------------------------------------------------------------------------------------
+# --- which checkouts may use it ---
 
 
 def _owner_of(settings: Mapping[str, Any]) -> str:

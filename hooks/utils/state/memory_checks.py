@@ -140,7 +140,7 @@ def holds_still(entry: Entry, verdicts: Mapping[Fact, Verdict]) -> bool:
     return True
 
 
-# --- what a MEMORY.md was written of ------------------------------------------------------------------------------------------------
+# --- what a MEMORY.md was written of ---
 
 
 def to_json(entries: Iterable[Entry]) -> list[list[object]]:

@@ -34,7 +34,7 @@ _MARKED_VERSION = 1
 _LARGEST_S = 1e12  # seconds: in 30,000 years
 
 
-# --- memories that go soon -----------------------------------------------------------------------------------------------------------
+# --- memories that go soon ---
 
 
 def set_alerts(project: Project, due: dict[str, float]) -> None:
@@ -65,7 +65,7 @@ def _alerts(project: Project) -> dict[str, Any]:
     return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
 
 
-# --- marks ---------------------------------------------------------------------------------------------------------------------------
+# --- marks ---
 
 
 def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:

@@ -27,7 +27,7 @@ _CHARS = 200  # of a label or a reason in a journal
 _LATEST = 1e11
 
 
-# --- what is written ------------------------------------------------------------------------------------------------------------
+# --- what is written ---
 
 
 def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _calls_in(one: Left) -> Iterator[tuple[str, str, str | None, int]]:
             yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
 
 
-# --- what is read ---------------------------------------------------------------------------------------------------------------
+# --- what is read ---
 
 
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:

@@ -215,7 +215,7 @@ def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float =
     return fresh
 
 
-# --- what the provider clears ---------------------------------------------------------------------------------------------------------
+# --- what the provider clears ---
 
 
 def editing_of(environ: Mapping[str, str]) -> Editing | None:
@@ -266,7 +266,7 @@ def note_cleared(paths: store.ContextFiles, fresh: Rebuilt, editing: Editing | N
     return bool(new)
 
 
-# --- what the ledger has not booked yet -----------------------------------------------------------------------------------------------
+# --- what the ledger has not booked yet ---
 
 
 def is_due(site: Site, transcript_path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config import effective
+from ..config.cached import effective
 from ..hosts import is_kept
 from ..hosts.claude_code import calls
 from ..hosts.tools import tools_of

@@ -168,7 +168,7 @@ def _is_ours(path: str) -> bool:
     return stat.S_ISSOCK(mode) or stat.S_ISLNK(mode)
 
 
-# --- one question to a helper -------------------------------------------------------------------------------------------------------
+# --- one question to a helper ---
 
 
 def ask(path: str, what: str, body: bytes, limit_s: float) -> bytes:

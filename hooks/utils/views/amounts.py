@@ -54,7 +54,7 @@ _NO_PRICE = "no price is known"
 _WHOLE = 1_000_000  # from here on a number is shown with three figures
 
 
-# --- the limits of the plan --------------------------------------------------------------------------------------------------------
+# --- the limits of the plan ---
 
 
 def limits_line(windows: Iterable[Window], now: float) -> str:
@@ -89,7 +89,7 @@ def when(at: float, now: float) -> str:
     return "at " + words if len(words) == len("16:40") else words
 
 
-# --- the limits in the pane --------------------------------------------------------------------------------------------------------
+# --- the limits in the pane ---
 
 
 def limits_pane_lines(limits: dict[str, Any], now: float) -> list[text.Line]:
@@ -116,7 +116,7 @@ def _took(took: dict[str, Any]) -> str:
     return "Tokens: " + ", ".join(f"{_TOOK.get(name, name)} {share:.0%}" for share, name in shares if share >= _LEAST_SHARE)
 
 
-# --- the ledger --------------------------------------------------------------------------------------------------------------------
+# --- the ledger ---
 
 
 def ledger_in_words(figures: LedgerFigures) -> str:

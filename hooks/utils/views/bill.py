@@ -245,7 +245,7 @@ def whole_lines(
     return [*lines, "", *text.wrap(note)]
 
 
-# --- the cache's lifetime ----------------------------------------------------------------------------------------------------------------
+# --- the cache's lifetime ---
 
 _LIVES = {"5m": "five minutes", "1h": "an hour"}
 _PAYS = {"5m": "Five minutes pay", "1h": "An hour pays"}

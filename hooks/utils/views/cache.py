@@ -23,7 +23,7 @@ _COLD = {
 }
 
 
-# --- once it is cold -----------------------------------------------------------------------------------------------------------------
+# --- once it is cold ---
 
 
 def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
@@ -57,7 +57,7 @@ def cold_question(current: AutoCompaction) -> str:
     return f"let this happen by itself when it pays, with at most {most} in 100 requests because of PopKit ({so_far})"
 
 
-# --- why a cache was lost -------------------------------------------------------------------------------------------------------
+# --- why a cache was lost ---
 
 
 # cause -> (what happened, what would prevent it; "" for nothing that a person could do)

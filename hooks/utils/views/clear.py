@@ -13,7 +13,7 @@ from .results import result_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.context import Result
-    from ..policy.planning import Plan, Selection
+    from ..policy.plans import Plan, Selection
     from ..policy.shapes import Sums
     from .shapes import Clear, ClearedRow, Report, ResultRow
 

@@ -29,7 +29,7 @@ _ENDED_SHOWN = 3
 _NAME_COLUMNS, _COLUMN = 28, 14
 
 
-# --- timeline ----------------------------------------------------------------------------------------------------------------------
+# --- timeline ---
 
 
 def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False, more: str = "Add --all or --last N") -> list[text.Line]:
@@ -144,7 +144,7 @@ def _ended_by(rows: list[ResultRow]) -> dict[int, list[int]]:
     return ended
 
 
-# --- stats ------------------------------------------------------------------------------------------------------------------------
+# --- stats ---
 
 
 def stats_lines(
@@ -267,7 +267,7 @@ def _contexts(contexts: Mapping[str, EfficiencyMetrics]) -> list[text.Line]:
     return lines
 
 
-# --- a card to show -------------------------------------------------------------------------------------------------------------
+# --- a card to show ---
 
 
 SVG, MARKDOWN = ".svg", ".md"

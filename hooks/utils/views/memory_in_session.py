@@ -82,7 +82,7 @@ def terminal_lines(output: str) -> list[str]:
     return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
 
 
-# --- marks ----------------------------------------------------------------------------------------------------------------------------
+# --- marks ---
 
 
 def marks(part: str, row: published.Marked, now: float, memory_command: str) -> list[text.Line]:

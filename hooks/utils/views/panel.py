@@ -259,7 +259,7 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
     return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {DEFAULT}."
 
 
-# --- the pane: what matters most, for the columns and rows there are --------------------------------------------------------------------
+# --- the pane: what matters most, for the columns and rows there are ---
 
 
 def pane_head(report: Report) -> list[text.Line]:

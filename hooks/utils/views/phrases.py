@@ -263,7 +263,7 @@ _SENTENCES = {
 _CENT = 0.005  # rounded, the least that is worth a word
 
 
-# --- the verdict -----------------------------------------------------------------------------------------------------------------------
+# --- the verdict ---
 
 
 def verdict(report: Report) -> str:

@@ -169,7 +169,7 @@ def _why(call: dict[str, Any]) -> str:
     return "; ".join(filter(None, parts)) or "no reason was noted"
 
 
-# --- what went back -------------------------------------------------------------------------------------------------------------
+# --- what went back ---
 
 
 def record_data(record: Record) -> dict[str, Any]:

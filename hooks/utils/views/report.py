@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..hosts import name_of
-from ..policy import figures, globs, kinds, lifecycle, parts, planning, verdict
+from ..policy import figures, globs, kinds, lifecycle, parts, verdict
 from ..policy.context import OUTSIDE
+from ..policy.plans import CLEAR, HOLD, Decision, Plan
 from ..policy.ruleset import TIERS
 from ..policy.tools import READ
 from .phrases import run_name
@@ -131,8 +132,8 @@ def _plans(outlook: Outlook) -> dict[str, Planned]:
     }
 
 
-def _action(decision: planning.Decision, plan: planning.Plan) -> str:
-    return planning.HOLD if decision.action == planning.CLEAR and not plan.pays else decision.action
+def _action(decision: Decision, plan: Plan) -> str:
+    return HOLD if decision.action == CLEAR and not plan.pays else decision.action
 
 
 def _entered(conversation: Conversation, id: str, numbers: dict[str, int]) -> Entered:
@@ -259,7 +260,7 @@ def matching(report: Report, pattern: str) -> list[ResultRow]:
 def is_reclaimable(row: ResultRow, cold: bool = False) -> bool:
     """Return whether a clear takes a result: now, or once the cache is cold."""
     plan = row["plan"]
-    return plan is not None and (plan["cold"] if cold else plan["action"]) == planning.CLEAR
+    return plan is not None and (plan["cold"] if cold else plan["action"]) == CLEAR
 
 
 def handle_of(row: ResultRow) -> str:

@@ -107,7 +107,7 @@ def _agent_lines(report: Report) -> list[text.Line]:
     return ["Subagents:", *map(text.fitted, lines)] if lines else []
 
 
-# --- one result -----------------------------------------------------------------------------------------------------------------------
+# --- one result ---
 
 
 def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: str = "") -> list[text.Line]:
@@ -257,7 +257,7 @@ def _end(row: ResultRow, command: str, left: str) -> list[text.Line]:
     return lines + _offer("Pin", "to keep it after all:", f"{command} pin {phrases.number(row)}")
 
 
-# --- pins ---------------------------------------------------------------------------------------------------------------------------
+# --- pins ---
 
 
 def pinned_lines(before: Report, after: Report, targets: list[str], command: str) -> list[text.Line]:

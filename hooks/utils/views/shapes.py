@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, Weighed
 
-# --- the report ------------------------------------------------------------------------------------------------------------------------
+# --- the report ---
 
 
 class ShownFile(TypedDict):
@@ -175,7 +175,7 @@ class Report(TypedDict):
     verdict: Verdict
 
 
-# --- a clear ---------------------------------------------------------------------------------------------------------------------------
+# --- a clear ---
 
 
 class ClearedRow(TypedDict):
@@ -229,7 +229,7 @@ class Clear(TypedDict):
     verdict: Verdict
 
 
-# --- the prompt cache ------------------------------------------------------------------------------------------------------------------
+# --- the prompt cache ---
 
 
 class AutoCompaction(TypedDict):
@@ -249,7 +249,7 @@ class AutoCompaction(TypedDict):
     stays: float
 
 
-# --- memory ----------------------------------------------------------------------------------------------------------------------------
+# --- memory ---
 
 
 class Switched(TypedDict):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.economics import Model, Models
     from hooks.utils.policy.lost_cache import Loss, Sent
 
-    from .digests import Digest, Used
+    from .records import Digest, Used
 
 FIVE_MINUTES, HOUR = "5m", "1h"
 SECONDS = {FIVE_MINUTES: 300, HOUR: HOUR_S}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.economics import Models
 
-    from .digests import Digest, Used
+    from .records import Digest, Used
 
     Row = dict[str, Any]
 
@@ -178,7 +178,7 @@ def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
     return calls
 
 
-# --- what it costs ---------------------------------------------------------------------------------------------------------------------
+# --- what it costs ---
 
 
 def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str, Any]:
@@ -296,7 +296,7 @@ def is_main(digest: Digest) -> bool:
     return "/" not in digest["session"]
 
 
-# --- the whole ---------------------------------------------------------------------------------------------------------------------------
+# --- the whole ---
 
 _FILE_BYTES = 1_000_000
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.lost_cache import Sent
     from hooks.utils.policy.usage import Usage
 
-    from .digests import Digest, Priced, Used
+    from .records import Digest, Priced, Used
 
     Row = dict[str, Any]
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         # What the conversations were made of, as rows of `kind_rows`, whose tokens add up to those of the conversation.
         kinds: list[Row]
 
-# --- by kind -----------------------------------------------------------------------------------------------------------------------------
+# --- by kind ---
 
 # Conversations that an earlier version has read and whose transcripts are gone: what they were made of is unknown.
 UNTOLD = "untold"
@@ -145,7 +145,7 @@ def _dearest(row: Row) -> tuple[float, int, str]:
     return -row.get("usd", 0.0), -row["tokens"], row["name"]
 
 
-# --- by model and by time ----------------------------------------------------------------------------------------------------------------
+# --- by model and by time ---
 
 SLOT_S = 600  # columns of the sums by time
 _PRICED = ("model", "prompt", "plain", "read", "write_5m", "write_1h", "output")
@@ -242,7 +242,7 @@ def by_price(requests: list[Sent]) -> list[list[Any]]:
     return list(rows.values())
 
 
-# --- what they cost --------------------------------------------------------------------------------------------------------------------
+# --- what they cost ---
 
 
 def usd_of(used: Used | Row, models: Models) -> dict[str, float] | None:
@@ -298,7 +298,7 @@ def _none() -> dict[str, Any]:
     return {"times": 0, "tokens": 0, "usd": 0.0, "unpriced": 0}
 
 
-# --- in a limit's window -----------------------------------------------------------------------------------------------------------------
+# --- in a limit's window ---
 
 
 # The usage of subagents; of main threads their output, the tokens written to the cache again after a pause and for any other cause, those

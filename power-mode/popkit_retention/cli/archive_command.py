@@ -17,8 +17,9 @@ from hooks.utils.state.site import Site
 from hooks.utils.text import size
 
 from ..views import archive as views
-from . import answering
-from .answering import Answer, Bar, Refused
+from . import terminal
+from .answering import Answer, Refused
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,8 +200,8 @@ def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float,
         many = text.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    answering.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
-    if not answering.is_confirmed("Delete anyway?"):
+    terminal.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
+    if not terminal.is_confirmed("Delete anyway?"):
         raise Refused("nothing was deleted. --yes skips the question")
 
 

@@ -13,7 +13,7 @@ from hooks.utils.io import files, home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.storage import LOGS, Storage
 
-from . import answering, settings_file
+from . import settings_file, terminal
 from .answering import Refused
 from .shell_setup import copy_in_use, is_package
 
@@ -91,7 +91,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **settings.value}))
     if ours == {**(ours or {}), **settings.value}:
         _write_script(settings)
-        answering.say(f"The status line is already installed in {settings.path}.", environ)
+        terminal.say(f"The status line is already installed in {settings.path}.", environ)
         return 0
     if not settings.is_agreed(after, yes):
         return 1
@@ -101,7 +101,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
     elif ours is None:
         settings.previous.keep(settings.path, settings.current)
     settings.write(after)
-    answering.say(f"Installed in {settings.path}. It shows with the next answer in every running session.", environ)
+    terminal.say(f"Installed in {settings.path}. It shows with the next answer in every running session.", environ)
     return 0
 
 
@@ -109,7 +109,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
     """Restore the previous status line. Return 0 when ours is not in the settings afterwards."""
     settings = Settings(scope, environ)
     if settings.ours() is None:
-        answering.say(f"The status line is not in {settings.path}, so nothing was changed.", environ)
+        terminal.say(f"The status line is not in {settings.path}, so nothing was changed.", environ)
         return 0
     previous = settings.previous.of(settings.path)
     text = settings.text or ""  # it has our status line
@@ -118,7 +118,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
         return 1
     settings.write(after)
     settings.previous.forget(settings.path)
-    answering.say(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""), environ)
+    terminal.say(f"Uninstalled from {settings.path}." + (" The previous status line is back." if previous else ""), environ)
     return 0
 
 

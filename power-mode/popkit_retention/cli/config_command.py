@@ -164,7 +164,7 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tu
         yield path, value
 
 
-# --- every problem of a file -------------------------------------------------------------------------------------------------------------
+# --- every problem of a file ---
 
 LONGEST_VALUE = 60
 

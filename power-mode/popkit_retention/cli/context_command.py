@@ -17,7 +17,7 @@ from hooks.utils.policy.kinds import OF_THE_ARCHIVE
 from hooks.utils.state.site import Site
 from hooks.utils.text import clean, laid_out
 
-from . import answering
+from . import answering, terminal
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(CONTEXT, _restored, ["restore", *words], environ, name=RESTORE)
 
 
-# --- about a session -------------------------------------------------------------------------------------------------------------------
+# --- about a session ---
 
 
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -113,7 +113,7 @@ def _changes(parsed: Parsed) -> bool:
     return parsed.word in _CHANGING or not _CHANGING_FLAGS.isdisjoint(parsed.flags)
 
 
-# --- contents by their names -----------------------------------------------------------------------------------------------------------
+# --- contents by their names ---
 
 
 def _restored(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -149,6 +149,6 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
                 raise Refused(". ".join(filter(None, (str(error), site.rules_in_words())))) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
-    content = "\n".join(laid_out(receipt.printed_lines(printed), answering.width(sys.stdout))) + "\n"
+    content = "\n".join(laid_out(receipt.printed_lines(printed), terminal.width(sys.stdout))) + "\n"
     is_incomplete = any(content is None for _, content in printed)
     return Answer([], receipt.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)

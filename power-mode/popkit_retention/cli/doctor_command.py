@@ -55,7 +55,7 @@ def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def all_checks(environ: Mapping[str, str]) -> list[Check]:
     """Return all findings, in the order in which things can go wrong."""
-    from .main import version
+    from .commands import version
 
     try:
         popkit_home = home.popkit_home(environ)
@@ -93,7 +93,7 @@ def _lines_of(check: Check) -> list[text.Line]:
     return lines
 
 
-# --- our folder ------------------------------------------------------------------------------------------------------------------------
+# --- our folder ---
 
 
 def state_folder(popkit_home: str) -> Check:
@@ -198,7 +198,7 @@ def configuration(popkit_home: str, project: str) -> Check:
 STORAGE = (Storage(LOGS, {"": r"doctor\.json|interpreter"}),)  # hooks/launch.sh writes the latter
 
 
-# --- the interpreter, the client and the plugin ------------------------------------------------------------------------------------------
+# --- the interpreter, the client and the plugin ---
 
 OLDEST_PYTHON = (3, 9)
 _NAMES = ("python3", *(f"python3.{minor}" for minor in range(14, 8, -1)), "python")

@@ -22,10 +22,11 @@ from ..lab.engine_policies import Door
 from ..lab.own_policies import Checked, Failed
 from ..lab.survey import BOUND_REQUESTS
 from ..operations import session_lookup
-from ..parallel import Unavailable
-from . import answering
-from .answering import Bar, Refused
-from .main import version
+from ..parallel.sources import Unavailable
+from . import terminal
+from .answering import Refused
+from .commands import version
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from ..lab import measure
     from ..lab.policy import Request, Session
-    from ..parallel import Where
+    from ..parallel.results import Where
 
 
 TTLS = {"5m": 300, "1h": 3_600}
@@ -56,7 +57,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     return _survey(args, environ)
 
 
-# --- the survey --------------------------------------------------------------------------------------------------------------------
+# --- the survey ---
 
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -72,7 +73,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         print(json.dumps(result))
     else:
-        answering.write_view(lines_of(result), sys.stdout, environ)
+        terminal.write_view(lines_of(result), sys.stdout, environ)
     if not result["sessions"]:
         return 1
     if args.parquet:
@@ -198,7 +199,7 @@ def check_writable(path: str) -> None:
         raise Refused(f"{text.clean(path)}: cannot be written")
 
 
-# --- the decisions of one policy over one session ----------------------------------------------------------------------------------------
+# --- the decisions of one policy over one session ---
 
 _STDOUT = "-"
 _MESSAGE = 60  # characters of an error

@@ -20,13 +20,14 @@ from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.reports import monitor
-from ..memory.stores import DuplicateId, StoreUnavailable
+from ..memory.stores.protocol import DuplicateId, StoreUnavailable
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from ..operations.stores import Place
 from ..views import memory as views
 from ..views import memory_items as item_views
 from . import answering
-from .answering import Answer, Bar, Refused
+from .answering import Answer, Refused
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
             raise StoreUnavailable(f"the store is damaged: {wrong[0]}. `popkit memory admin verify` lists all that is broken") from None
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------------------------
+# --- asking ---
 
 
 def _status(request: Request) -> Answer:
@@ -152,7 +153,7 @@ def _why(request: Request) -> Answer:
     return Answer(item_views.why(reasons, request.now, request.command), reasons)
 
 
-# --- changing --------------------------------------------------------------------------------------------------------------------------
+# --- changing ---
 
 
 def _add(request: Request) -> Answer:
@@ -212,12 +213,12 @@ def _changed(request: Request, items: list[Item]) -> Answer:
     return Answer(item_views.changed(request.word, items, request.now, request.command), {"items": [item.to_json() for item in items]})
 
 
-# --- learning and upkeep --------------------------------------------------------------------------------------------------------------
+# --- learning and upkeep ---
 
 
 def _learn(request: Request) -> Answer:
     from ..operations import session_lookup  # these modules read transcripts, which no other word does
-    from ..parallel import Source, Unavailable
+    from ..parallel.sources import Source, Unavailable
     from . import memory_learning
 
     if "if-on" in request.flags:

@@ -24,15 +24,18 @@ from ..memory.extraction import lesson_of, observe
 from ..memory.items import BadItem
 from ..operations import session_lookup
 from ..operations.stores import Place
-from ..parallel import Skipped, Source, Where, results, results_of
-from .answering import Bar, Refused
+from ..parallel.attempts import Skipped
+from ..parallel.results import Where, results, results_of
+from ..parallel.sources import Source
+from .answering import Refused
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from ..memory.extraction import Observations
+    from ..memory.extraction.records import Observations
 
 _STAMP = b'"timestamp"'
 HERE = Where(1)
@@ -268,7 +271,7 @@ def _is_session(path: str) -> bool:
     return True
 
 
-# --- lines of an export ------------------------------------------------------------------------------------------------------------------
+# --- lines of an export ---
 
 
 LINE_BYTES = 16 << 20  # an item of a million characters, each escaped, and its embedding

@@ -232,7 +232,7 @@ def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
     return [Check("OpenCode", OK, f"the plugin is in {' and '.join(paths.values())}", **facts)]
 
 
-# --- what the files were before ----------------------------------------------------------------------------------------------------------
+# --- what the files were before ---
 
 _NAME = "opencode.previous.json"
 STORAGE = (Storage(LOGS, {"": r"opencode\.previous\.json"}),)

@@ -8,7 +8,7 @@ import os
 import sys
 
 from .answering import Refused
-from .main import names, version, words_of_context
+from .commands import names, version, words_of_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def mcp(_parsed: Parsed, environ: Mapping[str, str]) -> int:
     return 0
 
 
-# --- the words that a shell completes ---------------------------------------------------------------------------------------------------
+# --- the words that a shell completes ---
 
 # Each passes the words up to the cursor; where no word is returned, the shell completes file names.
 SCRIPTS = {

@@ -15,20 +15,49 @@ from hooks.utils.text import quote as shown
 
 from ..governance import DomainUnavailable
 from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
-from ..operations.data_tables import RETENTION_COMMAND
+from ..operations.data_tables import LISTED, RETENTION_COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from .retention_command import Request
+    from hooks.utils.flag_parser import Parsed
+
+    from ..governance.controller import Controller
+    from .terminal import Bar
 
 _SET, _ADD, _REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _NUMERALS = "keep_context_ids"  # the list of numbers
 _LONGEST_NUMBER = 40  # digits and signs: no key takes a longer number
 _NAMED = 5  # sessions that a message names
+
+
+class Request:
+    """One request: the parsed words, the controller that answers it, the time, and the domains that it is about."""
+
+    __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
+
+    def __init__(self, parsed: Parsed, controller: Controller, environ: Mapping[str, str], bar: Bar) -> None:
+        self.word = parsed.word
+        self.arguments: list[Any] = parsed.arguments
+        self.flags: dict[str, Any] = parsed.flags
+        self.controller = controller
+        self.environ = environ
+        self.bar = bar
+        self.now = controller.now()
+        self.domain: str | None = self.flags.get("domain")
+        self.domains = DOMAINS if self.domain is None else (self.domain,)
+
+    @property
+    def most(self) -> int | None:
+        """Return how many entries a list shows; None for all."""
+        return None if "all" in self.flags else LISTED
+
+    def progress(self, _what: str, done: int, whole: int) -> None:
+        """Show the progress of long work."""
+        self.bar.show(done, whole)
 
 
 class Assignment(NamedTuple):

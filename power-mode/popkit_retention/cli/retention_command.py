@@ -14,11 +14,13 @@ from hooks.utils.state.jobs import COLLECTION_HOOK
 from ..governance import Conflict, Damaged, GovernanceError, manifests, retention
 from ..governance.controller import Controller
 from ..governance.domains import USER
-from ..governance.policies import DOMAINS, RetentionPolicy, merged
-from ..operations.data_tables import LISTED, RETENTION, RETENTION_COMMAND
+from ..governance.policies import RetentionPolicy, merged
+from ..operations.data_tables import RETENTION, RETENTION_COMMAND
 from ..views import retention_activity, retention_policies
-from . import answering, retention_arguments
-from .answering import Answer, Bar, Refused
+from . import answering, retention_arguments, terminal
+from .answering import Answer, Refused
+from .retention_arguments import Request
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,32 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 MISTAKES = (Refused, GovernanceError, NoHome, OSError)
-
-
-class Request:
-    """One request: the parsed words, the controller that answers it, the time, and the domains that it is about."""
-
-    __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
-
-    def __init__(self, parsed: flag_parser.Parsed, controller: Controller, environ: Mapping[str, str], bar: Bar) -> None:
-        self.word = parsed.word
-        self.arguments: list[Any] = parsed.arguments
-        self.flags: dict[str, Any] = parsed.flags
-        self.controller = controller
-        self.environ = environ
-        self.bar = bar
-        self.now = controller.now()
-        self.domain: str | None = self.flags.get("domain")
-        self.domains = DOMAINS if self.domain is None else (self.domain,)
-
-    @property
-    def most(self) -> int | None:
-        """Return how many entries a list shows; None for all."""
-        return None if "all" in self.flags else LISTED
-
-    def progress(self, _what: str, done: int, whole: int) -> None:
-        """Show the progress of long work."""
-        self.bar.show(done, whole)
 
 
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -67,7 +43,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
         return _ANSWERS[parsed.word](Request(parsed, controller, environ, bar))
 
 
-# --- policies --------------------------------------------------------------------------------------------------------------------------
+# --- policies ---
 
 
 def _show(request: Request) -> Answer:
@@ -134,7 +110,7 @@ def _rollback(request: Request) -> Answer:
     return Answer(retention_policies.rolled_back(revision, before, result, RETENTION_COMMAND), result)
 
 
-# --- the policies on things ------------------------------------------------------------------------------------------------------------
+# --- the policies on things ---
 
 
 def _explain(request: Request) -> Answer:
@@ -173,8 +149,8 @@ def _gc(request: Request) -> Answer:
     if not doing or retention_activity.is_idle(collected):
         message = "There is nothing to collect." if doing else "This was a dry run: nothing was changed."
         return Answer([*lines, "", message], collected)
-    answering.write_view(lines, sys.stdout, request.environ)
-    if not answering.is_confirmed("Do this?"):
+    terminal.write_view(lines, sys.stdout, request.environ)
+    if not terminal.is_confirmed("Do this?"):
         raise Refused("nothing was changed. --yes skips the question")
     collected = _collect(request, dry_run=False)
     return Answer(retention_activity.done(collected, RETENTION_COMMAND), collected)
@@ -190,7 +166,7 @@ def _undo(request: Request) -> Answer:
     return Answer(retention_activity.unmarked(result["unmarked"]), result)
 
 
-# --- holds -----------------------------------------------------------------------------------------------------------------------------
+# --- holds ---
 
 
 def _hold_add(request: Request) -> Answer:
@@ -216,7 +192,7 @@ def _hold_release(request: Request) -> Answer:
     return Answer(retention_activity.released(released, request.now), released)
 
 
-# --- archives --------------------------------------------------------------------------------------------------------------------------
+# --- archives ---
 
 
 def _archive(request: Request) -> Answer:
@@ -256,8 +232,8 @@ def _remove(request: Request) -> Answer:
         known = {each["archive_id"]: each for each in listed["archives"]}
         if unknown := [id for id in ids if manifests.check_id(id) not in known]:
             raise Refused(f"there is no archive {unknown[0]}. `popkit retention admin archives` lists the archives")
-        answering.write_view(retention_activity.to_remove([known[id] for id in ids], request.now), sys.stdout, request.environ)
-        if not answering.is_confirmed("Delete for good?"):
+        terminal.write_view(retention_activity.to_remove([known[id] for id in ids], request.now), sys.stdout, request.environ)
+        if not terminal.is_confirmed("Delete for good?"):
             raise Refused("nothing was deleted. --yes skips the question")
     removed = [request.controller.remove(id) for id in ids]
     return Answer([f"Deleted {text.clean(str(each['archive_id']))} for good." for each in removed], {"removed": removed})

@@ -19,7 +19,7 @@ from hooks.utils.io.codec import dumps
 from hooks.utils.policy.masking import mask
 from hooks.utils.text import clean, whole
 
-from . import answering
+from . import terminal
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -46,12 +46,12 @@ def read(path: str) -> str | None:
 def show_change(path: str, before: str | None, after: str, environ: Mapping[str, str], hidden: Callable[[str], str] = str) -> None:
     """Show what would change, line by line; `hidden` removes secrets from a line."""
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
-    answering.write_view([whole(*(clean(hidden(line).replace("\t", "    ")) for line in diff))], sys.stdout, environ)
+    terminal.write_view([whole(*(clean(hidden(line).replace("\t", "    ")) for line in diff))], sys.stdout, environ)
 
 
 def is_confirmed(yes: bool) -> bool:
     """Ask whether to make the change that was shown, unless `yes`."""
-    if yes or answering.is_confirmed("Make this change?"):
+    if yes or terminal.is_confirmed("Make this change?"):
         return True
     print("Nothing was changed. --yes skips the question.")
     return False
@@ -76,7 +76,7 @@ def _check_unchanged(path: str, before: str | None) -> None:
         raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
 
 
-# --- what was there before our changes ---------------------------------------------------------------------------------------------------
+# --- what was there before our changes ---
 
 
 class Previous:
@@ -110,7 +110,7 @@ class Previous:
             files.remove(self._path)
 
 
-# --- the user's own configuration --------------------------------------------------------------------------------------------------------
+# --- the user's own configuration ---
 
 
 def change_own(changed: Mapping[str, Mapping[str, Any]], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
@@ -124,16 +124,16 @@ def change_own(changed: Mapping[str, Mapping[str, Any]], yes: bool, dry_run: boo
         line = json.dumps(changed)[1:-1]
         raise Refused(f"{path} cannot be changed: it has comments, or is not valid. Put this into its object {WRAPPER}: {line}") from None
     if after == before:
-        answering.say(f"{path} already has these settings.", environ)
+        terminal.say(f"{path} already has these settings.", environ)
         return True
     show_change(path, before, after, environ, mask)
     if dry_run:
-        answering.say("Nothing was changed.", environ)
+        terminal.say("Nothing was changed.", environ)
         return False
     if not is_confirmed(yes):
         return False
     write(path, before, after)
-    answering.say(f"Changed {path}.", environ)
+    terminal.say(f"Changed {path}.", environ)
     return True
 
 
@@ -167,7 +167,7 @@ def _own_path(environ: Mapping[str, str]) -> str:
     return os.path.realpath(os.path.join(home.popkit_home(environ), "retention-config.json"))
 
 
-# --- the text of a JSON object -----------------------------------------------------------------------------------------------------------
+# --- the text of a JSON object ---
 
 _SPACE = " \t\n\r"
 _BOM = "\ufeff"

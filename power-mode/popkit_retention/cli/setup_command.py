@@ -69,7 +69,7 @@ def _row(name: str, is_ready: bool, purpose: str) -> list[text.Line]:
     return text.entry(f"{name:<12}{'ready' if is_ready else 'not set up'}", purpose, 24)
 
 
-# --- setting up --------------------------------------------------------------------------------------------------------------------------
+# --- setting up ---
 
 
 def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:

@@ -10,7 +10,7 @@ import shlex
 from hooks.utils.io import files, home
 from hooks.utils.io.storage import LOGS, Storage
 
-from . import answering
+from . import terminal
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -35,17 +35,17 @@ def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
     if os.path.lexists(link) and not _is_ours(link, script):
         raise Refused(f"{link} is there and not from popkit setup shell. Move it away, then try again")
     if not os.path.lexists(link):
-        answering.say(f"A link is to be made: {link} leads to {script}.", environ)
-        if not yes and not answering.is_confirmed("Make it?"):
+        terminal.say(f"A link is to be made: {link} leads to {script}.", environ)
+        if not yes and not terminal.is_confirmed("Make it?"):
             print("Nothing was changed. --yes skips the question.")
             return 1
     _write(script, environ)
     if not os.path.lexists(link):
         os.makedirs(folder, exist_ok=True)
         os.symlink(script, link)
-    answering.say(f"Your shell finds popkit, also after an upgrade: {link}.{_to_keep(environ)}", environ)
+    terminal.say(f"Your shell finds popkit, also after an upgrade: {link}.{_to_keep(environ)}", environ)
     if folder not in _path(environ):
-        answering.say(f"{folder} is not on your PATH yet. Add this line to your shell's profile, then open a new shell:", environ)
+        terminal.say(f"{folder} is not on your PATH yet. Add this line to your shell's profile, then open a new shell:", environ)
         print(f'  export PATH="{folder}:$PATH"')
     return 0
 
@@ -105,7 +105,7 @@ def _write(script: str, environ: Mapping[str, str]) -> None:
 
 def _undo(script: str, environ: Mapping[str, str]) -> int:
     gone = remove(environ)
-    answering.say(f"Removed: {', '.join(gone)}." if gone else "popkit setup shell has made nothing that is still there.", environ)
+    terminal.say(f"Removed: {', '.join(gone)}." if gone else "popkit setup shell has made nothing that is still there.", environ)
     return 0
 
 

@@ -22,12 +22,14 @@ from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement, sums
+from ..bill.records import Digest
 from ..bill.sums import took
 from ..operations import session_lookup
-from ..parallel import Unavailable
+from ..parallel.sources import Unavailable
 from ..views import spending
-from . import answering
-from .answering import Answer, Bar, Refused
+from . import terminal
+from .answering import Answer, Refused
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.economics import Models
     from hooks.utils.policy.limits import Window
 
-    from ..bill.digests import Digest
+    from ..bill.records import Digest
 
 MISTAKES = (OSError, StoreError, Unavailable, session_lookup.NoSession)
 # word -> (the state of the tool, the consequence)
@@ -103,7 +105,7 @@ def _most(args: Parsed) -> int:
     return 0 if args.details else views.MOST_KINDS
 
 
-# --- which sessions --------------------------------------------------------------------------------------------------------------------
+# --- which sessions ---
 
 
 def _models(popkit_home: str) -> Models:
@@ -137,7 +139,7 @@ def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: 
         return digests.of_user(environ, since, now, bar.show, where)
 
 
-# --- hide, defer and show ------------------------------------------------------------------------------------------------------------
+# --- hide, defer and show ---
 
 
 def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], now: float) -> Answer:
@@ -177,8 +179,8 @@ def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
     """Ask on a terminal; return False inside Claude Code and for a program, where no user can answer."""
     if not sys.stdin.isatty() or "json" in args.flags:
         return False
-    answering.write_view(lines, sys.stdout, os.environ)
-    return answering.is_confirmed(f"{args.word.capitalize()} it?")
+    terminal.write_view(lines, sys.stdout, os.environ)
+    return terminal.is_confirmed(f"{args.word.capitalize()} it?")
 
 
 def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> Answer:
@@ -200,7 +202,7 @@ def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
     return next((key for key, row in hidden.items() if name in (key, row.get("name"))), "")
 
 
-# --- a draft of a skill ----------------------------------------------------------------------------------------------------------------
+# --- a draft of a skill ---
 
 
 def _draft(wanted: str, out: str, project: str) -> Answer:
@@ -227,7 +229,7 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
     return Answer(lines, {"written": out, "name": name})
 
 
-# --- limits of the plan ------------------------------------------------------------------------------------------------------------------
+# --- limits of the plan ---
 
 
 LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
@@ -241,7 +243,7 @@ def _limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     readings = client_reports.readings(popkit_home)
     running = windows(readings, now)
     begins = [began for began in map(_began, running) if began is not None]
-    used: list[digests.Digest] = []
+    used: list[Digest] = []
     if begins:
         with Bar(environ) as bar:
             used = digests.of_user(environ, min(begins), now, bar.show)
@@ -260,7 +262,7 @@ def _began(window: Window) -> float | None:
     return newest.resets_at - length if length and newest.resets_at else None
 
 
-def _as_data(window: Window, used: list[digests.Digest], models: Models) -> dict[str, Any]:
+def _as_data(window: Window, used: list[Digest], models: Models) -> dict[str, Any]:
     newest, began = window.newest, _began(window)
     return {
         "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,
@@ -268,7 +270,7 @@ def _as_data(window: Window, used: list[digests.Digest], models: Models) -> dict
     }  # fmt: skip
 
 
-# --- the user's own limits --------------------------------------------------------------------------------------------------------------
+# --- the user's own limits ---
 
 
 def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:

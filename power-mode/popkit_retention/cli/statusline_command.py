@@ -19,7 +19,7 @@ from hooks.utils.state.site import Site
 from hooks.utils.views.amounts import limits_line
 from hooks.utils.views.status_line import line
 
-from . import answering
+from . import terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
             return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
         if args.scope == "user" and status_line.is_on(home.popkit_home(environ)):
             status_line.turn(home.popkit_home(environ), False)
-            answering.say("Claude Code no longer shows PopKit's line under your own status line.", environ)
+            terminal.say("Claude Code no longer shows PopKit's line under your own status line.", environ)
             if claude_settings.Settings(args.scope, environ).ours() is None:
                 return 0
         return claude_settings.uninstall_status_line(args.scope, args.yes, environ)
@@ -57,7 +57,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 def _draw_in_client(environ: Mapping[str, str]) -> int:
     """Have code of ours in the client draw the line beside the person's own status line. No settings are changed."""
     status_line.turn(home.popkit_home(environ), True)
-    answering.say(
+    terminal.say(
         "Claude Code shows it under your own status line, from the next answer on. No settings were changed: it does this for PopKit from"
         " 2.1.331 on. (For earlier versions, --replace puts it into settings.json.)",
         environ,

@@ -27,11 +27,12 @@ from hooks.utils.views.panel import panel
 
 from ..lab import outcomes
 from ..operations import past_sessions, session_lookup
-from ..parallel import find
+from ..parallel.sources import find
 from ..views import past_sessions as past_view
-from . import answering, lab_command
-from .answering import Answer, Bar, Refused
+from . import lab_command, terminal
+from .answering import Answer, Refused
 from .shell_setup import is_package
+from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
     it is working."""
     waits = sys.stderr is not None and sys.stderr.isatty()
     if waits:
-        working = text.cut("Reading the session and counting what PopKit would have saved …", answering.width(sys.stderr))
+        working = text.cut("Reading the session and counting what PopKit would have saved …", terminal.width(sys.stderr))
         print(working, end="", file=sys.stderr, flush=True)
     try:
         report = report_of(path, project, environ)

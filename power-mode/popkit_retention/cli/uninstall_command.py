@@ -14,10 +14,10 @@ from hooks.utils.io import files, home, volatile
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import archived, sockets
 
-from ..governance import data_folder as governance
+from ..governance import health
 from ..operations import stores
 from ..views.archive import placeholders
-from . import answering, claude_settings, opencode_setup, shell_setup
+from . import claude_settings, opencode_setup, shell_setup, terminal
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     if args.dry_run:
         _show(["This was a dry run: nothing was deleted."], environ)
         return result
-    if not args.yes and not answering.is_confirmed("Delete what PopKit has stored?"):
+    if not args.yes and not terminal.is_confirmed("Delete what PopKit has stored?"):
         raise Refused("nothing was deleted. --yes skips the question")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
@@ -73,7 +73,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
 
 
 def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
-    answering.write_view(lines, sys.stdout, environ)
+    terminal.write_view(lines, sys.stdout, environ)
 
 
 def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
@@ -107,7 +107,7 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
     lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
     for advice, *where in [each.keep for each in stores.every() if each.keep and each.title in parts]:
         lines += [*text.wrap(advice), text.whole(*("  " + line.format(folder) for line in where))]
-    lines += _holds(environ) if governance.TITLE in parts else []
+    lines += _holds(environ) if health.TITLE in parts else []
     if placed:
         lines += ["", *text.wrap(f"{_many(placed)} could no longer be restored:"), *placeholders(placed), ""]
         lines += text.wrap("To put their contents back first: /popkit undo in each of these sessions, once it is resumed.")

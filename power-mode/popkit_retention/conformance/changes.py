@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..memory.items import ACCESSES_KEPT, BadItem
-from ..memory.stores import Batch, Change, DuplicateId, Outdated
-from . import NOW, at_once, example, expect, full, ids, only, refused
+from ..memory.stores.protocol import Batch, Change, DuplicateId, Outdated
+from .checking import NOW, at_once, example, expect, full, ids, only, refused
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..memory.stores import Store
+    from ..memory.stores.protocol import Store
 
 
 def change_sets_fields(store: Store, again: Callable[[], Store]) -> None:

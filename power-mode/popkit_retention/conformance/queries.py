@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..memory.items import DIMENSIONS, BadItem
-from ..memory.stores import Change, Total
+from ..memory.stores.protocol import Change, Total
 from ..memory.terms import terms_of
-from . import NOW, example, expect, full, ids, only, refused
+from .checking import NOW, example, expect, full, ids, only, refused
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..memory.stores import Store
+    from ..memory.stores.protocol import Store
 
 
 def candidates_hold_the_terms(store: Store, again: Callable[[], Store]) -> None:

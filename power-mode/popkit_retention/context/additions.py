@@ -46,7 +46,7 @@ def memories_for(
     return memories
 
 
-# --- files --------------------------------------------------------------------------------------------------------------------------------
+# --- files ---
 
 FILE, OUTLINE = "file", "outline"
 FILES = (FILE, OUTLINE)
@@ -102,7 +102,7 @@ def summary(file: FileText) -> str:
     return f"{head}; signatures, with their line numbers)\n{file.outline}" if file.outline else f"{head})"
 
 
-# --- files that a conversation shows ------------------------------------------------------------------------------------------------------
+# --- files that a conversation shows ---
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _PATH = ("file_path", "path", "notebook_path", "filename", "target_file")
@@ -180,7 +180,7 @@ def _unnumbered(text: str) -> str:
     return _NUMBERED.sub("", text) if sum(_NUMBERED.match(line) is not None for line in lines) * 2 > len(lines) else text
 
 
-# --- references to files ------------------------------------------------------------------------------------------------------------------
+# --- references to files ---
 
 MOST_REFERENCES = 64
 _PATH_CHARS = 400

@@ -151,7 +151,7 @@ def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Me
     )
 
 
-# --- faults ------------------------------------------------------------------------------------------------------------------------------
+# --- faults ---
 
 _ROLES = {
     Provider.ANTHROPIC: frozenset({"user", "assistant", "system"}),

@@ -137,7 +137,7 @@ class ContextStatus(_Model):
     last_updated: str
 
 
-# --- sources ------------------------------------------------------------------------------------------------------------------------------
+# --- sources ---
 
 
 class Remembered(NamedTuple):
@@ -182,7 +182,7 @@ class Sources(NamedTuple):
     files: Optional[FileSource] = None
 
 
-# --- strategies ---------------------------------------------------------------------------------------------------------------------------
+# --- strategies ---
 
 # The specification's, from the most generous down. Its bounds are of the *remaining* budget: below 40, below 60, below 80, from 80 on.
 STRATEGIES = (

@@ -180,7 +180,7 @@ class _Build:
         return [number for number in out for _ in range(self.dialogue.parsed[number].thoughts)]
 
 
-# --- a tighter strategy ------------------------------------------------------------------------------------------------------------------
+# --- a tighter strategy ---
 
 
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:

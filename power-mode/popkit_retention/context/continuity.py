@@ -149,7 +149,7 @@ def _texts(value: Any) -> dict[str, str]:
     return {_text(name): _text(text) for name, text in value.items()}
 
 
-# --- conversations ------------------------------------------------------------------------------------------------------------------------
+# --- conversations ---
 
 # The most states that are kept, and the most of them that begin with the same message.
 MOST, MOST_ALIKE = 2_000, 32

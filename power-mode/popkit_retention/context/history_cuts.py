@@ -28,7 +28,7 @@ from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged, judge
 from .provider_forms import BARE, REQUEST, Parsed
 
-# --- notices ------------------------------------------------------------------------------------------------------------------------------
+# --- notices ---
 
 _LABEL_CHARS = 80
 # The most that the names of a result may have: a share of its characters, and in a short one this many.
@@ -126,7 +126,7 @@ def _texts_of(parsed: Parsed) -> list[str]:
     return [*parsed.texts, *inputs, *(result.text for result in parsed.results)]
 
 
-# --- remains of exchanges -----------------------------------------------------------------------------------------------------------------
+# --- remains of exchanges ---
 
 LEFT = "left"
 _REQUEST_CHARS, MOST_REQUESTS = 160, 30
@@ -175,7 +175,7 @@ def _remains(requests: Sequence[str], names: str) -> str:
     return "\n".join([*lines, "Names in it: " + names] if names else lines)
 
 
-# --- cuts --------------------------------------------------------------------------------------------------------------------------------
+# --- cuts ---
 
 # Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
 LEAST_TOKENS, LEAST_GAIN = 100, 40

@@ -16,7 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
@@ -24,6 +23,7 @@ from hooks.utils.policy.masking import mask
 from .build_types import FileText, Remembered, Sources
 from .signatures import outline
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from popkit_retention.memory import Memory
 
@@ -52,7 +52,7 @@ class ProjectSources:
             return sources
 
 
-# --- files --------------------------------------------------------------------------------------------------------------------------------
+# --- files ---
 
 MOST_BYTES = 128 * 1_024
 _PATH_CHARS = 4_096
@@ -208,7 +208,7 @@ def _real(folder: str) -> str:
         return ""
 
 
-# --- memory -------------------------------------------------------------------------------------------------------------------------------
+# --- memory ---
 
 MOST_MEMORIES = 50  # asked for: little of it fits
 REST_S = 300.0  # for so long an unavailable store is not asked again: a server that is down may take long to fail
@@ -261,7 +261,7 @@ def _best(memory: Memory, request: str) -> list[Remembered]:
     return sorted(memories, key=lambda each: (-each.score, each.id))
 
 
-# --- files with secrets ------------------------------------------------------------------------------------------------------------------
+# --- files with secrets ---
 
 # In small letters. All files in these folders are secret, whatever their names.
 _SECRET_FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))

@@ -126,7 +126,7 @@ def _unmarked(value: Any) -> Any:
     return fields
 
 
-# --- shorter texts ------------------------------------------------------------------------------------------------------------------------
+# --- shorter texts ---
 
 _NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _LEAST_LINES = 10  # of a listing: a shorter one gains nothing
@@ -175,7 +175,7 @@ class Form(NamedTuple):
     alternates: bool
 
 
-# --- Anthropic: blocks of text, thinking, tool_use and tool_result; the system prompt is beside the messages ------------------------------
+# --- Anthropic: blocks of text, thinking, tool_use and tool_result; the system prompt is beside the messages ---
 
 _ANTHROPIC_PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
 
@@ -233,7 +233,7 @@ def _edit_anthropic(message: Any, how: Edit) -> Any:
     return {**plain(message), "content": edited}
 
 
-# --- OpenAI: the system's (or developer's) messages among the others, calls beside an answer's content, each result a message -------------
+# --- OpenAI: the system's (or developer's) messages among the others, calls beside an answer's content, each result a message ---
 
 # LiteLLM passes on the thinking of other providers' models, in an answer's content or beside it.
 _OPENAI_PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER, "tool": RESULTS}

@@ -8,177 +8,28 @@ ours sends them there; without either they cost nothing worth measuring.
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import os
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from opentelemetry import trace
-from opentelemetry.trace import Span, Tracer
-
-from hooks.utils.config import effective
 from hooks.utils.io import home
 
 from ..usage.budgets import BudgetExceeded, Standing
 from .build_types import ContextBuildOptions, ContextResult, Message, Sources
 from .builder import build_context
-from .continuity import Conversations, mark_of
+from .continuity import Conversations
 from .project_sources import ProjectSources
-from .provider_forms import Provider, digests_of
+from .provider_forms import digests_of
+from .requests import Caller, Notice, Prepared, Request, Used
+from .tracing import building, built
 from .usage_log import DatabaseLog
 
-SERVICE, SCOPE = "popkit", "popkit_retention"
-PATIENCE_S = 5
-PATH = "/v1/traces"
-BUILD, USAGE = "CONTEXT_BUILD", "CONTEXT_USAGE"
-_lock = threading.Lock()
-_own: dict[int, Tracer | None] = {}
-_NOBODY = trace.NoOpTracer()
-
-
-@contextmanager
-def building(agent: str, session_id: str, model: str, message_count: int, tracer: Tracer | None = None) -> Iterator[Span]:
-    """Open a span around one build. `tracer`: None for that of this process. An error in it is recorded by its type alone."""
-    with (tracer or tracer_of(os.environ)).start_as_current_span(BUILD, record_exception=False, set_status_on_exception=False) as span:
-        if span.is_recording():
-            span.set_attributes({"agent": agent, "session.id": session_id, "model": model, "messageCount": message_count})
-        try:
-            yield span
-        except BaseException as error:
-            if span.is_recording():
-                span.set_attributes({"contextBuilt": False, "error.type": type(error).__name__})
-                span.set_status(trace.StatusCode.ERROR)
-            raise
-
-
-def built(span: Span, result: ContextResult) -> None:
-    """Record the result of a build in its span, and the size of its context in an event."""
-    if not span.is_recording():
-        return
-    sizes: dict[str, str | int | float | bool] = {
-        "totalTokens": result.total_tokens,
-        "fullTokens": result.full_tokens,
-        "budgetPercent": result.budget_used_percent,
-        "budgetRemainingPercent": result.budget_remaining_percent,
-    }
-    span.set_attributes({"contextBuilt": True, "tiersIncluded": len(result.tiers), "appended": result.appended, **sizes})
-    if result.faults:
-        span.set_attribute("faults", result.faults)
-    breakdown, strategy = (json.dumps(part.model_dump(by_alias=True)) for part in (result.tier_breakdown, result.pruning_strategy))
-    span.add_event(USAGE, {**sizes, "tierBreakdown": breakdown, "pruningStrategy": strategy})
-
-
-def tracer_of(environ: Mapping[str, str]) -> Tracer:
-    """Return the tracer to use: the application's, else ours where the user has configured a receiver, else one that does nothing. An
-    application may set up its own at any time."""
-    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        return trace.get_tracer(SCOPE)
-    pid = os.getpid()
-    if pid not in _own:
-        with _lock:
-            if pid not in _own:
-                _own[pid] = _configured(environ)
-    return _own[pid] or _NOBODY
-
-
-def _configured(environ: Mapping[str, str]) -> Tracer | None:
-    """Return our tracer, which sends to the configured receiver; None where none is configured."""
-    try:
-        endpoint = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
-    except home.NoHome:
-        return None
-    return sending_to(endpoint) if endpoint else None
-
-
-def sending_to(endpoint: str) -> Tracer | None:
-    """Return a tracer that sends to a receiver, in batches, behind the traced code; None where the extra `traces` is missing."""
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError:
-        return None
-    provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=_url_of(endpoint), timeout=PATIENCE_S)))
-    return provider.get_tracer(SCOPE)
-
-
-def _url_of(endpoint: str) -> str:
-    """Return the URL for spans of a receiver's address."""
-    return endpoint if endpoint.endswith(PATH) else endpoint.rstrip("/") + PATH
-
-
-# --- the service --------------------------------------------------------------------------------------------------------------------------
-
 _log = logging.getLogger("popkit_retention.context")
-_UNNAMED = "conversation-"
-
-
-class Caller(NamedTuple):
-    """The caller of a request. `user_id`: "" for none, whose requests stay as they are. `project`: the folder whose memory and files may
-    enter, "" for none. `agent`: its name, for people."""
-
-    user_id: str
-    session_id: str = ""
-    project: str = ""
-    agent: str = ""
-
-    def within(self, messages: Sequence[Message]) -> Caller:
-        """Return the caller with a session: an unnamed conversation is a session of its own."""
-        return self if self.session_id else self._replace(session_id=_UNNAMED + mark_of(messages))
-
-
-class Request(NamedTuple):
-    """The parts of a request that a build needs, as plain data. `max_tokens`: the most that it may have; None: the model's window."""
-
-    provider: Provider
-    model: str
-    messages: list[Message]
-    system: Any = None
-    tools: Any = None
-    max_tokens: int | None = None
-
-
-class Used(NamedTuple):
-    """The tokens that one answer used. `input`: the uncached input. `cache_write_1h`: the part of `cache_write` that is cached for an hour.
-    `id`: the provider's for the answer, "" for none."""
-
-    input: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cache_write_1h: int = 0
-    output: int = 0
-    id: str = ""
-
-
-class Notice(NamedTuple):
-    """The additional information in an answer: `exceeded`, the limit that is used up, and `faults`, why a provider would refuse the
-    messages."""
-
-    exceeded: Standing | None = None
-    faults: Sequence[str] = ()
-
-    def __bool__(self) -> bool:
-        return self.exceeded is not None or bool(self.faults)
-
-    def as_fields(self) -> dict[str, Any]:
-        """Return the notice as plain fields."""
-        limit = self.exceeded
-        fields = {} if limit is None else {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
-        return {**({"exceeded": fields} if fields else {}), **({"faults": list(self.faults)} if self.faults else {})}
-
-
-class Prepared(NamedTuple):
-    """A request that may be sent: with these `messages`, or, None, with its own. `notice`: for its answer."""
-
-    messages: list[Message] | None = None
-    notice: Notice = Notice()
 
 
 class UsageLog(Protocol):
@@ -317,7 +168,7 @@ def _place(error: Exception) -> str:
     return f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
 
 
-# --- the user's own service ---------------------------------------------------------------------------------------------------------------
+# --- the user's own service ---
 
 
 @functools.lru_cache(maxsize=1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ast_grep_py import SgNode
 
@@ -105,7 +106,7 @@ def _end(node: SgNode) -> tuple[int, int]:
     return span.start.line, span.end.column if span.end.line == span.start.line else _LINE_CHARS
 
 
-# --- languages ----------------------------------------------------------------------------------------------------------------------------
+# --- languages ---
 
 
 class Language(NamedTuple):

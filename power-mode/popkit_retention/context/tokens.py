@@ -11,13 +11,14 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.utils.policy.estimate import IMAGE_TOKENS, estimate_tokens, image_tokens
 from hooks.utils.policy.messages import thinking_tokens
 
 from .provider_forms import Provider, is_thinking, plain, thinking_beside
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bpe_openai import Encoding
 
@@ -103,7 +104,7 @@ def _pieces(text: str) -> list[str]:
     return [*pieces, text[begin:]]
 
 
-# --- kinds of content ---------------------------------------------------------------------------------------------------------------------
+# --- kinds of content ---
 
 _SAMPLE_CHARS = 3_000
 # A line number that Read puts before a line, whatever the line holds.
@@ -276,7 +277,7 @@ def _is_text(part: object) -> bool:
     return isinstance(part, str) or (bool(blocks) and all(isinstance(each, dict) and each.get("type") == "text" for each in blocks))
 
 
-# --- pictures -----------------------------------------------------------------------------------------------------------------------------
+# --- pictures ---
 
 _HEAD_CHARS = 64 * 1_024  # of base64: in a JPEG, the size may come behind a thumbnail
 # The charge of OpenAI's vision models: a base, and tiles of 512 pixels after the picture has been scaled to fit.

@@ -10,9 +10,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from hooks.utils.config import effective
+from hooks.utils.config.cached import effective
 from hooks.utils.io import home, storage
 from hooks.utils.policy.economics import models_of
 
@@ -24,8 +24,9 @@ from ..usage.usage_store import DatabaseUnavailable, UsageStore
 from ..usage.writer import Writer
 from .build_types import ContextResult, ContextStatus
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .service import Caller, Request, Used
+    from .requests import Caller, Request, Used
 
 _LOG = logging.getLogger("popkit")
 CAUGHT_UP_EVERY_S = 15.0
@@ -155,7 +156,7 @@ def snapshot_of(result: ContextResult, session: str, user: str, at: float, model
     )
 
 
-# --- the newest snapshot ------------------------------------------------------------------------------------------------------------------
+# --- the newest snapshot ---
 
 
 class NoSnapshot(LookupError):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal, Optional
 from urllib.parse import unquote
 
 from fastapi import APIRouter, FastAPI, Path, Query
@@ -18,8 +18,8 @@ from starlette.staticfiles import StaticFiles
 from hooks.utils.reclaim.access import Refused
 
 from ..context.build_types import ContextStatus
-from . import contexts, memories, sessions
-from .app_state import ChangeFeed
+from . import memories, session_operations, sessions
+from .changes import ChangeFeed
 from .cost_reports import BillReport, SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .sessions import listed
@@ -50,6 +50,7 @@ from .stored_shapes import (
 )
 from .transcripts import MOST
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -165,7 +166,7 @@ def _document(api: FastAPI) -> dict[str, Any]:
     return document
 
 
-# --- routes ------------------------------------------------------------------------------------------------------------------------------
+# --- routes ---
 
 
 _DESCRIPTIONS = {
@@ -265,7 +266,7 @@ def _sessions(app_state: AppState) -> APIRouter:
         "/{id}/operations", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"
     )
     def operate(id: Id, request: OperationRequest) -> OperationResult:
-        return contexts.do(app_state, app_state.session(id), request.id, request.why)
+        return session_operations.do(app_state, app_state.session(id), request.id, request.why)
 
     return router
 

@@ -15,9 +15,9 @@ import os
 import stat
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from hooks.utils.config import effective
+from hooks.utils.config.cached import effective
 from hooks.utils.hosts import CLAUDE_CODE, name_of, recordings
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
@@ -26,6 +26,7 @@ from hooks.utils.state import data_rules, sockets, store
 from .shapes import Unusable
 from .transcripts import end_of, head_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
@@ -174,7 +175,7 @@ def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -
     return "-".join(["{:x}.{:x}.{:x}".format(*seen.mark) if seen else "" for seen in (transcript, ours)] + ["r" if runs else ""])
 
 
-# --- other hosts -----------------------------------------------------------------------------------------------------------------------
+# --- other hosts ---
 
 
 class OtherHosts:
@@ -248,7 +249,7 @@ def is_of(projects: set[str], folder: str) -> bool:
     return False
 
 
-# --- sessions that only a database knows -------------------------------------------------------------------------------------------------
+# --- sessions that only a database knows ---
 
 
 AGAIN_S = 5.0  # delay before a failed query is repeated

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import threading
 import time
-from typing import TYPE_CHECKING
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
@@ -23,18 +22,19 @@ from hooks.utils.views.cache import CAUSES, cause_in_words
 
 from ..bill import digests, statement, sums
 from ..bill.statement import bill_of
-from ..parallel import Where
+from ..parallel.results import Where
 from .sessions import figures_of
 from .shapes import COLUMNS, NotThere, Unusable
 from .stored_shapes import Bill, BillPhrases, Stats, WorthDay, WorthProject
 from .transcripts import shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..bill.digests import Digest
+    from ..bill.records import Digest
     from .app_state import AppState
 
 
-# --- the bill ----------------------------------------------------------------------------------------------------------------------------
+# --- the bill ---
 
 FRESH_S = 2.0  # how long transcripts are not looked at again
 PATIENCE_S = 0.5  # how long an answer waits for the reading
@@ -117,7 +117,7 @@ class BillReport:
         self._share = done / whole if whole else 1.0
 
 
-# --- savings -----------------------------------------------------------------------------------------------------------------------------
+# --- savings ---
 
 _NAMED = 300
 _UNKNOWN = "unknown"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hooks.utils import text
 from hooks.utils.io.codec import loads
@@ -21,12 +21,13 @@ from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.reports import PREVIEW, monitor
-from ..memory.stores import StoreUnavailable
+from ..memory.stores.protocol import StoreUnavailable
 from ..operations.stores import write_document
 from ..views import ahead, memory_items
 from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Unusable
 from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -138,7 +139,7 @@ class _Rows:
         return memory_items.following(item, decided, self._now)
 
 
-# --- operations ------------------------------------------------------------------------------------------------------------------------
+# --- operations ---
 
 
 def _offered(item: Item) -> list[Offer]:
@@ -186,7 +187,7 @@ def do(app_state: AppState, key: str, id: str) -> OperationResult:
     return OperationResult(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
-# --- projects -------------------------------------------------------------------------------------------------------------------------
+# --- projects ---
 
 
 def _places(app_state: AppState) -> dict[str, _Place]:

@@ -15,12 +15,13 @@ import hmac
 import html
 import json
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -286,7 +287,7 @@ async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-# --- connections -------------------------------------------------------------------------------------------------------------------------
+# --- connections ---
 
 REQUEST_S = 5.0
 SILENT = 100  # waiting connections, of which a new one closes the oldest

@@ -11,7 +11,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 if __name__ == "__main__":
     _here = os.path.dirname(os.path.abspath(__file__))
@@ -23,6 +23,7 @@ from hooks.utils.io import files, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
@@ -120,7 +121,8 @@ def server_of(app: Guard) -> uvicorn.Server:
 
 def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import application
-    from popkit_retention.dashboard.app_state import AppState, keep_ingesting
+    from popkit_retention.dashboard.app_state import AppState
+    from popkit_retention.dashboard.booking import keep_ingesting
     from popkit_retention.dashboard.security import Access
 
     access = Access(sockets[0].getsockname()[1])
@@ -173,7 +175,7 @@ def _safely(words: list[str]) -> int:
         return 1
 
 
-# --- the running dashboard ---------------------------------------------------------------------------------------------------------------
+# --- the running dashboard ---
 
 
 class Instance:

@@ -5,7 +5,7 @@ warm; one result in full."""
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
@@ -18,10 +18,12 @@ from hooks.utils.views import amounts, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
-from . import contexts
+from . import session_operations
+from .light import Light
 from .shapes import COLUMNS, Bar, Content, Figures, Fill, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
 from .transcripts import head_of, shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
     from hooks.utils.policy.shapes import Figures as FiguresOf
@@ -115,16 +117,6 @@ def row_of(app_state: AppState, known: Known, until: float = float("inf")) -> Se
     return row.model_copy(update={"context": _fill(app_state, light), **light.stored})
 
 
-class Light(NamedTuple):
-    """The facts of a context that are cheap to read: the stamp of its session, its newest request, what its session shares, what was stored
-    of it."""
-
-    stamp: str
-    newest: Usage | None
-    facts: dict[str, Any]
-    stored: dict[str, Any]
-
-
 def _light(app_state: AppState, known: Known) -> Light:
     """Return the facts of a session, which are read again only after it has changed."""
     light = app_state.light.get(known.id)
@@ -174,7 +166,7 @@ def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[st
     return stored
 
 
-# --- one session --------------------------------------------------------------------------------------------------------------------------
+# --- one session ---
 
 
 SHOWN_CHARS = 200_000
@@ -199,7 +191,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         layers=cached.sampler.layers(cached.outlook.rebuilt.conversation, report) if cached.outlook.rebuilt else Layers(),
         strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
-        operations=contexts.offered_for_session(app_state, known, cached),
+        operations=session_operations.offered_for_session(app_state, known, cached),
         figures=figures_of(report["figures"]) if report["figures"] else None,
         ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
         doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
@@ -250,7 +242,7 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
         row = _row(cached, number)
         lines = text.laid_out(results.why(cached.report, row), COLUMNS)
         return ResultDetail(
-            row=dict(row), why=lines, operations=contexts.offered_for_result(known, cached, row), handle=reports.handle_of(row)
+            row=dict(row), why=lines, operations=session_operations.offered_for_result(known, cached, row), handle=reports.handle_of(row)
         )
 
 

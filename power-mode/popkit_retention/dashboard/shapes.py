@@ -90,7 +90,7 @@ class Figures(Shape):
     unpriced: bool = False
 
 
-# --- sessions --------------------------------------------------------------------------------------------------------------------------
+# --- sessions ---
 
 
 class Fill(Shape):
@@ -272,7 +272,7 @@ class OperationResult(Shape):
     text: str
 
 
-# --- what has changed ------------------------------------------------------------------------------------------------------------------
+# --- what has changed ---
 
 
 class Changes(Shape):

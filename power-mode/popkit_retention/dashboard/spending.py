@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy.masking import mask
@@ -23,12 +22,13 @@ from .catalog import RUNS_S, TeamSessions
 from .shapes import LayerRule, Layers, NotThere, Point, Series, SessionRow, Strategy, Unusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..context.build_types import ContextStatus
     from ..usage.usage_store import Server, UsageStore
-    from .app_state import AppState
+    from .shared import Shared
 
 DAYS = 30
 SESSIONS = 200  # the newest ones of other users
@@ -41,17 +41,17 @@ _SHOWN = 300
 
 
 class Spending:
-    """The spending of one AppState. Threads share the store."""
+    """The spending of one server. Threads share the store."""
 
-    def __init__(self, app_state: AppState) -> None:
-        self._app_state = app_state
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
         self._lock = threading.Lock()
         self._store: UsageStore | None = None
         self._configured: object = None  # the database in the configuration last time
         self._silent_until = 0.0
-        self._others = TeamSessions(self._sessions, lambda error: app_state.failure("dashboard-others", error))
+        self._others = TeamSessions(self._sessions, lambda error: shared.failure("dashboard-others", error))
 
-    # --- the database ------------------------------------------------------------------------------------------------------------------
+    # --- the database ---
 
     def place(self) -> tuple[str, bool]:
         """Return (the name of the database for people, whether others may write to it, too), without connecting to it."""
@@ -63,7 +63,7 @@ class Spending:
     def _server(self) -> Server | str | None:
         """Return the configured server; None for SQLite in our folder, a message for an address that is invalid."""
         try:
-            return server_in(self._app_state.environ)
+            return server_in(self._shared.environ)
         except DatabaseUnavailable as error:
             return str(error)
 
@@ -93,12 +93,12 @@ class Spending:
             self._others.forget()
 
     def _opened(self) -> UsageStore | None:
-        is_here = os.path.exists(os.path.join(self._app_state.home, FILE))
+        is_here = os.path.exists(os.path.join(self._shared.home, FILE))
         if self._store is not None and not self._store.shared and not is_here:
             self.close()
         if self._store is None:
             try:
-                self._store = open_store(self._app_state.environ, create=False)
+                self._store = open_store(self._shared.environ, create=False)
             except FileNotFoundError:
                 return None
         return self._store
@@ -109,15 +109,15 @@ class Spending:
         if store is not None:
             store.close()
 
-    # --- answers -----------------------------------------------------------------------------------------------------------------------
+    # --- answers ---
 
     def budgets(self, user: str = "") -> Budgets:
         """Return the limits of the newest sessions and of a user ("" for who runs this), and the usage by day."""
-        now = self._app_state.now()
-        limits = budgets.limits_of(configuration(self._app_state.environ))
+        now = self._shared.now()
+        limits = budgets.limits_of(configuration(self._shared.environ))
         since = days_before(day_of(now), DAYS - 1)
         with self._opened_store() as store:
-            states = budgets.standings(store, limits, "", user or user_in(self._app_state.environ), now)
+            states = budgets.standings(store, limits, "", user or user_in(self._shared.environ), now)
             used = dict(store.by_day(since, user)) if store is not None else {}
             if store is not None and (limits.session_tokens is not None or limits.session_usd is not None):
                 newest = [each.session_id for each in store.by_session(month_of(now), user, LIMITED)]
@@ -128,7 +128,7 @@ class Spending:
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
             limits=[BudgetShown.model_validate(budgets.to_json(each)) for each in states],
             user=user,
-            usage=[_day(day, used.get(day, Sum())) for day in self._app_state.days(DAYS, used)],
+            usage=[_day(day, used.get(day, Sum())) for day in self._shared.days(DAYS, used)],
             users=users,
             how=_HOW,
         )
@@ -155,15 +155,15 @@ class Spending:
         """Return the newest sessions, queried again when there may be more: every FRESH_S for a server, else when the file has changed."""
         if self.place()[1]:
             return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
-        return self._others.known(_stamp(os.path.join(self._app_state.home, FILE)), None)
+        return self._others.known(_stamp(os.path.join(self._shared.home, FILE)), None)
 
     def _sessions(self) -> list[SessionUsed]:
-        since = days_before(day_of(self._app_state.now()), DAYS - 1)
+        since = days_before(day_of(self._shared.now()), DAYS - 1)
         with self._opened_store() as store:
             return [] if store is None else store.by_session(since, most=SESSIONS)
 
     def _row(self, used: SessionUsed, shared: bool) -> SessionRow:
-        running = self._app_state.now() - used.at < RUNS_S
+        running = self._shared.now() - used.at < RUNS_S
         return SessionRow(
             id=used.session_id,
             project=used.project[:_SHOWN],
@@ -242,7 +242,7 @@ def _tokens(share: object) -> int:
     return tokens if isinstance(tokens, int) else 0
 
 
-# --- the strategy of assembled contexts --------------------------------------------------------------------------------------------------
+# --- the strategy of assembled contexts ---
 
 _FILES = {"full": "whole", "summary": "their outlines", "none": "none"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hooks.utils import archive, text
 from hooks.utils.archive.holds import ITEM, SESSION
@@ -22,10 +22,11 @@ from ..views import retention_activity, retention_policies
 from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
 from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .app_state import AppState
+    from .shared import Shared
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
 _HOLD = Offer(id=HOLD, label="Hold", sum="all data of this session stays, whatever the policies say, until you release it")
@@ -36,10 +37,10 @@ _NEEDS_WHY = "a hold needs a session of GET /api/sessions, and a reason"
 
 
 class Retention:
-    """The stored data of one AppState. The log is verified again only when it has changed."""
+    """The stored data of one server. The log is verified again only when it has changed."""
 
-    def __init__(self, app_state: AppState) -> None:
-        self._app_state = app_state
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
         self._lock = threading.Lock()
         self._verified: tuple[object, list[str]] = (None, [])
 
@@ -72,8 +73,8 @@ class Retention:
     def _zones(self, problems: list[str]) -> list[Zone]:
         by_zone: dict[str, tuple[int, int, int]] = {}
         try:
-            if os.path.lexists(os.path.join(self._app_state.home, "archive.sqlite")):
-                with access.Opened(self._app_state.home) as db:
+            if os.path.lexists(os.path.join(self._shared.home, "archive.sqlite")):
+                with access.Opened(self._shared.home) as db:
                     by_zone = archive.zone_sizes(db)
         except access.Refused as error:
             problems.append(str(error))
@@ -82,7 +83,7 @@ class Retention:
         return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
 
     def _sizes(self) -> dict[str, int]:
-        parts = stores.sizes(self._app_state.home) if os.path.isdir(self._app_state.home) else {}
+        parts = stores.sizes(self._shared.home) if os.path.isdir(self._shared.home) else {}
         return {part: each["bytes"] for part, each in parts.items()}
 
     def _hold(self, hold: dict[str, Any]) -> HoldShown:
@@ -108,7 +109,7 @@ class Retention:
             return []
 
     def _offered(self, session: str) -> list[Offer]:
-        if not os.path.isdir(os.path.join(self._app_state.home, "data")):
+        if not os.path.isdir(os.path.join(self._shared.home, "data")):
             return [_HOLD]  # there was never a hold
         with self._opened() as controller:
             mine = _holds_of(controller, session)
@@ -121,7 +122,7 @@ class Retention:
             total = controller.read().count()
         return RetentionLog(entries=[_entry(each) for each in log["entries"]], total=total)
 
-    # --- operations --------------------------------------------------------------------------------------------------------------------
+    # --- operations ---
 
     def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> OperationResult:
         """Run an operation that is offered, or hold a session; NotOffered for anything else."""
@@ -159,28 +160,28 @@ class Retention:
     ) -> OperationResult:
         if not why.strip():
             raise Problem(_NEEDS_WHY)
-        if self._app_state.catalog.find(session) is None:
+        if self._shared.catalog.find(session) is None:
             raise NotThere(f"there is no such session: {_NEEDS_WHY}")
-        who, now = login_name(self._app_state.environ), self._app_state.now()
+        who, now = login_name(self._shared.environ), self._shared.now()
         holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(retention_activity.held(holds, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
         hold: dict[str, Any] = controller.release_hold(id)
-        return retention_activity.released(hold, self._app_state.now())
+        return retention_activity.released(hold, self._shared.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
-        with self._app_state.changing, self._opened() as controller:
+        with self._shared.changing, self._opened() as controller:
             try:
                 yield controller
             finally:
-                self._app_state.changes += 1
+                self._shared.changes += 1
 
     @contextmanager
     def _opened(self) -> Iterator[Controller]:
         try:
-            with Controller(self._app_state.environ, USER, now=self._app_state.now) as controller:
+            with Controller(self._shared.environ, USER, now=self._shared.now) as controller:
                 yield controller
         except GovernanceError as error:
             raise Unusable(text.clean(error)) from None

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from .shapes import Figures, Offer, Shape, Strict
 
-# --- memory ----------------------------------------------------------------------------------------------------------------------------
+# --- memory ---
 
 
 class MemoryProject(Shape):
@@ -83,7 +83,7 @@ class MemoryOperationRequest(Strict):
     id: str = Field(min_length=1, max_length=400)
 
 
-# --- retention -------------------------------------------------------------------------------------------------------------------------
+# --- retention ---
 
 
 class RetentionPolicyShown(Shape):
@@ -156,7 +156,7 @@ class RetentionOperationRequest(Strict):
     until: Optional[float] = None
 
 
-# --- budgets and savings --------------------------------------------------------------------------------------------------------------
+# --- budgets and savings ---
 
 
 class BudgetShown(Shape):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts import recordings
@@ -24,6 +24,7 @@ from hooks.utils.state.memory_records import CONTENT
 
 from .shapes import Layers, Point, Series
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -152,7 +153,7 @@ def _within(content: str, name: str) -> str:
     return content.partition(f"<{name}>")[2].partition(f"</{name}>")[0].strip()
 
 
-# --- the end of a transcript --------------------------------------------------------------------------------------------------------------
+# --- the end of a transcript ---
 
 
 _FIRST_BYTES, _MOST_BYTES = 16 * 1024, 8 << 20
@@ -186,7 +187,7 @@ def _end(newest_first: Iterator[dict[str, Any]]) -> float | None:
     return next((at for entry in newest_first if (at := seconds_of(entry.get("timestamp")))), None)
 
 
-# --- what each request carried -----------------------------------------------------------------------------------------------------------
+# --- what each request carried ---
 
 
 MOST = 300

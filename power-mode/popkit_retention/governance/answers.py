@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
@@ -15,6 +14,7 @@ from .collection import USED_SINCE
 from .domains import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
 from .policies import KEYS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -108,7 +108,7 @@ def _named(verdicts: Iterable[Verdict], described: Mapping[str, Described]) -> l
     ]
 
 
-# --- the status ---------------------------------------------------------------------------------------------------------------------------
+# --- the status ---
 
 SOON_DAYS = 7
 _NOTHING: dict[str, object] = {
@@ -163,7 +163,7 @@ def _soon(applied: Applied, now: float) -> Json:
     return {"count": len(coming), "first_at": when(min(coming, default=None))}
 
 
-# --- the explanation of one resource ------------------------------------------------------------------------------------------------------
+# --- the explanation of one resource ---
 
 # The states of a resource, and the possible next changes.
 HELD, KEPT, READY, MARKED = "on_hold", "kept", "eligible", "marked"

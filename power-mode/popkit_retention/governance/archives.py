@@ -9,7 +9,6 @@ import stat
 import time
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.archive.holds import ITEM
@@ -19,6 +18,7 @@ from hooks.utils.policy.masking import mask
 from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests, random_letters
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 

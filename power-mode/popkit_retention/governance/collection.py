@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from .domains import JOB, ON_HOLD, PINNED, PLACEHOLDER, USER, Verdict, apply_rules
 from .policies import LARGEST_LIMIT
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Collection as Ids

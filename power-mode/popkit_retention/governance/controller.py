@@ -6,7 +6,6 @@ import os
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
@@ -16,6 +15,7 @@ from .domains import TOOL, USER, apply_rules, resource_of
 from .policies import DOMAINS, check_domain
 from .workspace import Workspace, names
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -35,7 +35,7 @@ def _silent(what: str, done: int, of: int) -> None:
 class Controller(Workspace):
     """The operations of governance, one method each; see `Workspace` for its parameters. All answers are JSON objects."""
 
-    # --- policies ------------------------------------------------------------------------------------------------------------------
+    # --- policies ---
 
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
         """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. A tool's change that does not only
@@ -126,7 +126,7 @@ class Controller(Workspace):
             state, changed = self._policies(log).rollback(revision, names(domain))
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
-    # --- reading -------------------------------------------------------------------------------------------------------------------
+    # --- reading ---
 
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
@@ -209,7 +209,7 @@ class Controller(Workspace):
             "unfinished": 0 if broken else len(log.unfinished()),
         }
 
-    # --- holds ---------------------------------------------------------------------------------------------------------------------
+    # --- holds ---
 
     def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
         """Hold an item, or the data of a session or a project, until a time (seconds) or until it is released."""
@@ -233,7 +233,7 @@ class Controller(Workspace):
             domain, hold = workspace.find_hold([self.domain(name) for name in DOMAINS], id, now)
             return answers.hold(domain.name, workspace.release_hold(log, domain, hold, self.by, now))
 
-    # --- collection ----------------------------------------------------------------------------------------------------------------
+    # --- collection ---
 
     def gc(
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
@@ -278,7 +278,7 @@ class Controller(Workspace):
             raise NotThere(message)
         return {"unmarked": unmarked}
 
-    # --- archives ------------------------------------------------------------------------------------------------------------------
+    # --- archives ---
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
         """Copy resources into a new archive: these, else those that the policy releases. Delete nothing."""

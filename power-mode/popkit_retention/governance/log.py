@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
 
 from hooks.utils.io import sqlite_file
 from hooks.utils.io.codec import texts
@@ -21,6 +20,7 @@ from hooks.utils.policy.masking import mask
 from . import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
 from .data_folder import WAIT_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
@@ -71,7 +71,7 @@ def hash_of_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
 
-# --- the log ------------------------------------------------------------------------------------------------------------------------------
+# --- the log ---
 
 # Fields that a person has written, wherever they are in an entry.
 PERSONAL = frozenset(("who", "why", "note"))
@@ -256,7 +256,7 @@ def _masked(value: object, key: str = "") -> object:
     return value
 
 
-# --- verification ---------------------------------------------------------------------------------------------------------------------
+# --- verification ---
 
 _MOST = 20  # problems: more would only say the same again
 _ROWS = f"SELECT {', '.join(HASHED)}, hash FROM entries ORDER BY number"  # noqa: S608  names of our own columns

@@ -15,7 +15,6 @@ import os
 import re
 import stat
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hooks.utils.io.storage import Storage
 
@@ -23,6 +22,7 @@ from . import BadRequest, Damaged, NotThere, TooNew
 from .policies import DOMAINS, LONGEST_ID
 from .policy_file import json_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 

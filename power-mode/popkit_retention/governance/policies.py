@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from . import BadPolicy, BadRequest, shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -189,7 +190,7 @@ _READ = {
 }
 
 
-# --- a project's own policy ---------------------------------------------------------------------------------------------------------------
+# --- a project's own policy ---
 
 
 # What these lists hold is never deleted, so what the user adds to his own counts in the project, too.
@@ -241,7 +242,7 @@ def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
-# --- the parameters of one call -----------------------------------------------------------------------------------------------------------
+# --- the parameters of one call ---
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.io import files, storage
@@ -15,6 +15,7 @@ from . import BadPolicy, Damaged, GovernanceError, TooNew
 from .domains import created_at_of
 from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, Own, RetentionPolicy, check_domain, from_json, merged, own_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -165,7 +166,7 @@ def damaged(path: str, what: str) -> str:
     )
 
 
-# --- strict JSON --------------------------------------------------------------------------------------------------------------------------
+# --- strict JSON ---
 
 LARGEST_BYTES = 32 << 20
 # Longer numbers take long to read and mean nothing.

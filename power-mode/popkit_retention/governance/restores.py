@@ -7,13 +7,14 @@ import os
 import zlib
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from . import BadRequest, Damaged, GovernanceError, NotThere, TooNew, manifests
 from .archives import abandon, names, removed
 from .domains import Content
 from .manifests import CONTENTS, Item, Manifest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import BinaryIO

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hooks.utils.io import files
 from hooks.utils.io.home import popkit_home
@@ -24,6 +24,7 @@ from .data_folder import Folder
 from .domains import JOB
 from .policies import DEFAULT_POLICY, DOMAINS, RAG, from_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -96,7 +97,7 @@ __all__ = [
 ]
 
 
-# --- the hourly job -----------------------------------------------------------------------------------------------------------------------
+# --- the hourly job ---
 
 INDEX_S = 60.0  # seconds for the index of one run: the rest waits for the next, or for a search
 

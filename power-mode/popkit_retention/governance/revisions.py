@@ -8,7 +8,7 @@ others left undone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.archive.content import stamp
 
@@ -16,6 +16,7 @@ from . import BadRequest, Conflict, Damaged, NotThere, policy_file, random_lette
 from .policies import DOMAINS, Own, from_json, keeps_more, merged
 from .policy_file import State
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -197,7 +198,7 @@ def _state_of(entry: Entry) -> State:
     return State(policy_file.VERSION, _revision(entry), stamp(entry.at), **read, projects=projects)
 
 
-# --- requests of agents ------------------------------------------------------------------------------------------------------------------
+# --- requests of agents ---
 
 REQUESTED, DECLINED = "requested", "declined"
 MOST_REQUESTS = 20  # that wait at once, so that an agent that keeps asking cannot fill the log

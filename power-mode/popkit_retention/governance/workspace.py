@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from hooks.utils.archive.holds import ITEM, SCOPES, Hold
 from hooks.utils.io import home, storage
@@ -20,6 +20,7 @@ from .domains import USER
 from .log import Log
 from .policies import DOMAINS, MEMORY, RAG, check_domain, resolve_gc_params_with_policy
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
@@ -117,7 +118,7 @@ def _check_text(needs: str, text: object) -> None:
         raise BadRequest(f"{text!r:.40} is not a text of at most {_LONGEST_TEXT} printable characters")
 
 
-# --- the workspace ------------------------------------------------------------------------------------------------------------------------
+# --- the workspace ---
 
 # The function that finishes each operation of the log.
 _FINISHERS: dict[str, Finisher] = {

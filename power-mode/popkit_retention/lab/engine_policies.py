@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from copy import copy, deepcopy
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from hooks.utils.policy import door, engine, planning, worth
 from hooks.utils.policy.classify import classify
@@ -17,12 +17,14 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Cleared, Compacted, Entered, ManualClear, Restored, Tick
 from hooks.utils.policy.messages import handle_of_fold
 from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
+from hooks.utils.policy.plans import CLEAR, Decision, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
 
 from .policy import Block, Choice, Policy, Request, View, rewound, tokens_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 
@@ -206,9 +208,9 @@ class AutoPolicy(Tracked):
         engine.observe(conversation.state, Tick(now), self.rules)
         return conversation
 
-    def plan(self, now: float) -> planning.Plan:
+    def plan(self, now: float) -> Plan:
         """Return the plan that a live clear would make."""
-        return planning.plan(self.at(now), planning.Selection(), now, self.model, self.prices, self.is_cold(now), self.tuned)
+        return planning.plan(self.at(now), Selection(), now, self.model, self.prices, self.is_cold(now), self.tuned)
 
     def is_cold(self, now: float) -> bool:
         """Return whether the next request finds no cache."""
@@ -220,7 +222,7 @@ class AutoPolicy(Tracked):
             return []  # the plan would hold everything back
         plan = self.plan(view.now)
         clearable = set(view.context)  # a block that was carried over a compaction can be cleared no more
-        going = [decision for decision in plan.having(planning.CLEAR) if self.blocks[decision.result.id] in clearable]
+        going = [decision for decision in plan.having(CLEAR) if self.blocks[decision.result.id] in clearable]
         if not plan.pays or not going:
             return []
         choices = [self._cleared(decision) for decision in going]
@@ -236,13 +238,13 @@ class AutoPolicy(Tracked):
         self._call("observe", Cleared({id: self.blocks[id].handle for id in ids}))
         self._call("left", set(ids))
 
-    def _cleared(self, decision: planning.Decision) -> Choice:
+    def _cleared(self, decision: Decision) -> Choice:
         block, result = self.blocks[decision.result.id], decision.result
         reasons = [f"needed again with a chance of {decision.need:.0%}", f"{decision.tokens:,} tokens"]
         return block, self.notice(block, result), [*reasons, *(result.ended[4] if result.ended else ())]
 
 
-# --- the door ----------------------------------------------------------------------------------------------------------------------------
+# --- the door ---
 
 _SHIPPED_DOOR = door.Settings()
 # setting -> the values with which a rule is on; by these a door is named.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hooks.utils.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
 
 from .policy import Block, Choice, Policy, View
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, THINKING_AGAIN, Prices
 from hooks.utils.policy.events import Compacted
@@ -25,6 +24,7 @@ from hooks.utils.policy.worth import MISS_OUTPUT
 
 from .policy import CHARS_PER_TOKEN, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 

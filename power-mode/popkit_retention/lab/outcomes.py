@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
@@ -16,6 +16,7 @@ from .measure import OnRequest, Score, score
 from .policy import STANDS, Block, Choice, Policy, Request, Session, View
 from .replay_policies import Compact, has_price, prices_for
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 

@@ -22,10 +22,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .policy import STANDS, SUMMARISED, Block, Choice, Policy, Request, View
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Compacted, Event
 
@@ -167,7 +168,7 @@ def _digest(path: str | None) -> str:
         return ""
 
 
-# --- held to the interface ----------------------------------------------------------------------------------------------------------------
+# --- held to the interface ---
 
 # The fields of a block and of a request that a policy must leave unchanged; a block that is not a result has no `call`.
 _FIELDS: dict[type, tuple[str, ...]] = {

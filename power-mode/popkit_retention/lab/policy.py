@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.placeholder import NAME, NO_HANDLE, PLAIN
 from hooks.utils.policy.tools import Call
 from hooks.utils.policy.usage import Usage
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 
-# --- a recorded session ------------------------------------------------------------------------------------------------------------------
+# --- a recorded session ---
 
 # Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); for other models see economics.Model.tokens.
 CHARS_PER_TOKEN = 2.1
@@ -151,7 +152,7 @@ __all__ = ["STANDS", "SUMMARISED", "Block", "Choice", "Policy", "Prices", "Reque
 Choice = tuple[Block, str, list[str]]  # a result, the text in its place, the reasons
 
 
-# --- policies ----------------------------------------------------------------------------------------------------------------------------
+# --- policies ---
 
 # The effect of a recorded compaction under a policy: it empties the context, and the summariser's request, its summary and what the host
 # put back with it count; or it does not take place.

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.archive import records
 from hooks.utils.hosts.claude_code import entries
@@ -21,6 +21,7 @@ from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.least_needed import LONG, Long
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
+from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import AUTO_MISSES, COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel
@@ -32,6 +33,7 @@ from .host_policies import Microcompact
 from .own_policies import Checked
 from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, rewound, tokens_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 
@@ -75,7 +77,7 @@ class Compact(AutoPolicy):
         self.listed: dict[str, list[str]] = {}  # handle of a list -> ids of the calls that it stands for
         self.held: dict[str, list[str]] = {}  # handle of a list -> those of the lists that it holds
 
-    # --- events ---------------------------------------------------------------------------------------------------------------
+    # --- events ---
 
     def add(self, block: Block) -> None:
         super().add(block)
@@ -121,7 +123,7 @@ class Compact(AutoPolicy):
     def _prompt(view: View) -> int:
         return view.base + sum(view.sizes)
 
-    # --- compactions ----------------------------------------------------------------------------------------------------------
+    # --- compactions ---
 
     def decide(self, view: View) -> list[Choice]:
         self.view = view
@@ -150,7 +152,7 @@ class Compact(AutoPolicy):
         if stays >= 1:
             return []
         conversation = self.at(view.now)
-        goal, asked = least_needed.Goal(self.cold_target, left, self.caution, self.long), planning.Selection()
+        goal, asked = least_needed.Goal(self.cold_target, left, self.caution, self.long), Selection()
         plan = planning.plan(conversation, asked, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
         if plan.share is None:
             return []
@@ -252,7 +254,7 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
     return choices
 
 
-# --- all policies by name -----------------------------------------------------------------------------------------------------------------
+# --- all policies by name ---
 
 Factory = Callable[[Session, Prices], Policy]
 Known = Mapping[str, tuple[Factory, str]]
@@ -361,7 +363,7 @@ def score(name: str, session: Session, prices: Prices, known: Known = POLICIES) 
                 policy.end()
 
 
-# --- the card -----------------------------------------------------------------------------------------------------------------------------
+# --- the card ---
 
 DIGEST_CHARS = 12  # characters of a digest
 # The code and data behind the figures: the engine with its model of need, readers of transcripts, the lab, shipped settings and prices.

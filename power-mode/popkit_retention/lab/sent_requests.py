@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
@@ -29,6 +29,7 @@ from hooks.utils.state.archived import task_id
 
 from .policy import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -163,7 +164,7 @@ class _Reading:
         self.session.steps.append(("add", block))
         return block
 
-    # --- the user's lines: texts, results -------------------------------------------------------------------------------------
+    # --- the user's lines: texts, results ---
 
     def _user(self, entry: dict, at: float) -> None:
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else None
@@ -217,7 +218,7 @@ class _Reading:
             else:
                 held.append(block)
 
-    # --- the assistant's: requests, and what they needed --------------------------------------------------------------------------
+    # --- the assistant's: requests, and what they needed ---
 
     def _assistant(self, entry: dict, at: float) -> None:
         message = entry["message"]
@@ -294,7 +295,7 @@ class _Reading:
         self._write(strings, answer)
 
 
-# --- handles ----------------------------------------------------------------------------------------------------------------------
+# --- handles ---
 
 
 def name_handles(session: Session) -> None:

@@ -18,7 +18,9 @@ from typing import Any, Protocol
 from hooks.utils.io import repository
 from hooks.utils.policy.ruleset import AUTO_MISSES
 
-from ..parallel import Skipped, Where, find, results, why_nothing
+from ..parallel.attempts import Skipped
+from ..parallel.results import Where, results
+from ..parallel.sources import find, why_nothing
 from . import sent_requests
 from .measure import DEARER
 from .own_policies import Failed, Unusable
@@ -43,7 +45,7 @@ class Table(Protocol):
         """Add a file that was left out."""
 
 
-# --- one session -----------------------------------------------------------------------------------------------------------------
+# --- one session ---
 
 
 def repository_of(path: str, cwd: str = "") -> str:
@@ -86,7 +88,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
     return {**named, **counts, "scores": scores, "failed": failed}
 
 
-# --- all of them -----------------------------------------------------------------------------------------------------------------
+# --- all of them ---
 
 
 def survey(
@@ -142,7 +144,7 @@ def survey(
     }
 
 
-# --- sums ------------------------------------------------------------------------------------------------------------------------
+# --- sums ---
 
 
 class Total:
@@ -232,7 +234,7 @@ def _share(part: float, whole: float) -> float:
     return round(part / whole, 5) if whole else 0.0
 
 
-# --- a Parquet file -----------------------------------------------------------------------------------------------------------------------
+# --- a Parquet file ---
 
 # Their types are pyarrow's. A session that was left out has null in the other columns.
 COLUMNS = {

@@ -8,8 +8,9 @@ share is defined here: the `ToolCall`, and `ToolError` for a mistake in it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -70,7 +71,7 @@ class ToolCall:
     @property
     def all_projects(self) -> bool:
         """Return whether the user lets tools read all projects; only the user's own file can allow that."""
-        from hooks.utils.config import effective
+        from hooks.utils.config.cached import effective
         from hooks.utils.io import home
 
         try:

@@ -162,7 +162,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, pars
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
-# --- revisions ----------------------------------------------------------------------------------------------------------------------------
+# --- revisions ---
 #
 # Up to 2025-11-25 a client shakes hands once (`initialize`); from 2026-07-28 on every request names the revision that it speaks.
 

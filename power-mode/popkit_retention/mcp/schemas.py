@@ -3,13 +3,14 @@ they are used here. Pure. A model reads the input schemas with every prompt, so 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
 
 from ..operations import data_tables
 from .json_rpc import shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.argument_types import Type
     from hooks.utils.flag_parser import Operation
@@ -94,7 +95,7 @@ def _described(schema: Schema, about: str) -> Schema:
     return {**schema, "description": about} if about else schema
 
 
-# --- checking ---------------------------------------------------------------------------------------------------------------------------
+# --- checking ---
 
 
 def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
@@ -171,7 +172,7 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
-# --- the tools ---------------------------------------------------------------------------------------------------------------------------
+# --- the tools ---
 
 MOST_RESOURCES = 100_000
 PAGE_CHARS, LARGEST_PAGE = 20_000, 60_000
@@ -181,7 +182,7 @@ _REASONS = several(text())
 
 NOTHING = obj({})
 
-# --- retention --------------------------------------------------------------------------------------------------------------------------
+# --- retention ---
 
 _KEYS = {
     "older_than_days": number(about="1 to 3650: younger ones are kept"),
@@ -245,7 +246,7 @@ ARCHIVED = obj(
     ("success", "archive_id", "manifest_path", "resource_count", "total_size_bytes"),
 )
 
-# --- memory -----------------------------------------------------------------------------------------------------------------------------
+# --- memory ---
 
 RECALL = takes(data_tables.MEMORY_SEARCH)
 _WAITS = flag("an agent said it, the user has not accepted it")
@@ -268,7 +269,7 @@ MEMORY = obj(
     ("project", "memory_is_on", "items"),
 )  # fmt: skip
 
-# --- context ----------------------------------------------------------------------------------------------------------------------------
+# --- context ---
 
 SEARCH = takes(data_tables.ARCHIVE_SEARCH)
 _HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}

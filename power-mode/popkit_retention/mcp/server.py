@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import json_rpc
 from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol

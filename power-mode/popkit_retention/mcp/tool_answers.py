@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.archive.content import stamp
 
@@ -13,6 +13,7 @@ from . import ToolCall, ToolError
 from .json_rpc import shown
 from .schemas import PAGE_CHARS, SHOWN
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection
@@ -27,7 +28,7 @@ _INDEXING_S = 5.0  # records that are not indexed by then wait for the next sear
 _MOST_MEMORIES = 10  # unless the caller asks for another number
 
 
-# --- context -----------------------------------------------------------------------------------------------------------------------------
+# --- context ---
 
 
 def context_status(call: ToolCall) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def _archive(call: ToolCall) -> Iterator[Connection]:
         yield db
 
 
-# --- memory ------------------------------------------------------------------------------------------------------------------------------
+# --- memory ---
 
 
 def memory_search(call: ToolCall) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def _place(call: ToolCall, makes: bool = False) -> Place:
     return Place(call.environ, call.folder, makes)
 
 
-# --- retention policies ------------------------------------------------------------------------------------------------------------------
+# --- retention policies ---
 
 
 def retention_get(call: ToolCall) -> dict[str, Any]:

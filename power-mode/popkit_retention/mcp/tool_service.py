@@ -9,7 +9,7 @@ import select
 import signal
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.utils.flag_parser import DESTROYS, READS
 
@@ -17,6 +17,7 @@ from ..operations import data_tables
 from . import ToolCall, ToolError, json_rpc, schemas
 from .server import Cancelled, Server
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FrameType
@@ -197,7 +198,7 @@ def _advice(error: Exception) -> str:
     from ..memory.holds import OnHold
     from ..memory.items import BadItem
     from ..memory.memory import Busy, NotThere
-    from ..memory.stores import DuplicateId, StoreUnavailable
+    from ..memory.stores.protocol import DuplicateId, StoreUnavailable
 
     if isinstance(error, DuplicateId):
         return f"{error}: nothing was added"
@@ -218,7 +219,7 @@ def _failed(message: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": message}], "isError": True}
 
 
-# --- standard input and output -----------------------------------------------------------------------------------------------------------
+# --- standard input and output ---
 
 
 _READ_BYTES = 1 << 16

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from .items import BadItem, Item, Lesson, Observed
     from .memory import Busy, Memory, NotThere
     from .reports import InformationLossMetrics
-    from .stores import DuplicateId, StoreUnavailable
     from .stores.in_memory import InMemoryStore
+    from .stores.protocol import DuplicateId, StoreUnavailable
     from .stores.sqlite import SqliteStore
     from .tier_manager import MemoryTierManager
     from .valuation import (

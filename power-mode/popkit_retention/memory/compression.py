@@ -13,7 +13,7 @@ import re
 import signal
 import threading
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
 
@@ -21,6 +21,7 @@ from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
 from .sentences import COURTESIES, Corpus, Sentence, information, split
 from .terms import EVERYDAY, STOP_WORDS, terms_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Sequence
@@ -240,7 +241,7 @@ def _label(speaker: str) -> str:
     return f"{speaker}: "
 
 
-# --- the user's own summariser ------------------------------------------------------------------------------------------------------------
+# --- the user's own summariser ---
 
 PATIENCE_S = 60.0  # the summariser's time
 LONGEST_ANSWER = 1_000_000  # bytes: a summariser that prints more is killed

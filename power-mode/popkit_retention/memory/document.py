@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
@@ -22,6 +21,7 @@ from .draft import Draft
 from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION
 from .learning import GONE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 

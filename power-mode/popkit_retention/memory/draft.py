@@ -7,7 +7,6 @@ that they need, and names in the room that files leave. Room is in characters, a
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from hooks.utils.policy.masking import MASK, mask
@@ -15,6 +14,7 @@ from hooks.utils.state.memory import MOST_BYTES, MOST_LINES
 from hooks.utils.state.memory_records import COMMAND, CONTENT, ERROR, NAME, NOTE, PATH, PURPOSES, Entry
 from hooks.utils.state.memory_text import FENCES, HEAD, LEGEND, TITLES, ending_of, folder_of, render, size, variant_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     Beside = dict[str, set[str]]  # the files of a folder: ending -> their names without it
 

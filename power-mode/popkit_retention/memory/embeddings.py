@@ -18,17 +18,18 @@ from array import array
 from collections import Counter
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from .items import DIMENSIONS, EMBEDDING
-from .stores import Change
+from .stores.protocol import Change
 from .terms import terms_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from .items import Item
-    from .stores import Store
+    from .stores.protocol import Store
 
 _GRAMS = (3, 4, 5)  # lengths of the pieces of a term
 _GRAMS_WEIGHT = 0.5  # of all pieces of a term together, beside 1 for the term
@@ -86,7 +87,7 @@ def _of_unit_length(numbers: Sequence[float]) -> list[float]:
     return array("f", [number / length for number in numbers] if length else numbers).tolist()
 
 
-# --- the model of `popkit setup embeddings` ---------------------------------------------------------------------------------------------
+# --- the model of `popkit setup embeddings` ---
 
 # bert-base-uncased (Google, Apache License 2.0): a token a line, its number is its id.
 VOCABULARY = os.path.join(os.path.dirname(__file__), "data", "wordpiece.txt.xz")
@@ -239,7 +240,7 @@ def model(folders: Iterable[str] | None = None, sha256: str = MiniLmEmbedder.SHA
     return content
 
 
-# --- the embedder to use ------------------------------------------------------------------------------------------------------------
+# --- the embedder to use ---
 
 
 def best() -> Embedder:

@@ -14,19 +14,19 @@ import json
 import math
 import os
 import re
-from typing import TYPE_CHECKING
 
 from hooks.utils.io import files, storage
 from hooks.utils.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
-from .stores import Batch, audited
+from .stores.protocol import Batch, audited
 from .valuation import ARCHIVE_TIER_POLICY, DAY_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from .stores import Store
+    from .stores.protocol import Store
 
 FORMAT = 1
 _CONTROLS = re.compile("[\x7f-\x9f]")  # JSON allows them, and a terminal obeys them

@@ -1,23 +1,12 @@
-"""Memory's folder: its lock, the alerts in it that hooks show, doctor's check. The files of a single project belong to
+"""Keep memory's folder: its lock, its backups, the alerts in it that hooks show. The files of a single project belong to
 `hooks.utils.state.memory`."""
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
-from typing import TYPE_CHECKING
 
-from hooks.utils.io import files, home, repository, storage
-from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io import files, home, repository
 from hooks.utils.state import memory, published
-from hooks.utils.text import clean, counted, size, span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-_CHECK = "memory"  # the name of doctor's check
-_OURS = ("memory", "memory-learn")  # in the log of hooks
 
 
 class Folder:
@@ -51,66 +40,3 @@ class Folder:
 
 def _seconds(at: object, now: float) -> float:
     return float(at) if isinstance(at, (int, float)) else now
-
-
-# --- doctor ------------------------------------------------------------------------------------------------------------------------------
-
-
-def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return doctor's check of memory: whether it is on for the project, how large it is, when its job ran, what went wrong. Changes
-    nothing."""
-    failed = storage.count_failures(popkit_home, _OURS)
-    facts: dict[str, Any] = {"on": False, "failures": failed}
-    notes = f"; {counted(failed, 'logged failure')}" if failed else ""
-    if not memory.is_used(popkit_home):
-        return Check(_CHECK, OK, f"off. To see what it would do: /popkit:context memory on{notes}", **facts)
-    mine = memory.project_of(popkit_home, project)
-    name = clean(mine.repository.name)
-    try:
-        facts["on"] = mine.is_on()
-        document = mine.document()
-    except (OSError, ValueError) as error:
-        advice = f"Check {mine.folder}. Until then, sessions start without memory."
-        return Check(_CHECK, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{notes}", advice, **facts)
-    facts["bytes"] = STORAGE[0].bytes_in(popkit_home)
-    facts["waiting"] = len(mine.to_learn())
-    if not facts["on"]:
-        return Check(_CHECK, OK, f"off for {name}; the memory of all projects takes {size(facts['bytes'])}{notes}", **facts)
-    from .memory import Memory
-    from .stores import StoreUnavailable
-
-    try:
-        with closing(Memory.of(environ, project)) as opened:
-            status: dict[str, Any] = opened.status()
-    except StoreUnavailable as error:
-        return Check(
-            _CHECK, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{notes}", "popkit memory admin verify", **facts
-        )
-    ran = status["run"]
-    facts.update(items=status["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
-    state = f"on for {name}: {counted(status['items'], 'item')}, {size(facts['bytes'])}; its job "
-    state += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
-    state += "" if document else "; MEMORY.md is empty"
-    if facts["run_failures"]:
-        return Check(
-            _CHECK, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory admin run --force", **facts
-        )
-    return Check(_CHECK, OK, state + notes, **facts)
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)
-
-
-STORAGE = (
-    Storage(
-        "memory",
-        {
-            "": r"memory\.sqlite",
-            memory.FOLDER: r"job\.lock|backups/archive-[^/]*"
-            r"|.+-[0-9a-f]{12}/(MEMORY\.md|entries\.json|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
-        },
-        check_folder,
-        keep=("To keep what sessions taught:", "popkit memory admin export --all FILE"),
-    ),
-)

@@ -19,7 +19,6 @@ import stat
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hooks.utils.archive.holds import PROJECT, SESSION, Hold
 from hooks.utils.io import files
@@ -28,15 +27,16 @@ from hooks.utils.state import published
 
 from . import exchange
 from .items import BY_POLICY, BY_TOOL, BY_USER
-from .stores import mapping
+from .stores.protocol import mapping
 from .transitions import GRACE_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .folder import Folder
     from .items import Item
-    from .stores import Batch, Store
+    from .stores.protocol import Batch, Store
 
 KEY = "holds"  # of the value in the store: a list of objects, oldest first
 MARKS_KEY = "marks"  # of the value that changes whenever somebody makes a mark or takes one back
@@ -162,7 +162,7 @@ def _mark(item: Item, by: str) -> tuple[str, str, str, float]:
     return item.project, by, item.id, (item.marked_at or 0.0) + GRACE_S
 
 
-# --- erasure ------------------------------------------------------------------------------------------------------------------------------
+# --- erasure ---
 
 FORGOTTEN_KEY = "forgotten:"  # and a project
 
@@ -224,7 +224,7 @@ def _texts(store: Store, item: Item) -> Iterator[str]:
     yield from (value for value in item.details.values() if isinstance(value, str))
 
 
-# --- the journals of sessions ----------------------------------------------------------------------------------------------------
+# --- the journals of sessions ---
 
 
 def blank_out(popkit_home: str, texts: Iterable[str]) -> int:

@@ -1,29 +1,25 @@
 """The job: values, moves, compresses, marks or deletes every item, as each is due. It can be stopped anywhere and run again; a second run
-changes nothing. `HourlyJob` runs it for an agent's own memory, on a thread of its own: `Memory(…, job="hourly")`."""
+changes nothing."""
 
 from __future__ import annotations
 
 import heapq
-import threading
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from . import compression, holds, transitions, valuation
 from .compression import SummariserLate
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
-from .stores import Batch, Change, Outdated, StoreUnavailable, audited
+from .stores.protocol import Batch, Change, Outdated, StoreUnavailable, audited
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 from .valuation import DAY_S, levels_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeGuard
 
     from .embeddings import Embedder
-    from .memory import Memory
-    from .stores import Store
-    from .stores.sqlite import SqliteStore
+    from .stores.protocol import Store
 
 KEY = "job"
 EVERY_S = HOUR_S
@@ -284,50 +280,3 @@ def last_run(store: Store) -> dict[str, object] | None:
     """Return the report of the last run, with `at`; None before the first."""
     last = store.value(KEY)
     return last if isinstance(last, dict) else None
-
-
-# --- every hour, on a thread --------------------------------------------------------------------------------------------------------------
-
-PATIENCE_S = 10.0  # for a job to end; it may be stopped anywhere
-
-
-class HourlyJob:
-    """Runs a memory's job at once and then at every interval, if it is due, until `close`. `opened()` opens that memory in the thread;
-    `failure`: the error of the last run, None for none."""
-
-    def __init__(self, opened: Callable[[], Memory], every_s: float = EVERY_S) -> None:
-        self.failure: Exception | None = None
-        self.over = threading.Event()
-        self._thread = threading.Thread(target=self._work, args=(opened, every_s), name="popkit-memory-job", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread; a run that takes too long ends with the process."""
-        self.over.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join(PATIENCE_S)
-
-    def _work(self, opened: Callable[[], Memory], every_s: float) -> None:
-        while not self.over.is_set():
-            try:
-                memory = opened()
-                try:
-                    memory.run()
-                finally:
-                    if _is_sqlite(memory.store):  # any other store is the owner's
-                        memory.close()
-                self.failure = None
-            except Exception as error:  # noqa: BLE001  the next run tries again
-                self.failure = error
-            self.over.wait(every_s)
-
-
-def for_thread(store: Store) -> Store:
-    """Return a store of the same items that another thread may use."""
-    return type(store)(store.path) if _is_sqlite(store) else store
-
-
-def _is_sqlite(store: Store) -> TypeGuard[SqliteStore]:
-    from .stores.sqlite import SqliteStore  # only here: another store needs no SQLite
-
-    return isinstance(store, SqliteStore)

@@ -6,9 +6,9 @@ import time
 import weakref
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from hooks.utils.config import effective
+from hooks.utils.config.cached import effective
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.claude_code.projects import OwnMemory
 from hooks.utils.io import files, home
@@ -20,15 +20,17 @@ from hooks.utils.state.memory import project_of
 from hooks.utils.state.memory_records import Verdict
 
 from ..extras import reach
-from . import document, embeddings, exchange, holds, job, learning, reports, search, transitions, valuation
+from . import document, embeddings, exchange, holds, job, learning, reinforcement, reports, search, transitions, valuation
 from .compression import summarise_with
 from .folder import Folder
+from .hourly_job import HourlyJob, for_thread
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
-from .job import HourlyJob, for_thread
-from .stores import Batch, Change, Outdated, Store, audited, configured_store, empty_store, listed, mapping
+from .stores.opening import configured_store, empty_store
+from .stores.protocol import Batch, Change, Outdated, Store, audited, listed, mapping
 from .terms import terms_of
 from .transitions import Moment
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -138,7 +140,7 @@ class Memory:
             theirs=projects.own_memory(environ, project.repository.root),
         )
 
-    # --- reading -------------------------------------------------------------------------------------------------------------------
+    # --- reading ---
 
     def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
         """Return at most this many items (None: all), the most valuable first."""
@@ -229,10 +231,10 @@ class Memory:
     def reinforce(self, ids: Sequence[str]) -> Items:
         """Reinforce items that were of use, as an agent that acted on them does: each at most once a session. Return them."""
         items = [self.find(id) for id in dict.fromkeys(ids)]
-        learning.reinforce(self.store, items, self.session, self.now())
+        reinforcement.reinforce(self.store, items, self.session, self.now())
         return self.store.get([item.id for item in items])
 
-    # --- changing ------------------------------------------------------------------------------------------------------------------
+    # --- changing ---
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
         """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; a missing id is made from the
@@ -310,7 +312,7 @@ class Memory:
             raise NotThere("nothing is marked as forgotten")
         return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
 
-    # --- learning and keeping house ---------------------------------------------------------------------------------------------------
+    # --- learning and keeping house ---
 
     def learn(self, lesson: Lesson) -> learning.Learnt:
         """Merge the lesson of a session. A lesson that is learnt twice counts once."""
@@ -359,7 +361,7 @@ class Memory:
             self.hourly.close()
         self.store.close()
 
-    # --- helpers ---------------------------------------------------------------------------------------------------------------------
+    # --- helpers ---
 
     def _access(self, ids: Sequence[str]) -> None:
         if ids:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
@@ -15,14 +14,15 @@ from .compression import at_level, keywords
 from .embeddings import likeness
 from .items import EMBEDDING, FULL, HOT, KEYWORDS, LEVELS, SUMMARY, TIERS, WARM, Item
 from .sentences import Corpus
-from .stores import empty_store
+from .stores.opening import empty_store
 from .transitions import HOT_HOURS, HOT_STAYS, HOUR_S, KEY_ACCESSES, KEY_SCORE
 from .valuation import DAY_S
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .stores import Store, Total
+    from .stores.protocol import Store, Total
     from .transitions import Decision, Moment
 
     Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
@@ -249,7 +249,7 @@ def _nearest(ids: Sequence[str], vectors: Sequence[Sequence[float]], queries: Se
     return nearest
 
 
-# --- monitoring ---------------------------------------------------------------------------------------------------------------------------
+# --- monitoring ---
 
 MOST_DEMOTION, MOST_ARCHIVE = 10, 5  # candidates, as the specification has it
 PREVIEW = 100  # characters

@@ -6,18 +6,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 from .embeddings import HashedEmbedder, likeness
 from .items import EMBEDDING
 from .terms import rarity, terms_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from .embeddings import Embedder
     from .items import Item
-    from .stores import Candidates, Store
+    from .stores.protocol import Candidates, Store
 
 # BM25 (Robertson and Zaragoza, 2009).
 K1, B = 1.5, 0.3

@@ -15,10 +15,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING
 
 from .terms import EVERYDAY, stem, terms_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from .items import BY_JOB, TIERS, WARM, Item
 from .transitions import Moment, Standing, decide, standing_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hooks.utils.archive import marks
 
@@ -23,6 +22,7 @@ from . import valuation
 from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
 from .valuation import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, DAY_S, HOT_TIER_POLICY, WARM_TIER_POLICY
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .items import ACCEPTED, CODE, EMBEDDING, FULL, KEYWORDS, SPEC, SUMMARY, USER
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.tools import recorded_tools
@@ -20,12 +20,15 @@ from ..bill import digests
 from ..bill.sums import usd_of
 from ..lab import outcomes, sent_requests
 from ..lab.replay_policies import models
-from ..parallel import ANYWHERE, Skipped, Where, results, results_of, why_nothing
+from ..parallel.attempts import Skipped
+from ..parallel.results import ANYWHERE, Where, results, results_of
+from ..parallel.sources import why_nothing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from ..parallel import Source
+    from ..parallel.sources import Source
 
 DAY_S = 86_400.0
 # One process reads fewer bytes before others would have started.

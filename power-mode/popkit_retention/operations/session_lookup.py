@@ -14,14 +14,15 @@ from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean
 
-from ..parallel import Unavailable, Where, find, is_remote, read_list
+from ..parallel.results import Where
+from ..parallel.sources import Unavailable, find, is_remote, read_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from ..parallel import Source
+    from ..parallel.sources import Source
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"
@@ -200,7 +201,7 @@ def _conversation_entry(line: bytes) -> dict | None:
     return entry if entry.get("type") in ("user", "assistant", "system", "attachment") else None
 
 
-# --- many sessions -----------------------------------------------------------------------------------------------------------------------
+# --- many sessions ---
 
 
 EXTRA = "cluster"

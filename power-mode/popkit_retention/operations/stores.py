@@ -109,7 +109,7 @@ def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) 
     project.write_document(document.text, document.entries)
 
 
-# --- all of them -------------------------------------------------------------------------------------------------------------------------
+# --- all of them ---
 
 
 # The modules that declare a STORAGE, in the order in which doctor checks them.
@@ -126,8 +126,8 @@ STORES = (
     "hooks.utils.state.closed",
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
-    "popkit_retention.memory.folder",
-    "popkit_retention.governance.data_folder",
+    "popkit_retention.memory.health",
+    "popkit_retention.governance.health",
     "popkit_retention.governance.manifests",
     "popkit_retention.usage.configured_database",
     "popkit_retention.bill.digests",

@@ -20,7 +20,8 @@ from pathlib import Path
 import hooks
 from hooks.utils.io import home
 
-from . import Unavailable, attempt
+from .attempts import attempt
+from .sources import Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any
 
-    from . import Source
+    from .sources import Source
 
 
-# --- processes of this machine -----------------------------------------------------------------------------------------------------------
+# --- processes of this machine ---
 
 ENDED = "the process that read it was ended, twice"
 _TRIES = 2
@@ -80,7 +81,7 @@ class Pool:
         return self.own.process
 
 
-# --- workers of a cluster ----------------------------------------------------------------------------------------------------------------
+# --- workers of a cluster ---
 
 _CONNECT_S = 15
 _WORKERS_S = 60

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 import uuid
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.utils.io.system import day_of
 from hooks.utils.policy.masking import mask
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.economics import Model
 
@@ -129,7 +130,7 @@ def month_of(at: float) -> str:
     return day_of(at)[:8] + "01"
 
 
-# --- used and remaining percentages -------------------------------------------------------------------------------------------------------
+# --- used and remaining percentages ---
 
 
 # (the least remaining percent, the specification's name of the range), from the most generous down.

@@ -10,13 +10,14 @@ import logging
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hooks.utils.io import home
 
 from . import Sum, month_of, range_of, remaining_of
 from .usage_store import DatabaseUnavailable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hooks.utils.config import effective, layers
+from hooks.utils.config import layers
+from hooks.utils.config.cached import effective
 from hooks.utils.io import foreign, home, processes
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.io.system import day_of
@@ -20,6 +21,7 @@ from . import CLIENT, Tokens, Used, budgets, month_of, name_of
 from .sqlite import FILE, WORDS, SqliteStore, has_old_file
 from .usage_store import AT_ONCE, USAGE, WHOLE_URL, BadAddress, DatabaseUnavailable, NotWritable, server_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -124,7 +126,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
         }
 
 
-# --- replication -------------------------------------------------------------------------------------------------------------------------
+# --- replication ---
 
 _PENDING = f"""SELECT number, {", ".join("used." + name for name in USAGE)} FROM unsent
 LEFT JOIN context_usage AS used ON used.source = unsent.source AND used.request_id = unsent.request_id
@@ -203,7 +205,7 @@ def _used(row: Sequence[Any]) -> Used:
     return Used(source, request_id, session_id, user_id, model, at, Tokens(*tokens), usd, project)
 
 
-# --- doctor ------------------------------------------------------------------------------------------------------------------------------
+# --- doctor ---
 
 
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:

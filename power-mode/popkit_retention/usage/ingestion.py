@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from hooks.utils.config import effective
+from hooks.utils.config.cached import effective
 from hooks.utils.hosts.claude_code import projects, seconds_of
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
@@ -26,6 +26,7 @@ from .configured_database import Replication, open_local, server_in, user_in
 from .sqlite import FILE
 from .usage_store import LATEST
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -185,7 +186,7 @@ def _rest(source: _Source, mark: Mark | None) -> int:
     return source.mark[0] - read if source.mark[0] >= read else source.mark[0]
 
 
-# --- the lines of a transcript and of a journal: pure -----------------------------------------------------------------------------------
+# --- the lines of a transcript and of a journal: pure ---
 #
 # The host writes an answer block by block, each with the usage so far; the last block of a message counts. The output tokens in a
 # transcript may be fewer than were billed.
@@ -227,7 +228,7 @@ def _count(usage: dict[str, Any], name: str) -> int:
     return value if type(value) is int and 0 < value < _MOST_TOKENS else 0
 
 
-# --- incremental reads --------------------------------------------------------------------------------------------------------------------
+# --- incremental reads ---
 
 
 _SEALED = 1_024  # bytes at the beginning, and before where it was read to

@@ -9,10 +9,11 @@ import threading
 import time
 import traceback
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .usage_store import ENCRYPTION, PASSWORD, USER, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator, Mapping, Sequence
@@ -168,7 +169,7 @@ class PostgresStore(UsageStore):
             _clear_frames(error)
             raise _unavailable(self.words, error) from None
 
-    # --- tables --------------------------------------------------------------------------------------------------------------------------
+    # --- tables ---
 
     def _create_tables(self, create: bool) -> None:
         """Create the tables where there are none."""

@@ -11,13 +11,14 @@ import os
 import sqlite3
 import uuid
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.io import files
 from hooks.utils.io.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from .usage_store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -135,7 +136,7 @@ class _Statements(Statements):
         self._db.executemany(f"{head} {row} {tail}", rows)
 
 
-# --- the file of an earlier PopKit --------------------------------------------------------------------------------------------------------
+# --- the file of an earlier PopKit ---
 
 
 _OLD_FILE = "context.sqlite"

@@ -11,13 +11,14 @@ The configuration names a server without credentials. Credentials come from the 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from hooks.utils.io.system import day_of
 
 from . import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -107,7 +108,7 @@ class UsageStore:
     def close(self) -> None:
         """Close the connection."""
 
-    # --- writing -------------------------------------------------------------------------------------------------------------------------
+    # --- writing ---
 
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
         """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
@@ -167,7 +168,7 @@ class UsageStore:
                 deleted += db.change(_BEYOND, session=session, kept=MOST_OF_A_SESSION, most=most)
         return deleted
 
-    # --- queries -------------------------------------------------------------------------------------------------------------------------
+    # --- queries ---
 
     def of_session(self, session_id: str, user: str = "") -> Sum:
         """Return the usage of a session so far (of a user: in a shared database two may have the same session id)."""
@@ -253,7 +254,7 @@ def _chunks(ids: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
         yield ", ".join(":" + name for name in some), some
 
 
-# --- the address --------------------------------------------------------------------------------------------------------------------------
+# --- the address ---
 
 WHOLE_URL, USER, PASSWORD, ENCRYPTION = "POPKIT_DATABASE_URL", "PGUSER", "PGPASSWORD", "PGSSLMODE"
 SCHEMES = ("postgresql", "postgres")

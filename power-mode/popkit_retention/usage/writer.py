@@ -11,13 +11,14 @@ import os
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Union
+from typing import Union
 
 from hooks.utils.io import home
 
 from . import Snapshot, Used
 from .usage_store import DatabaseUnavailable, NotWritable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -101,7 +102,7 @@ class Writer:
                 "`popkit budget` shows what is wrong."
             )
 
-    # --- the thread ----------------------------------------------------------------------------------------------------------------------
+    # --- the thread ---
 
     def _work(self) -> None:
         failures = 0

@@ -43,7 +43,7 @@ def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Lin
     return [*lines, *text.wrap("To see the whole content: popkit restore HANDLE")]
 
 
-# --- deletions ---------------------------------------------------------------------------------------------------------------------------
+# --- deletions ---
 
 
 def records(deleted: archive.Pruned) -> str:

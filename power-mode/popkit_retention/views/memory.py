@@ -150,7 +150,7 @@ def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[tex
     return lines
 
 
-# --- MEMORY.md ----------------------------------------------------------------------------------------------------------------------
+# --- MEMORY.md ---
 
 _NAMED = 5  # items shown of one reason
 
@@ -171,7 +171,7 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
     return lines
 
 
-# --- what compression loses ---------------------------------------------------------------------------------------------------------
+# --- what compression loses ---
 
 
 def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
@@ -191,7 +191,7 @@ def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     return lines
 
 
-# --- other checkouts ------------------------------------------------------------------------------------------------------------------
+# --- other checkouts ---
 
 
 def joined(answer: Mapping[str, Any], command: str) -> list[text.Line]:

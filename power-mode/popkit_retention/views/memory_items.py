@@ -114,7 +114,7 @@ def size(item: Item) -> str:
     return "in full"
 
 
-# --- what was changed ----------------------------------------------------------------------------------------------------------------
+# --- what was changed ---
 
 _STAYS = "{}, neither compressed nor deleted, until you {}."
 _GOES = "{} deleted for good in 24 h. Until then, {{command}} undo {}."
@@ -161,7 +161,7 @@ def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
     return ["", *lines, f"  {command} admin accept {'ID…' if several else ids[0]}"]
 
 
-# --- one item ---------------------------------------------------------------------------------------------------------------------------
+# --- one item ---
 
 
 def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _IDS = 3  # ids shown in one entry of the log
 
-# --- collections -----------------------------------------------------------------------------------------------------------------------
+# --- collections ---
 
 
 def is_idle(answer: Mapping[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def unmarked(marks: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in marks]
 
 
-# --- holds -----------------------------------------------------------------------------------------------------------------------------
+# --- holds ---
 
 
 def held(added: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
@@ -146,7 +146,7 @@ def _hold(hold: Mapping[str, Any], now: float) -> list[text.Line]:
     return lines + text.wrap(f"  {hold_words(hold, now)}", indent="  ")
 
 
-# --- archives --------------------------------------------------------------------------------------------------------------------------
+# --- archives ---
 
 
 def archived(written: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
@@ -249,7 +249,7 @@ def entry_in_words(entry: Mapping[str, Any]) -> str:
 _DID = {"deleting": "began to delete", "removed": "deleted the archive of"}
 
 
-# --- one thing -------------------------------------------------------------------------------------------------------------------------
+# --- one thing ---
 
 # States of a thing, and what can happen next (at its time, with the next collection), as `explain` shows them.
 _STATES = {

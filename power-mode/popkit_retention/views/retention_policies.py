@@ -172,7 +172,7 @@ def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> 
     return [*lines, "", "To go back to one (0: the defaults):", f"  {command} admin rollback REVISION"]
 
 
-# --- all of a domain -------------------------------------------------------------------------------------------------------------------
+# --- all of a domain ---
 
 
 def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
@@ -213,7 +213,7 @@ def _labelled(rows: Sequence[Mapping[str, Any]], described: Mapping[str, Mapping
 _OF_A_REASON = 3  # protected things shown of each reason
 
 
-# --- in words ----------------------------------------------------------------------------------------------------------------------------
+# --- in words ---
 
 
 NAMED = {MEMORY: "what past sessions have taught", RAG: "results that left contexts"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..bill.sums import Part, Took
 
-# --- windows of a plan ---------------------------------------------------------------------------------------------------------------
+# --- windows of a plan ---
 
 USED = {"read": "read from the cache", "written": "written to the cache", "output": "output", "plain": "input, not cached"}
 _MOST_PARTS = 8
@@ -133,7 +133,7 @@ def _beside(head: str, words: str, indent: str = "") -> text.Line:
     return lines
 
 
-# --- lost caches ---------------------------------------------------------------------------------------------------------------------
+# --- lost caches ---
 
 
 def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
@@ -174,7 +174,7 @@ def _money(sums: dict[str, Any], noun: str) -> str:
     return f"${sums['usd']:,.2f}{more}"
 
 
-# --- limits of your own --------------------------------------------------------------------------------------------------------------
+# --- limits of your own ---
 
 _NO_LIMITS = "No limit is set, so nothing is left out because of a budget. To set one: popkit budget set month_usd=50"
 

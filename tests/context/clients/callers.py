@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, LayerShare, PruningStrategy, Sources, TierBreakdown
 from popkit_retention.context.clients import with_context
-from popkit_retention.context.service import Caller, ContextService, Request, Used
+from popkit_retention.context.requests import Caller, Request, Used
+from popkit_retention.context.service import ContextService
 from tests.patience import HANG_S
 
 from .providers import Providers

@@ -12,7 +12,8 @@ import pytest
 
 from popkit_retention.context import BudgetExceeded, build_context
 from popkit_retention.context.clients import with_context
-from popkit_retention.context.service import Caller, ContextService, configured_service
+from popkit_retention.context.requests import Caller
+from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.context.usage_log import Exceeded
 from popkit_retention.usage import Tokens
 from popkit_retention.usage.budgets import Standing

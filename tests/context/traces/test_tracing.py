@@ -13,7 +13,8 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import Tracer, TracerProvider
 
-from popkit_retention.context import ContextBuildOptions, build_context, service
+from popkit_retention.context import ContextBuildOptions, build_context
+from popkit_retention.context.tracing import building, built, sending_to
 from tests.context.traces.receiver import Receiver, attributes, receiving
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
@@ -34,9 +35,9 @@ def ended(tracer: Tracer) -> None:
 
 
 def test_a_build_is_a_span_with_what_the_context_holds_and_no_contents(receiver: Receiver) -> None:
-    tracer = service.sending_to(receiver.endpoint)
-    with tracer.start_as_current_span("request"), service.building("reviewer", "s1", "claude-opus-5", 1, tracer) as span:
-        service.built(span, build_context(ContextBuildOptions(messages=MESSAGES, budgetPercent=30.0)))
+    tracer = sending_to(receiver.endpoint)
+    with tracer.start_as_current_span("request"), building("reviewer", "s1", "claude-opus-5", 1, tracer) as span:
+        built(span, build_context(ContextBuildOptions(messages=MESSAGES, budgetPercent=30.0)))
     ended(tracer)
     assert receiver.paths == ["/v1/traces"]
     assert receiver.services == {"popkit"}
@@ -56,8 +57,8 @@ def test_a_build_is_a_span_with_what_the_context_holds_and_no_contents(receiver:
 
 
 def test_a_build_that_fails_is_reported_by_the_kind_of_its_error(receiver: Receiver) -> None:
-    tracer = service.sending_to(receiver.endpoint)
-    with pytest.raises(ValueError, match="launch"), service.building("", "s1", "m", 1, tracer):
+    tracer = sending_to(receiver.endpoint)
+    with pytest.raises(ValueError, match="launch"), building("", "s1", "m", 1, tracer):
         raise ValueError(SECRET)
     ended(tracer)
     (span,) = receiver.spans
@@ -72,7 +73,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from popkit_retention.context import build_context, Provider
-from popkit_retention.context.service import Caller, ContextService, Request
+from popkit_retention.context.requests import Caller, Request
+from popkit_retention.context.service import ContextService
 service = ContextService(build_context)
 request = Request(Provider.ANTHROPIC, "m", [{"role": "user", "content": "hello"}])
 service.build(Caller("alice", "s1"), request)
@@ -84,7 +86,8 @@ print(*[span.name for span in theirs.get_finished_spans()])
 """
 PROGRAM = """
 from popkit_retention.context import build_context, Provider
-from popkit_retention.context.service import Caller, ContextService, Request
+from popkit_retention.context.requests import Caller, Request
+from popkit_retention.context.service import ContextService
 service = ContextService(build_context)
 service.build(Caller("alice", "s1"), Request(Provider.ANTHROPIC, "m", [{"role": "user", "content": "hello"}]))
 import sys; print(*sorted(name for name in sys.modules if name.startswith("opentelemetry.sdk.trace")))
@@ -118,12 +121,12 @@ def test_an_address_in_the_environment_alone_switches_nothing_on(tmp_path: Path,
 
 
 def test_nobody_who_listens_is_told_nothing() -> None:
-    with service.building("", "s1", "m", 1, trace.NoOpTracer()) as span:
+    with building("", "s1", "m", 1, trace.NoOpTracer()) as span:
         assert not span.is_recording()
 
 
 def test_a_provider_of_the_applications_own_is_used() -> None:
     tracer = TracerProvider().get_tracer("theirs")
-    with service.building("", "s1", "m", 1, tracer) as span:
+    with building("", "s1", "m", 1, tracer) as span:
         assert span.is_recording()
         assert trace.get_current_span() is span

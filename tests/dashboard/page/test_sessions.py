@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils import text
 from hooks.utils.views import phrases
-from popkit_retention.dashboard.contexts import CLEARED_LATER
 from popkit_retention.dashboard.server import Instance
+from popkit_retention.dashboard.session_operations import CLEARED_LATER
 from popkit_retention.usage import Snapshot
 from popkit_retention.usage.configured_database import open_store
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home

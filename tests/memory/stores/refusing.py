@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from popkit_retention.memory.stores import StoreUnavailable
+from popkit_retention.memory.stores.protocol import StoreUnavailable
 
 
 def refused(use: Callable[[], object], *words: str) -> str:

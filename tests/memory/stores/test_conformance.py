@@ -15,10 +15,11 @@ import pytest
 
 from popkit_retention import conformance
 from popkit_retention.conformance import queries
-from popkit_retention.memory.stores import open_store
+from popkit_retention.conformance.checking import Contract
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
+from popkit_retention.memory.stores.opening import open_store
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.stores.faulty import FAULTY, Minimal, TellsNobody
 from tests.memory.stores.refusing import refused
@@ -30,18 +31,18 @@ each_contract = pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contra
 
 
 @each_contract
-def test_the_store_in_memory_keeps(contract: conformance.Contract) -> None:
+def test_the_store_in_memory_keeps(contract: Contract) -> None:
     conformance.hold(contract, InMemoryStore)
 
 
 @each_contract
-def test_the_sqlite_store_keeps(contract: conformance.Contract, tmp_path: Path) -> None:
+def test_the_sqlite_store_keeps(contract: Contract, tmp_path: Path) -> None:
     path = str(tmp_path / "memory.sqlite")
     conformance.hold(contract, lambda: SqliteStore(path), lambda _: SqliteStore(path, busy_s=60))
 
 
 @pytest.mark.parametrize(("contract", "store"), FAULTY, ids=lambda value: value.__name__)
-def test_a_fault_is_caught_by(contract: conformance.Contract, store: type[InMemoryStore]) -> None:
+def test_a_fault_is_caught_by(contract: Contract, store: type[InMemoryStore]) -> None:
     another = (lambda _: InMemoryStore()) if store is TellsNobody else None
     with pytest.raises(conformance.NotConforming, match=f"^contract {CONTRACTS.index(contract) + 1}: "):
         conformance.hold(contract, store, another)
@@ -52,7 +53,7 @@ def test_every_contract_can_be_broken() -> None:
 
 
 @each_contract
-def test_a_store_that_does_nothing_does_not_keep(contract: conformance.Contract) -> None:
+def test_a_store_that_does_nothing_does_not_keep(contract: Contract) -> None:
     if contract is queries.a_sound_store_has_nothing_wrong:
         pytest.skip("it has nothing, and nothing wrong with it")
     with pytest.raises((conformance.NotConforming, AttributeError, OSError)):

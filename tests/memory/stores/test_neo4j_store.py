@@ -15,12 +15,13 @@ import pytest
 from hooks.utils.archive.holds import Hold
 from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention import conformance
-from popkit_retention.conformance import NOW, example, full
+from popkit_retention.conformance.checking import NOW, Contract, example, full
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
 from popkit_retention.memory.reports import Compressed, monitor
-from popkit_retention.memory.stores import Change, neo4j_schema
+from popkit_retention.memory.stores import neo4j_schema
 from popkit_retention.memory.stores.neo4j import Neo4jStore
+from popkit_retention.memory.stores.protocol import Change
 from popkit_retention.memory.tier_manager import MemoryTierManager
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
@@ -63,7 +64,7 @@ def fresh(server: Server) -> Callable[[], Neo4jStore]:
 
 
 @pytest.mark.parametrize("contract", conformance.contracts(), ids=lambda contract: contract.__name__)
-def test_it_keeps(contract: conformance.Contract, fresh: Callable[[], Neo4jStore], server: Server) -> None:
+def test_it_keeps(contract: Contract, fresh: Callable[[], Neo4jStore], server: Server) -> None:
     conformance.hold(contract, fresh, lambda _: Neo4jStore(server.url, os.environ, try_s=300))
 
 

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.io.sqlite_file import Schema, open_store
-from popkit_retention.conformance import NOW, example, full
+from popkit_retention.conformance.checking import NOW, example, full
 from popkit_retention.memory.items import DIMENSIONS
-from popkit_retention.memory.stores import Change, StoreUnavailable, sqlite_schema
+from popkit_retention.memory.stores import sqlite_schema
 from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import Change, StoreUnavailable
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from popkit_retention.memory.terms import terms_of
 from tests.kit.crowds import all_do

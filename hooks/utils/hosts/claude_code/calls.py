@@ -115,7 +115,7 @@ def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | No
     return processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
 
 
-# --- outcomes -------------------------------------------------------------------------------------------------------------------
+# --- outcomes ---
 
 
 def hash_content(text: str) -> str:

@@ -112,7 +112,7 @@ def changed(path: str) -> float:
         return 0.0
 
 
-# --- its own memory ----------------------------------------------------------------------------------------------------------------------
+# --- its own memory ---
 
 DOCUMENT = "MEMORY.md"
 # What the host gives a session of its MEMORY.md, and what we read of a topic.

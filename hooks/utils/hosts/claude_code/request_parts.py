@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...policy.tools import Tool
     from .entries import Entry
 
-# --- what entries put into the conversation ----------------------------------------------------------------------------------------------
+# --- what entries put into the conversation ---
 
 _LONGEST_TOOL = 200
 _MESSAGE, _BEHIND = b'"message":', b',"uuid":"'
@@ -135,7 +135,7 @@ class Contents:
             self.composition.add(kind, sum(map(estimate_tokens, texts)), uuid)
 
 
-# --- what newer clients note -------------------------------------------------------------------------------------------------------------
+# --- what newer clients note ---
 
 REQUEST, SHAPE = b'{"type":"api-request",', b'{"type":"api-request-shape",'
 # How the sources of a conversation's own requests begin, a subagent's among them. Others make a title or a summary.

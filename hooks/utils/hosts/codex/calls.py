@@ -194,7 +194,7 @@ def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {} if value is None else {"arguments": value}
 
 
-# --- patches, in the form of apply_patch -----------------------------------------------------------------------------------------------
+# --- patches, in the form of apply_patch ---
 
 
 def patched_files(patch: str) -> list[str]:
@@ -217,7 +217,7 @@ def patch_in_line(line: str) -> tuple[str, str] | None:
     return line[begin : end + len(_PATCH_ENDS)], match["folder"] or ""
 
 
-# --- scripts -----------------------------------------------------------------------------------------------------------------------------
+# --- scripts ---
 
 _CALL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")
 _NAMED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*")

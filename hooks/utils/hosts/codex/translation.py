@@ -131,7 +131,7 @@ class _Reading:
                 self.before = self.turns[-turns]
                 del self.turns[-turns:]
 
-    # --- entries ----------------------------------------------------------------------------------------------------------------
+    # --- entries ---
 
     def _entry(self, kind: str, fields: Entry, cwd: str = "") -> Entry:
         self.count += 1

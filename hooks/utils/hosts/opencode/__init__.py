@@ -66,7 +66,7 @@ TOOLS = tools.Tools(
 )
 
 
-# --- results ---------------------------------------------------------------------------------------------------------------------------
+# --- results ---
 
 
 def row_of(id: str, output: object, failed: bool) -> dict[str, Any]:

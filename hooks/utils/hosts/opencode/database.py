@@ -119,7 +119,7 @@ def _refuse_later(db: Connection, path: str, id: str) -> None:
         raise OSError(errno.ENOTSUP, why, path)
 
 
-# --- opening ---------------------------------------------------------------------------------------------------------------------------
+# --- opening ---
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: s
     return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
 
 
-# --- transcripts that the helper keeps ---------------------------------------------------------------------------------------------------
+# --- transcripts that the helper keeps ---
 
 STORAGE = (Storage("transcripts of OpenCode", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+(/subagents/agent-[^/]+)?\.jsonl"}),)
 

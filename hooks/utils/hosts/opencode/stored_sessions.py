@@ -166,7 +166,7 @@ def sizes(places: list[str]) -> dict[str, int]:
     return sizes
 
 
-# --- sessions in files -------------------------------------------------------------------------------------------------------------------
+# --- sessions in files ---
 
 _SUFFIX = ".json"
 LARGEST_FILE = 64 << 20  # bytes

@@ -152,7 +152,7 @@ def usage_of(tokens: object) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-# --- recordings --------------------------------------------------------------------------------------------------------------------
+# --- recordings ---
 
 
 def is_own(head: bytes) -> bool:
@@ -188,7 +188,7 @@ def session_of(head: bytes) -> str:
     return match[1].decode("ascii") if match else ""
 
 
-# --- parts -------------------------------------------------------------------------------------------------------------------------
+# --- parts ---
 
 
 def _steps(parts: list[Entry], whole: object) -> list[tuple[list[Entry], object]]:

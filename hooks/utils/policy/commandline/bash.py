@@ -26,10 +26,11 @@ from ..parts import (  # fmt: skip
 from ..ruleset import outlives
 from ..tools import bounded
 from . import ran
+from .command import Command
 from .place import Place
 from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
 from .runs import marks_from_outside, run_of
-from .shell import Command, parse
+from .shell import parse
 from .wrappers import Inner, only_parses, unwrap
 
 TYPE_CHECKING = False

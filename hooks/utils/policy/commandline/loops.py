@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .shell import Command
+    from .command import Command
 
 # Commands that a loop is written out to at most; what makes it end before its last word; what may stand for other words.
 _MOST = 64

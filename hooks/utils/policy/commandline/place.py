@@ -7,7 +7,7 @@ from ..parts import UNKNOWN, UNSURE, normal_path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..parts import Action
-    from .shell import Command
+    from .command import Command
 
 
 class Place:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import kinds
 from . import bash, ran
+from .command import OR
 from .programs import KINDS
-from .shell import OR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from ..parts import Action
-    from .shell import Command
+    from .command import Command
 
     class Step(NamedTuple):
         """What one command prints: of a `kind` · `most` lines, None where nothing bounds them · `text` that it says, None where that is not

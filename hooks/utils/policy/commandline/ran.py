@@ -9,8 +9,8 @@ from __future__ import annotations
 # `environments` and `filters` are imported where a line changes its environment or picks from an output.
 from .. import kinds
 from ..parts import EXCERPT, LESS, ON_SUCCESS, OTHERWISE, UNSURE, with_marks
+from .command import AND, OR, Command
 from .programs import ENVIRONMENT
-from .shell import AND, OR, Command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

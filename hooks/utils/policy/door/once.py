@@ -231,7 +231,7 @@ def _words(lines: list[str], without_durations: bool = False) -> str:
     return words if len(words) >= _LEAST_WORDS else line[:_MOST_WORDS]
 
 
-# --- the numbers of a listing ----------------------------------------------------------------------------------------------------------
+# --- the numbers of a listing ---
 # A Read shows `     1→text` or `1<tab>text`, so do `cat -n`, `nl` and what the host shows of a file that was written. Only numbers that
 # count on from line to line are a listing's: of those between a line and another nothing is lost when the two keep theirs. OpenCode shows
 # `1: text`, behind a line that tells a file's text from any other that has colons.
@@ -282,7 +282,7 @@ def _number(prefix: str) -> int:
     return int(prefix.rstrip("→\t: "))
 
 
-# --- what a reference calls a call ------------------------------------------------------------------------------------------------------
+# --- what a reference calls a call ---
 # A reader sees calls with their inputs, and results without numbers. So a name is made of the tool and of what the call was given, with
 # paths relative to the session's folder. A name that is too long is cut in the middle, never at a file's name.
 

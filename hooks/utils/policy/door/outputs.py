@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-# --- failures ----------------------------------------------------------------------------------------------------------------------------
+# --- failures ---
 
 # What went wrong, in words of compilers, linters, runners of tests and of tasks, shells and runtimes; looked for in lower case.
 _WORDS = (
@@ -113,7 +113,7 @@ def _any(text: str) -> Callable[[str], bool]:
     return is_failure
 
 
-# --- noise -------------------------------------------------------------------------------------------------------------------------------
+# --- noise ---
 
 _BLANKS = 2
 # A count that saves fewer characters than this is one more thing to understand.

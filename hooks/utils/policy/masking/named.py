@@ -254,7 +254,7 @@ def _is_first_argument(before: str) -> bool:
     )
 
 
-# --- in addresses ----------------------------------------------------------------------------------------------------------------
+# --- in addresses ---
 
 # Parts of addresses that anybody who knows them may use: webhooks, bots, links that identify a person, services with the key in the path.
 _OPEN = (

@@ -189,7 +189,7 @@ RECEIVERS = frozenset(
 WRITERS = frozenset(("echo", "printf", "print", "yes", "write-output", "write-host"))
 
 
-# --- options and phrases -----------------------------------------------------------------------------------------------------------------
+# --- options and phrases ---
 
 _SHORT = ("-k", "-p", "-P", "-w", "-a", "-t", "-s", "-T", "-K", "-A")
 

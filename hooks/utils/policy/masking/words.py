@@ -120,7 +120,7 @@ def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int
     ]
 
 
-# --- dialogues with one program: what `curl` reads, what `expect` sends, lines of `.pgpass` and `.netrc`, the login of FTP ---------------
+# --- dialogues with one program: what `curl` reads, what `expect` sends, lines of `.pgpass` and `.netrc`, the login of FTP ---
 
 
 def _has_dialogue(text: str) -> bool:
@@ -187,7 +187,7 @@ def _sent(line: Line, number: int) -> list[tuple[int, int]]:
     return [(begin, min(ends))]
 
 
-# --- the words around them ----------------------------------------------------------------------------------------------------------------
+# --- the words around them ---
 
 # Words that speak of a secret when what follows, or goes before, looks like one.
 _SECRET_WORDS = frozenset(

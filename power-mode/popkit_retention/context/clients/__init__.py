@@ -125,7 +125,7 @@ def _async_post(post: Callable[..., Awaitable[Any]], setting: Setting, service: 
     return posted
 
 
-# --- answers ------------------------------------------------------------------------------------------------------------------------------
+# --- answers ---
 
 # The attribute of both packages' streams that their own `__next__` and `__iter__` read.
 _EVENTS = "_iterator"
@@ -202,7 +202,7 @@ def _taken_over(stream: Any, second: Any) -> Any:
     return getattr(second, _EVENTS)
 
 
-# --- failures -----------------------------------------------------------------------------------------------------------------------------
+# --- failures ---
 
 # Both packages give their errors the same names. Statuses that the packages retry: too slow, a conflict, too many requests; from 500 on
 # the provider failed.

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ...usage.budgets import BudgetExceeded
 from ..provider_forms import Provider, plain
-from ..service import Caller, ContextService, Notice, Request, Used
+from ..requests import Caller, Notice, Request, Used
+from ..service import ContextService
 
 # The keyword arguments with which a client's `post` is called.
 Arguments = dict[str, Any]
@@ -165,7 +166,7 @@ def _without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
     return {**arguments, "options": {**options, "extra_json": rest} if rest else options}, {} if fields is None else fields
 
 
-# --- the providers' forms -----------------------------------------------------------------------------------------------------------------
+# --- the providers' forms ---
 
 
 def _anthropic_used(item: Any, before: Used | None) -> Used | None:
@@ -212,7 +213,7 @@ FORMS = {
     for form in (Form(Provider.ANTHROPIC, "/v1/messages", _anthropic_used), Form(Provider.OPENAI, "/chat/completions", _openai_used))
 }
 
-# --- the user in a request of Claude Code's -----------------------------------------------------------------------------------------------
+# --- the user in a request of Claude Code's ---
 
 # `metadata.user_id` has device, account and session in one. Until version 2.1 as this text, since then as
 # {"device_id": "…", "account_uuid": "…", "session_id": "…", …}.

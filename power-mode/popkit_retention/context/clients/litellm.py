@@ -24,7 +24,8 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from ...usage.budgets import BudgetExceeded
 from ..provider_forms import Provider
-from ..service import Caller, ContextService, Notice, Request, Used, default_service
+from ..requests import Caller, Notice, Request, Used
+from ..service import ContextService, default_service
 from .call import made_plain, person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.

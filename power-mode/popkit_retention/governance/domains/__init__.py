@@ -7,10 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..policies import LARGEST_CONTEXT_ID, LONGEST_ID, SOURCE_TYPES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -114,7 +115,7 @@ class Domain(Protocol):
         """Close the store."""
 
 
-# --- rules --------------------------------------------------------------------------------------------------------------------------------
+# --- rules ---
 
 DAY_S = 86_400.0
 # Reason codes. The first of a verdict decides, in the specification's order.

@@ -11,7 +11,6 @@ import json
 import math
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hooks.utils import text
 from hooks.utils.archive.holds import Hold
@@ -24,19 +23,21 @@ from ...memory import exchange, holds
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
 from ...memory.learning import Origins
-from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store, empty_store
+from ...memory.stores.opening import configured_store, empty_store
+from ...memory.stores.protocol import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
 from ...memory.stores.shared import in_batches
 from ...memory.transitions import GRACE_S
 from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, MEMORY, THOUGHT
 from . import ON_HOLD, PINNED, USER, Content, Described, Resource
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from ...memory.holds import Holds
     from ...memory.items import Item
-    from ...memory.stores import Store
+    from ...memory.stores.protocol import Store
 
 _AT_ONCE = 500  # items that are held in memory
 _MOST_MATCHES = 5  # the most ids that a word can mean
@@ -53,7 +54,7 @@ class MemoryDomain:
         self._now = now
         self._opened = store
 
-    # --- reading -------------------------------------------------------------------------------------------------------------------
+    # --- reading ---
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
@@ -93,7 +94,7 @@ class MemoryDomain:
         """Return {}: no placeholder leads to an item of the memory."""
         return {}
 
-    # --- holds ---------------------------------------------------------------------------------------------------------------------
+    # --- holds ---
 
     def holds(self) -> list[Hold]:
         with self._using() as store:
@@ -124,7 +125,7 @@ class MemoryDomain:
             if after != holds.entries(before):
                 store.write(Batch(expected={holds.KEY: before}, values={holds.KEY: after}))
 
-    # --- marks -----------------------------------------------------------------------------------------------------------------------
+    # --- marks ---
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as store:
@@ -189,7 +190,7 @@ class MemoryDomain:
                     continue
                 return changed
 
-    # --- archives ----------------------------------------------------------------------------------------------------------------------
+    # --- archives ---
 
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
         with self._using() as store:
@@ -231,7 +232,7 @@ class MemoryDomain:
         store.write(batch)
         return [item.id for item in batch.add]
 
-    # --- the store ---------------------------------------------------------------------------------------------------------------------
+    # --- the store ---
 
     def compact(self) -> bool:
         with self._using() as store:
@@ -276,7 +277,7 @@ def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
     return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in removed} or None}
 
 
-# --- items as resources -------------------------------------------------------------------------------------------------------------------
+# --- items as resources ---
 
 _TYPES = {PATH: CONTEXT, NAME: CONTEXT, NOTE: THOUGHT}
 _LABEL = 200  # characters

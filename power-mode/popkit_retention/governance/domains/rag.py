@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from hooks.utils import archive
 from hooks.utils.archive import deletion, holds, index, marks, returning
@@ -24,6 +23,7 @@ from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
 from . import ON_HOLD, Content, Described, Resource, created_at_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
@@ -61,7 +61,7 @@ class RagDomain:
         self._db: Connection | None = None
         self._keys: dict[str, str] = {}  # folder -> key of its project
 
-    # --- reading -------------------------------------------------------------------------------------------------------------------
+    # --- reading ---
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
@@ -120,7 +120,7 @@ class RagDomain:
                     paths.setdefault(handle, []).append(path)
         return paths
 
-    # --- holds and marks -------------------------------------------------------------------------------------------------------------
+    # --- holds and marks ---
 
     def holds(self) -> list[Hold]:
         with self._using() as db:
@@ -163,7 +163,7 @@ class RagDomain:
         holds.place_folders(db, self._key)
         return holds.held(db, now)
 
-    # --- archives ----------------------------------------------------------------------------------------------------------------------
+    # --- archives ---
 
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
         with self._using() as db:
@@ -179,7 +179,7 @@ class RagDomain:
         with self._using(create=True) as db:
             return returning.bring_back(db, map(_returning, contents), now) if db else []
 
-    # --- the store ---------------------------------------------------------------------------------------------------------------------
+    # --- the store ---
 
     def index(self, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")) -> int:
         """Index records that were only queued for search, for at most this many seconds; return how many are still queued."""

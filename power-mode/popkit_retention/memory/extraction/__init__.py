@@ -11,9 +11,7 @@ result counts once.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
 from hooks.utils.hosts.claude_code.entries import is_answer
@@ -27,35 +25,18 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import EDITS
 
 from .. import sentences
+from ..following import Showings
 from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
-from ..learning import Showings
 from .commands import Commands
 from .files import Files, Names, known
+from .records import AssistantText, CallResult, HookText, Observations, Prompt
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hooks.utils.hosts.claude_code.entries import Entry
     from hooks.utils.io.repository import Repository
-    from hooks.utils.policy.tools import Call
-
-
-@dataclass(frozen=True)
-class Observations:
-    """What a session shows by itself, before its checkout is consulted. `written`: names; `unaided`: names that it wrote before any text
-    had shown them. All other fields are as in a Lesson."""
-
-    session: str
-    began: float
-    ended: float
-    notes: tuple[Observed, ...]
-    observed: tuple[Observed, ...]
-    written: tuple[str, ...]
-    unaided: frozenset[str]
-    lookups: int
-    tokens: int
-    showings: tuple
-    missing: tuple[tuple[str, str], ...]
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
@@ -102,7 +83,7 @@ def observe(path: str, root: str, session: str = "") -> Observations:
             )
             showings.observe_written(event.request, event.text)
         else:
-            showings.observe(event)
+            showings.observe(event.call, event.text)
             classified = classify(event.call, event.cwd or root, rules)
             opened = files.observe(event.call, event.text, event.cwd, classified, commands.maybe_in)
             is_lookup = kinds.of(classified.kind).is_lookup
@@ -171,46 +152,6 @@ def directives(prompt: str) -> list[str]:
 
 # Inputs that choose among what a tool offers: the words there are the tool's.
 _CHOICES = frozenset(("output_mode", "subagent_type", "type", "model", "action", "status", "mode", "activeForm"))
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """A text that reached the assistant other than from a tool. `by_user`: whether a person typed it, rather than the host on their
-    behalf."""
-
-    at: float
-    text: str
-    by_user: bool
-
-
-@dataclass(frozen=True)
-class HookText:
-    """A text that a hook added to the conversation."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True)
-class AssistantText:
-    """A text of the assistant's, or the input of a call (`operation`: what the call does, "" for a text; `tool_input`), written in the
-    folder `cwd`, in the answer to this `request` (numbered from 1)."""
-
-    at: float
-    cwd: str
-    operation: str
-    tool_input: dict
-    text: str
-    request: int = 1
-
-
-@dataclass(frozen=True)
-class CallResult:
-    """A completed call, the text that it returned, and the folder in which it was made (`call.cwd` is the folder afterwards)."""
-
-    call: Call
-    text: str
-    cwd: str
 
 
 def conversation(path: str) -> Iterator[Prompt | HookText | AssistantText | CallResult]:

@@ -16,7 +16,6 @@ import shlex
 from collections import Counter
 from dataclasses import replace
 from os.path import isdir, isfile, join
-from typing import TYPE_CHECKING
 
 from hooks.utils.io import files, processes, repository
 from hooks.utils.policy.commandline.shell import parse
@@ -28,13 +27,14 @@ from hooks.utils.state.memory_checks import content
 
 from ..items import COMMAND, ERROR, NAME, PATH, Observed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from hooks.utils.policy.classify import Classification
     from hooks.utils.policy.tools import Call
 
-    from . import AssistantText
+    from .records import AssistantText
 
 # The most files that are kept of a session, the most opened first.
 MOST_PATHS = 300
@@ -138,7 +138,7 @@ class Files:
         return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
 
 
-# --- names --------------------------------------------------------------------------------------------------------------------------------
+# --- names ---
 
 # The characters of a text that are searched, and of each later one once a session has written SESSION_CHARS: masking takes most time.
 TEXT_CHARS, LATER_CHARS = 20_000, 2_000
@@ -261,7 +261,7 @@ def _most(counts: dict[str, int], most: int) -> Iterable[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], len(one[0]), one[0]))[:most]
 
 
-# --- provenance ---------------------------------------------------------------------------------------------------------------------------
+# --- provenance ---
 
 # Which file holds the scripts or targets of a runner, and how each begins there.
 _SCRIPTS = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run)? (?!run\b|install\b|exec\b|dlx\b|x\b|-)([\w:.-]+)")

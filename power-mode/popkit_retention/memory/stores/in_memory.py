@@ -6,15 +6,15 @@ import json
 import threading
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, Item
 from ..terms import rarity, terms_of
-from . import Batch, Candidates, Change, DuplicateId, Total, write_all
+from .protocol import Batch, Candidates, Change, DuplicateId, Total, write_all
 from .shared import as_json, check_change, check_new, check_time, entry_rows, item_problems, storable_ids
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -7,13 +7,13 @@ import logging
 import os
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extras import reach
 from ..items import ACCESSES_KEPT, BadItem
-from . import Candidates, DuplicateId, StoreUnavailable, Total, check_expected
 from . import neo4j_schema as cypher
 from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
+from .protocol import Candidates, DuplicateId, StoreUnavailable, Total, check_expected
 from .shared import (
     FIELDS,
     as_json,
@@ -29,12 +29,13 @@ from .shared import (
     storable_ids,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
     from ..items import Item
-    from . import Batch, Change
+    from .protocol import Batch, Change
 
     # The work of a transaction, done as often as the driver tries.
     Work = Callable[[Any], Any]
@@ -98,7 +99,7 @@ class Neo4jStore:
         """Return the server's description of itself: name, versions, edition."""
         return self._read(cypher.COMPONENTS)
 
-    # --- transactions ---------------------------------------------------------------------------------------------------------------
+    # --- transactions ---
     @contextmanager
     def _usable(self) -> Iterator[None]:
         """Turn errors of the driver into StoreUnavailable."""
@@ -141,7 +142,7 @@ class Neo4jStore:
     def _items(self, statement: str, reading: str = _READ, **bound: object) -> list[Item]:
         return [item_of(values) for values in self._read(statement + reading, **bound)]
 
-    # --- items ------------------------------------------------------------------------------------------------------------------------
+    # --- items ---
     def write(self, batch: Batch) -> None:
         steps = [
             *(_expecting(key, value) for key, value in batch.expected.items()),
@@ -206,7 +207,7 @@ class Neo4jStore:
         rows = self._read(cypher.ORIGINAL, id=(storable_ids([id]) or [""])[0])
         return opened(id, rows[0][0], rows[0][1], self.url) if rows else None
 
-    # --- searches ----------------------------------------------------------------------------------------------------------------------
+    # --- searches ---
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         total, length = self._read(cypher.EXTENT if project is None else cypher.EXTENT_PROJECT, project=project)[0]
         holding = dict.fromkeys(terms, 0)
@@ -223,7 +224,7 @@ class Neo4jStore:
     def totals(self, project: str | None = None) -> list[Total]:
         return [Total(*row) for row in self._read(cypher.TOTALS, project=project)]
 
-    # --- values and the audit --------------------------------------------------------------------------------------------------------
+    # --- values and the audit ---
     def value(self, key: str) -> object:
         rows = self._read(cypher.VALUE, key=key)
         return json.loads(rows[0][0]) if rows else None
@@ -260,7 +261,7 @@ class Neo4jStore:
     def close(self) -> None:
         self._driver.close()
 
-    # --- steps of a transaction -----------------------------------------------------------------------------------------------------
+    # --- steps of a transaction ---
     def _adding(self, items: Sequence[Item]) -> Work:
         check_new(items)
         fields = [{**item.to_json(), "original": False} for item in items]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.policy.estimate import estimate_tokens
 
@@ -16,6 +16,7 @@ from ..items import ACCESSES_KEPT, Item
 from ..terms import terms_of
 from .shared import FIELDS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 
 from ..items import LONGEST_TEXT, TIERS, BadItem, Item, check
-from . import Change, DuplicateId, StoreUnavailable
+from .protocol import Change, DuplicateId, StoreUnavailable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
-    from . import Store
+    from .protocol import Store
 
     T = TypeVar("T")
 

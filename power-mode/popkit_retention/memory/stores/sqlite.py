@@ -6,14 +6,15 @@ import json
 import sqlite3
 from contextlib import contextmanager
 from itertools import count, groupby, islice, takewhile
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hooks.utils.io import sqlite_file
 from hooks.utils.io.sqlite_file import StoreError, Transaction
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, BadItem
-from . import StoreUnavailable, Total, sqlite_schema, write_all
+from . import sqlite_schema
+from .protocol import StoreUnavailable, Total, write_all
 from .shared import (
     as_json,
     check_change,
@@ -29,12 +30,13 @@ from .shared import (
 )
 from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
     from ..items import Item
-    from . import Batch, Candidates, Change
+    from .protocol import Batch, Candidates, Change
 
 _SCANNED = 500  # items that a scan holds at a time
 _CHANGED = 1_000  # changes that are made at once
@@ -111,7 +113,7 @@ class SqliteStore:
                 if not joined and self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    # --- items -----------------------------------------------------------------------------------------------------------------------
+    # --- items ---
     def write(self, batch: Batch) -> None:
         with self._writing():
             write_all(self, batch)
@@ -195,7 +197,7 @@ class SqliteStore:
             row = self._db.execute(query, storable_ids([id]) or [""]).fetchone()
         return None if row is None else opened(id, row[0], row[1], self.path)
 
-    # --- searches ------------------------------------------------------------------------------------------------------------------
+    # --- searches ---
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         with self._reading() as db:
             return sqlite_schema.find_candidates(db, terms, project, most)
@@ -218,7 +220,7 @@ class SqliteStore:
         with self._usable():
             return [Total(*row) for row in self._db.execute(query, bound)]
 
-    # --- values and the audit ------------------------------------------------------------------------------------------------------
+    # --- values and the audit ---
     def value(self, key: str) -> object:
         with self._usable():
             row = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
@@ -252,7 +254,7 @@ class SqliteStore:
         with self._writing() as db:
             return db.execute("DELETE FROM log WHERE seq <= (SELECT seq FROM log ORDER BY seq DESC LIMIT 1 OFFSET ?)", (most,)).rowcount
 
-    # --- the file ----------------------------------------------------------------------------------------------------------------------
+    # --- the file ---
     def compact(self) -> bool:
         try:
             self._db.execute("VACUUM")

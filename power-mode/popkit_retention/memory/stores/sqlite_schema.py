@@ -11,16 +11,17 @@ import sqlite3
 import struct
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hooks.utils.io.sqlite_file import Schema
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, DIMENSIONS, Item
 from ..terms import rarity, terms_of
-from . import Candidates
+from .protocol import Candidates
 from .shared import FIELDS, in_batches
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from sqlite3 import Connection

@@ -1,0 +1,47 @@
+"""The record of a simple command: its words, and where it stands on its line."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What joins a pipeline to the one before it.
+AND, OR = "\x00a", "\x00o"
+
+
+class Command:
+    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND
+    or OR before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it · `outlets`: of
+    each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without words, and the
+    stages of the pipe."""
+
+    __slots__ = ("assignments", "branches", "group", "is_background", "joined", "outlets", "redirects", "stage", "words")
+
+    def __init__(
+        self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...],
+        joined: str = "", branches: int = 0,
+    ) -> None:  # fmt: skip
+        self.joined = joined
+        self.branches = branches
+        self.is_background = False
+        self.outlets: list[list[Command]] = []
+        self.words = words
+        self.assignments = assignments
+        self.redirects = redirects
+        self.stage = stage
+        self.group = group
+
+    @property
+    def is_branch(self) -> bool:
+        """Return whether it may not run."""
+        return self.branches > 0
+
+    def changed(self, change: Callable[[str], str]) -> Command:
+        """Return the command of a loop as it runs once, its texts changed."""
+        words, assignments = list(map(change, self.words)), list(map(change, self.assignments))
+        redirects = [(operator, change(target)) for operator, target in self.redirects]
+        command = Command(words, assignments, redirects, self.stage, self.group, self.joined, self.branches - 1)
+        command.is_background = self.is_background
+        command.outlets = list(self.outlets)
+        return command

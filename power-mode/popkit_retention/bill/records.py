@@ -1,0 +1,73 @@
+"""The records of a bill: a digest of a transcript, and what it is made of."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+# (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
+Priced = tuple[str, int]
+
+
+class Loss(TypedDict):
+    """`at`: seconds · `tokens` that were written again, for `ttl_s` seconds · `prompt`: tokens of the request's prompt."""
+
+    at: float
+    cause: str
+    detail: str
+    tokens: int
+    pause_s: float
+    model: str
+    prompt: int
+    ttl_s: int
+
+
+class Used(TypedDict):
+    """Sums over the requests of one model with prompts of one size: tokens by price."""
+
+    model: str
+    prompt: int
+    requests: int
+    plain: int
+    read: int
+    write_5m: int
+    write_1h: int
+    output: int
+    # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read what is before the
+    # first word.
+    cold: list[int]
+    # Tokens before the first word: [plain, read, written for five minutes, for an hour]. Lost ones count as read.
+    stands: list[int]
+    # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
+    pauses: list[int]
+    lost: list[int]
+    # What the conversations were made of: kind (policy/composition.py) -> tokens by the columns of `sums.columns_of`, to which they add
+    # up.
+    kinds: dict[str, list[int]]
+    # Tokens that would have been read and written with a cache of five minutes, and of an hour (`lifetimes.replayed`); [] where that is
+    # not known. And how many requests came after a pause that only an hour bridges.
+    lifetimes: list[int]
+    bridged: int
+
+
+class Digest(TypedDict):
+    """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
+    first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last]."""
+
+    session: str
+    cwd: str
+    host: str
+    began: float
+    ended: float
+    standing: int
+    hooks: int
+    calls: dict[str, list[float]]
+    used: list[Used]
+    losses: list[Loss]
+    # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that were before the first word
+    # and not lost]] of each slot that had a request.
+    by_time: list[list[int]]
+    # For each of these slots, the remaining tokens without lost ones, by kind; output has no kind.
+    kinds_by_time: list[dict[str, int]]
+    # [[when its slot begins (seconds), the id of a model, the size of the prompts as `Used` has it, tokens that are plain, read,
+    # written for five minutes, for an hour, output]].
+    by_price: list[list[Any]]

@@ -1,0 +1,74 @@
+"""The records of a request: who asks, what is asked, what the answer used and what has to be said with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..usage.budgets import Standing
+from .build_types import Message
+from .continuity import mark_of
+from .provider_forms import Provider
+
+_UNNAMED = "conversation-"
+
+
+class Caller(NamedTuple):
+    """The caller of a request. `user_id`: "" for none, whose requests stay as they are. `project`: the folder whose memory and files may
+    enter, "" for none. `agent`: its name, for people."""
+
+    user_id: str
+    session_id: str = ""
+    project: str = ""
+    agent: str = ""
+
+    def within(self, messages: Sequence[Message]) -> Caller:
+        """Return the caller with a session: an unnamed conversation is a session of its own."""
+        return self if self.session_id else self._replace(session_id=_UNNAMED + mark_of(messages))
+
+
+class Request(NamedTuple):
+    """The parts of a request that a build needs, as plain data. `max_tokens`: the most that it may have; None: the model's window."""
+
+    provider: Provider
+    model: str
+    messages: list[Message]
+    system: Any = None
+    tools: Any = None
+    max_tokens: int | None = None
+
+
+class Used(NamedTuple):
+    """The tokens that one answer used. `input`: the uncached input. `cache_write_1h`: the part of `cache_write` that is cached for an hour.
+    `id`: the provider's for the answer, "" for none."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+    id: str = ""
+
+
+class Notice(NamedTuple):
+    """The additional information in an answer: `exceeded`, the limit that is used up, and `faults`, why a provider would refuse the
+    messages."""
+
+    exceeded: Standing | None = None
+    faults: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return self.exceeded is not None or bool(self.faults)
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return the notice as plain fields."""
+        limit = self.exceeded
+        fields = {} if limit is None else {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
+        return {**({"exceeded": fields} if fields else {}), **({"faults": list(self.faults)} if self.faults else {})}
+
+
+class Prepared(NamedTuple):
+    """A request that may be sent: with these `messages`, or, None, with its own. `notice`: for its answer."""
+
+    messages: list[Message] | None = None
+    notice: Notice = Notice()

@@ -1,0 +1,76 @@
+"""Share among all requests of one server where it works, the clock, the sessions that there are, and the lock for changes."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+from hooks.utils.io import home, storage
+from hooks.utils.io.system import day_of, days_before
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.state.site import Site
+
+from .catalog import Catalog, Known, OtherHosts
+from .shapes import NotThere
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from hooks.utils.policy.ruleset import Ruleset
+
+
+class Shared:
+    """`changing`: the lock for a change of stored data, held from the check of what is offered until it is done. `changes`: the number of
+    changes. `failed`: the number of requests that failed since the start."""
+
+    def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
+        """Raise NoHome where our folder cannot be determined."""
+        self.environ = environ
+        self.now: Callable[[], float] = now or (lambda: time_of_day(environ))
+        self.home = home.popkit_home(environ)
+        self.started_at = self.now()
+        self.changing = threading.RLock()
+        self.changes = 0
+        self.failed = 0
+        self._rules: tuple[float, Ruleset | None] = (0.0, None)
+        self.other_hosts = OtherHosts(environ, self.failure)
+        self.catalog = Catalog(environ, self.home, self.now, self.other_hosts)
+
+    @property
+    def rules(self) -> Ruleset:
+        """Return the rules of the user's configuration, without those of projects, at most a second old."""
+        at, rules = self._rules
+        if rules is None or time.monotonic() - at > 1:
+            rules = Site(self.environ, "").rules()
+            self._rules = (time.monotonic(), rules)
+        return rules
+
+    def days(self, most: int, known_days: Iterable[str]) -> list[str]:
+        """Return the last `most` days, today the last, but none before PopKit was installed. `known_days`: days with data."""
+        now = self.now()
+        oldest = min(_oldest(self.home), _oldest(os.path.join(self.home, "sessions")), now)
+        first = min([day_of(oldest), *known_days])
+        return [day for back in reversed(range(most)) if (day := days_before(day_of(now), back)) >= first]
+
+    def session(self, id: str) -> Known:
+        """Return the session of exactly this id; NotThere for none."""
+        known = self.catalog.find(id)
+        if known is None:
+            raise NotThere("there is no such session. GET /api/sessions lists all sessions")
+        return known
+
+    def failure(self, what: str, error: BaseException) -> None:
+        """Log a request that failed; the page gets no traceback."""
+        self.failed += 1
+        storage.log_failure(self.environ, what, error)
+
+
+def _oldest(folder: str) -> float:
+    """Return the time of the oldest entry in a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return min((entry.stat(follow_symlinks=False).st_mtime for entry in entries), default=float("inf"))
+    except OSError:
+        return float("inf")

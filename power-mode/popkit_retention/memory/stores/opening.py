@@ -1,0 +1,64 @@
+"""Open the store that a setting names."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils.io.home import NoHome, plugin_root, popkit_home
+from hooks.utils.state.memory import STORE
+
+from .protocol import StoreUnavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .protocol import Store
+
+
+def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
+    """Return the store that the user's configuration names; None, without `create`, where its file does not exist yet. Raise NoHome and
+    StoreUnavailable."""
+    from hooks.utils.config.cached import effective
+
+    where: str = effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
+    if not create and "://" not in where and not os.path.lexists(path_of(where, environ)):
+        return None
+    return open_store(where, environ)
+
+
+def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:
+    """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a Neo4j,
+    whose credentials come from the environment. `create`: whether to create a missing file. Raise StoreUnavailable, which says what is
+    wrong."""
+    scheme, is_url, _ = where.partition("://")
+    if is_url:
+        from .neo4j import SCHEMES, Neo4jStore
+
+        if scheme.lower() in SCHEMES:
+            return Neo4jStore(where, environ)
+        raise StoreUnavailable(f"memory.store is {scheme!r:.40}://…, which is unknown. Use a path, or one of {', '.join(sorted(SCHEMES))}")
+    from .sqlite import SqliteStore
+
+    return SqliteStore(path_of(where, environ), create)
+
+
+def empty_store() -> Store:
+    """Return a store in memory that holds nothing yet."""
+    from .in_memory import InMemoryStore
+
+    return InMemoryStore()
+
+
+def path_of(where: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the path of a store in a file. Raise StoreUnavailable for one that is not absolute."""
+    try:
+        if not where:
+            return os.path.join(popkit_home(environ), STORE)
+        if where.startswith("~/"):
+            where = environ.get("HOME", "") + where[1:]
+    except NoHome as error:
+        raise StoreUnavailable(str(error)) from None
+    if not where.startswith("/") or "\0" in where:
+        raise StoreUnavailable(f"memory.store is {where!r:.60}. Set it to an absolute path, to one that begins with ~/, or to neo4j://…")
+    return where
