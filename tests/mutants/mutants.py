@@ -586,7 +586,7 @@ MUTANTS = [
     ),
     Mutant(
         "what only a reference keeps leaves with what refers to it",
-        "planning.py",
+        "plans.py",
         'if one.reason == "leaned_on"]',
         "if False]",
         "test_least_needed.py",
