@@ -64,6 +64,20 @@ def test_the_tests_that_a_document_names_are_there():
         assert [name for name in named if name not in tests] == [], path
 
 
+def test_the_modules_that_a_design_names_are_there_and_hold_what_it_says_of_them():
+    code = {path: read(path) for top in ("hooks", "power-mode", "benchmarks", "tests", "scripts") for path in (ROOT / top).rglob("*.py")}
+    pairs = [
+        (path.name, module, re.findall(r"`(\w+)`", names))
+        for path in [*(DOCS / "design").glob("*.md"), *DECISIONS]
+        for module, names in re.findall(r"`([\w./]+\.py)`((?:,? (?:and )?`\w+`)*)", read(path))
+    ]
+    assert len([names for _, _, names in pairs if names]) > 10
+    for document, module, names in pairs:
+        texts = [text for path, text in code.items() if path.as_posix().endswith("/" + module)]
+        assert texts, (document, module)
+        assert [name for name in names if not any(re.search(rf"\b{name}\b", text) for text in texts)] == [], (document, module)
+
+
 def test_the_files_that_contributors_are_sent_to_are_there():
     named = re.findall(r"`([\w/.-]+/[\w/.-]*)`", read(ROOT / "CONTRIBUTING.md"))
     assert named

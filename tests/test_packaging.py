@@ -26,7 +26,7 @@ MARKETPLACE = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_tex
 
 
 INSTALLED = ROOT / ".claude-plugin" / "popkit"
-# What a user gets may be this large (bytes), and have so many files beside Python's modules, of which a house has as many as it has subjects.
+# What a user gets may be this large (bytes), and have so many files beside the modules of Python, which are as many as there are subjects.
 MOST_BYTES, MOST_OTHER_FILES = 4_000_000, 85
 
 

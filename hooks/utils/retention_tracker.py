@@ -1,70 +1,192 @@
-"""RetentionTracker: the specification's names over the engine and its store.
+"""Track the tool results of a context: each completed call gets a tier, and ends what its lifetime, a newer run or search, an edit or a
+commit ends (policy/engine.py). The state is saved for each session and subagent (state/store.py). Hooks call this module.
 
-`python hooks/utils/retention_tracker.py --test` walks through the specification's eight-step timeline and checks it.
+What a hook cannot add because another process holds the lock waits beside the state (state/pending.py).
+`python hooks/utils/retention_tracker.py --test` walks through the specification's timeline and checks it.
 """
 
 from __future__ import annotations
 
 if __name__ == "__main__" and not __package__:
-    import os
     import sys
+    from os import chdir, execv, path
 
-    os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    os.execv(sys.executable, [sys.executable, "-m", "hooks.utils.retention_tracker", *sys.argv[1:]])  # noqa: S606
+    chdir(path.dirname(path.dirname(path.dirname(path.abspath(__file__)))))
+    execv(sys.executable, [sys.executable, "-m", "hooks.utils.retention_tracker", *sys.argv[1:]])  # noqa: S606
 
-import os
-import sys
-import time
-from dataclasses import replace
-from datetime import datetime, timezone
-
-from .context_carrier import HookContext, ToolResultMeta
-from .hosts.claude_code import TOOL_TIERS, TOOLS, calls
-from .hosts.claude_code.calls import hash_content
-from .policy import engine, events, kinds, lifecycle, parts, ruleset
-from .policy.classify import classify
-from .policy.commandline import bash
-from .policy.context import ContextState, Result
-from .policy.estimate import estimate_tokens
-from .policy.ruleset import Ruleset
-from .state import store
-from .state.opening import open_context
+from .hosts.claude_code import TOOL_TIERS, TOOLS
+from .io import files
+from .io.system import environment, os
+from .io.system import now as time_of_day
+from .policy import engine, lifecycle, parts
+from .policy.context import ContextState
+from .policy.ruleset import TIER_CONFIG, Ruleset
+from .policy.tools import EDITS, Call, Outcome
+from .state import store, watched_files
+from .state.opening import REST_FROM, is_small, open_context
 from .state.site import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from .context_carrier import HookContext, ToolResultMeta
+    from .policy.context import Result
     from .policy.events import Event
     from .policy.lifecycle import Decision
     from .policy.parts import Part
 
-__all__ = ["HookContext", "RetentionTracker", "ToolResultMeta", "detect_events", "estimate_tokens", "hash_content", "process_retention"]
+__all__ = [  # noqa: F822  some are loaded when they are asked for
+    "HookContext", "RetentionTracker", "ToolResultMeta", "detect_events", "estimate_tokens", "hash_content", "process_retention",
+]  # fmt: skip
 
-# The specification's eight-step timeline. (tool, its input, whether it fails, what it returns)
-_STEPS = (
-    ("Read", {"file_path": "src/auth.ts"}, False, "1\texport const login = 1"),
-    ("Grep", {"pattern": "login"}, False, "src/auth.ts:1:export const login = 1"),
-    ("Read", {"file_path": "src/config.ts"}, False, "1\texport const port = 80"),
-    ("Edit", {"file_path": "src/auth.ts", "old_string": "1", "new_string": "2"}, False, "The file src/auth.ts has been updated."),
-    ("Bash", {"command": "npm test"}, True, "Exit code 1\n1 failing"),
-    ("Grep", {"pattern": "login"}, False, "src/auth.ts:1:export const login = 2"),
-    ("Bash", {"command": "npm test"}, False, "1 passing"),
-    ("Bash", {"command": "git commit -am fix"}, False, "[main 1a2b3c4] fix\n 1 file changed"),
-)
-# step -> the results that end when it completes, if git cannot tell what the commit holds
-TIMELINE = {1: [], 2: [], 3: [], 4: ["T1"], 5: ["T4"], 6: ["T2"], 7: ["T5"], 8: ["T3"]}
-_FOLDER = "/project"
+
+def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Callable[[store.Stored, Ruleset], object]) -> None:
+    """Let `work(stored, rules)` change a context, after what is pending in it, and save it unless the answer is False. A context that is
+    not stored is rebuilt first, without the lock. LockTimeout when another process holds it for too long."""
+    for is_last in (False, True):
+        with paths.locked():
+            known = store.load(paths, REST_FROM)
+            if known is not None or is_last or not is_small(transcript_path):
+                stored, rules = open_context(site, paths, known)
+                done = _take_in_pending(paths, stored, rules)
+                if work(stored, rules) is not False or done:
+                    store.save(paths, stored)
+                if done:
+                    from .state import pending
+
+                    pending.remove(done)
+                return
+        from .state import reconciling  # seldom
+
+        reconciling.rebuild_if_small(site, paths, transcript_path)
+
+
+def _take_in_pending(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
+    if not files.spilled(paths.state):
+        return []
+    from .state import pending
+
+    return pending.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
+
+
+def add_call(site: Site, paths: store.ContextFiles, transcript_path: str, call: Call, commits: bool) -> None:
+    """Observe a completed call in its context and save it; a call that is there already changes nothing, because a hook may be registered
+    twice. What another process's lock keeps out waits beside the state."""
+
+    def observe(stored: store.Stored, rules: Ruleset) -> bool:
+        if call.id in stored.state.live:
+            return False
+        observe_call(paths, stored, call, rules, commits)
+        return True
+
+    try:
+        change(site, paths, transcript_path, observe)
+    except files.LockTimeout:
+        from .state import journal, pending
+
+        pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if commits else [])
+
+
+def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
+    """Observe a completed call: first what it changed on disk, then itself; journal what the transcript will not tell."""
+    if call.operation in EDITS and call.path and not call.outcome.error:
+        stored.watched.drop(call.path)  # the agent itself edits it
+    decisions = notice_changes(paths, stored, rules, call.at, call.id, store.LOOKED_AT)
+    if commits:
+        from .state import journal  # seldom
+
+        store.journal(paths, journal.committed(call.id, call.committed, call.at))
+    decisions.extend(engine.observe(stored.state, call, rules))
+    result = stored.state.live.get(call.id)
+    if result is not None and not call.outcome.error:
+        for part in result.parts:
+            path = part[0][5:]
+            if part[0].startswith("read:") and path not in stored.watched:
+                seen = watched_files.file_stamp(path)
+                if seen is not None:
+                    stored.watched.add(path, seen)
+    return decisions
+
+
+def notice_changes(
+    paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
+) -> list[Decision]:
+    """Expire what was read of files that have changed on disk by other means than the edit tools; look at the first `most` of them (0 for
+    all)."""
+    changes = watched_files.changed_files(stored.watched, most)
+    if not changes:
+        return []
+    for path in changes:
+        stored.watched.drop(path)
+    from .policy.events import FilesChanged  # seldom
+    from .state import journal
+
+    store.journal(paths, journal.files_changed(changes, at, call_id))
+    return engine.observe(stored.state, FilesChanged(changes, at), rules)
+
+
+def end_client(site: Site, now: float, why: str) -> None:
+    """Note that the client that ran the session has ended: what lives for the session expires once it is clear that nobody resumes it. The
+    transcript tells of neither, so the journal does."""
+    from .policy.events import ClientEnded
+    from .state import closed, journal, pending
+
+    paths, entry, is_closed = site.paths(), journal.ended(why, now), False
+
+    def observe(stored: store.Stored, rules: Any) -> None:
+        nonlocal is_closed
+        store.journal(paths, entry)
+        engine.observe(stored.state, ClientEnded(now, why), rules)
+        is_closed = stored.state.closed > 0 and bool(stored.state.live)
+
+    try:
+        change(site, paths, "", observe)
+    except files.LockTimeout:
+        pending.note(paths, entries=[entry])
+    if is_closed:
+        closed.add(site.lasting_home, site.session_id, site.session_project, now)
+
+
+def end_others(site: Site, now: float) -> None:
+    """End all closed sessions of the project in which a new session begins."""
+    from .state import closed
+
+    for session_id, (project, _) in closed.listed(site.lasting_home).items():
+        if project == site.project and session_id != site.session_id:
+            _end_closed(site, session_id, now)
+            closed.remove(site.lasting_home, session_id)
+
+
+def _end_closed(site: Site, session_id: str, now: float) -> None:
+    from .policy.events import SessionEnded
+    from .state import journal
+
+    other = Site(site.environ, session_id, site.project)
+    paths = other.paths()
+
+    def observe(stored: store.Stored, rules: Any) -> bool:
+        if not stored.state.closed:
+            return False  # it goes on
+        store.journal(paths, journal.over(now))
+        engine.observe(stored.state, SessionEnded(now), rules)
+        return True
+
+    try:
+        if not other.is_in_memory and watched_files.file_stamp(paths.state):
+            change(other, paths, "", observe)
+    except (OSError, ValueError):
+        return  # its time will pass
 
 
 class RetentionTracker:
-    """The tool results of one context and their retention status. Not thread-safe. Between `load` and `save` nothing is locked: what
-    another process saves meanwhile is lost; `process_retention` holds the lock over all three steps.
+    """The tool results of one context and their retention status, under the specification's names. Not thread-safe. Between `load` and
+    `save` nothing is locked: what another process saves meanwhile is lost; `process_retention` holds the lock over all three steps.
 
     The two tables are the engine's own: changed here, in place or by a subclass, they hold for every tracker made afterwards."""
 
-    TIER_CONFIG = ruleset.TIER_CONFIG
+    TIER_CONFIG = TIER_CONFIG
     TOOL_TIERS = TOOL_TIERS
 
     def __init__(self, session_id: str = "", agent_id: str = "", rules: Ruleset | None = None):
@@ -74,7 +196,7 @@ class RetentionTracker:
         self.rules = rules or Ruleset.from_config({}, TOOLS)
         self._stored = store.Stored(ContextState(session_id, agent_id))
         self._earlier: dict[str, Result] = {}  # expired before this tracker was loaded
-        self._environ: Mapping[str, str] = os.environ
+        self._environ: Mapping[str, str] = environment()
 
     @classmethod
     def load(cls, session_id: str, agent_id: str = "", environ: Mapping[str, str] | None = None) -> RetentionTracker:
@@ -125,11 +247,15 @@ class RetentionTracker:
 
     def get_tier(self, tool_name: str, tool_input: dict[str, Any]) -> str:
         """Return the tier of a successful call of this tool with this input."""
-        call = events.Call("", TOOLS.of(tool_name), tool_input if isinstance(tool_input, dict) else {}, events.Outcome())
+        from .policy.classify import classify
+
+        call = Call("", TOOLS.of(tool_name), tool_input if isinstance(tool_input, dict) else {}, Outcome())
         return classify(call, self.state.cwd, self.rules).tier
 
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
         """Return what will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
+        from .policy.classify import classify
+
         classified = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
         return self.trigger_of(tier, classified.parts, classified.label)
 
@@ -147,6 +273,10 @@ class RetentionTracker:
 
     def meta_of(self, result: Result) -> ToolResultMeta:
         """Return the metadata of a result."""
+        from datetime import datetime, timezone
+
+        from .context_carrier import ToolResultMeta
+
         return ToolResultMeta(
             tool_name=result.tool,
             tool_call_index=result.index,
@@ -175,13 +305,15 @@ class RetentionTracker:
         return [decision.id for decision in decisions]
 
     def _happened(self, name: str, decisions: list[Decision]) -> None:
+        from .policy.events import SessionEnded
+
         kind, _, subject = name.partition(":")
         if kind in ("edit", "edit_file"):
             lifecycle.expire_file(self.state, self.rules, subject, "edited", subject, "", decisions)
         elif kind == "commit":
             lifecycle.expire_committed(self.state, self.rules, subject.split("\0") if subject else None, "commit", "", decisions)
         elif kind == "session_end":
-            decisions.extend(self.observe(events.SessionEnded()))
+            decisions.extend(self.observe(SessionEnded()))
         elif kind == "supersede":
             key, mark, scope = subject.partition("\0")
             self._supersede((key, scope.split("\0") if mark and scope else [] if mark else None), decisions)
@@ -227,11 +359,13 @@ class RetentionTracker:
 
 
 def _site(session_id: str, environ: Mapping[str, str] | None) -> Site:
-    return Site(os.environ if environ is None else environ, session_id, os.getcwd())
+    return Site(environment() if environ is None else environ, session_id, os.getcwd())
 
 
 def keys_of(pattern: str, cwd: str) -> list[str]:
     """Return the keys of parts that a pattern of the specification names: "grep:login", "bash:npm test"; any other is a key itself."""
+    from .policy.commandline import bash
+
     kind, _, rest = pattern.partition(":")
     if kind == "grep":
         return [parts.content_search(rest, [cwd])[0]]
@@ -240,16 +374,21 @@ def keys_of(pattern: str, cwd: str) -> list[str]:
     return [pattern]
 
 
-def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events.Call:
+def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> Call:
+    from .hosts.claude_code import calls
+
     tool = TOOLS.of(ctx.tool_name)
     outcome = calls.outcome_of_error(tool_result) if ctx.error else calls.outcome_of_text(tool, ctx.tool_input, tool_result)
-    at = ctx.timestamp or time.time()
-    return events.Call(ctx.tool_use_id or f"call-{index}", tool, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
+    at = ctx.timestamp or time_of_day(environment())
+    return Call(ctx.tool_use_id or f"call-{index}", tool, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
 
 
 def detect_events(ctx: HookContext) -> list[str]:
     """Return the events that a completed call is for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that
     the call covered behind it, NUL between them; nothing for a failed edit or commit."""
+    from .policy import kinds
+    from .policy.classify import classify
+
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
     classified = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
@@ -268,6 +407,10 @@ def detect_events(ctx: HookContext) -> list[str]:
 def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Process a completed tool call. Return `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these, and
     `context`: the call with the metadata of every result that is live now."""
+    from dataclasses import replace
+
+    from .hosts.claude_code.calls import hash_content
+
     site = _site(ctx.session_id, environ)
     paths = site.paths(ctx.agent_id)
     with paths.locked():
@@ -285,44 +428,25 @@ def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, 
     }
 
 
-# --- the timeline ---
+# The specification's names for data, which cost more than a whole hook.
+_ELSEWHERE = {
+    "HookContext": "context_carrier",
+    "ToolResultMeta": "context_carrier",
+    "estimate_tokens": "policy.estimate",
+    "hash_content": "hosts.claude_code.calls",
+}
 
 
-def _walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decision], ContextState]]:
-    """Yield (step, decisions, state) for each step; `committed` are the files that git names for the commit, None when it cannot."""
-    rules = Ruleset.from_config({}, TOOLS)
-    state = ContextState("timeline")
-    engine.reindex(state, rules)
-    for number, (name, tool_input, fails, text) in enumerate(_STEPS, 1):
-        tool = TOOLS.of(name)
-        outcome = calls.outcome_of_error(text) if fails else calls.outcome_of_text(tool, tool_input, text)
-        call = events.Call(f"T{number}", tool, tool_input, outcome, 10.0 * number, _FOLDER, "turn", committed)
-        yield number, engine.observe(state, call, rules), state
+def __getattr__(name: str) -> Any:
+    """Load what only the specification names once it is asked for."""
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-
-def timeline_report() -> tuple[list[str], bool]:
-    """Return (lines of the timeline, step by step; whether each step went as the specification says)."""
-    lines, good = [], True
-    for committed, expected in ((None, TIMELINE), ([_FOLDER + "/src/auth.ts"], {**TIMELINE, 8: []})):
-        lines.append("git cannot tell what the commit holds:" if committed is None else "git says that only src/auth.ts is in the commit:")
-        for number, decisions, state in _walk(committed):
-            ended = [decision.id for decision in decisions]
-            good = good and ended == expected[number]
-            mark = "ok  " if ended == expected[number] else "FAIL"
-            lines.append(f"  {mark} T{number}: {state.live[f'T{number}'].label}")
-            lines.extend(f"         {decision.id} {decision.action}d: {'; '.join(decision.reasons)}" for decision in decisions)
-    return lines, good
-
-
-def print_timeline() -> int:
-    """Check the timeline, and print it; the exit code: 0, 1 where a step goes otherwise, 2 for other words than --test."""
-    if sys.argv[1:] != ["--test"]:
-        print("retention_tracker.py --test   walk through the specification's timeline and check every step")
-        return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
-    lines, good = timeline_report()
-    print("\n".join([*lines, "passed" if good else "FAILED: the engine does not keep the specification's timeline"]))
-    return 0 if good else 1
+    return getattr(import_module("." + _ELSEWHERE[name], __package__), name)
 
 
 if __name__ == "__main__":
+    from .timeline import print_timeline
+
     raise SystemExit(print_timeline())

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
+from hooks.utils import retention_tracker
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, reconciling, store
+from hooks.utils.state import reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.site import Site
 from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
@@ -118,7 +119,7 @@ class Session:
     def stored(self) -> dict[str, Any]:
         """What the hooks and the helper have kept, and what one of them could not add in time."""
         site = self.site()
-        live.change(site, site.paths(), "", lambda _stored, _rules: False)
+        retention_tracker.change(site, site.paths(), "", lambda _stored, _rules: False)
         return shared_facts(store.load(site.paths()).state)
 
     def log(self) -> str:

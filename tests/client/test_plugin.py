@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils import retention_tracker
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, reconciling, store
+from hooks.utils.state import reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.site import Site
 from tests.patience import HANG_S, until
@@ -75,7 +76,7 @@ class Tracked:
     def stored(self, session_id: str, agent_id: str = "") -> dict:
         """What the hooks have kept of a context, and what one of them could not add in time, without what only the transcript knows."""
         site = self.site(session_id)
-        live.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
+        retention_tracker.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
         return shared_facts(store.load(site.paths(agent_id)).state)
 
     def rebuilt(self, session_id: str, agent_id: str = "") -> dict:

@@ -9,12 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hooks.utils import retention_tracker
 from hooks.utils.handlers import context_monitor, session_events, tool_calls
 from hooks.utils.io import storage
 from hooks.utils.io.codec import loads
 from hooks.utils.policy.context import ContextState
 from hooks.utils.retention_tracker import HookContext, process_retention
-from hooks.utils.state import live, store
+from hooks.utils.state import store
 from hooks.utils.state.site import Site
 from tests.kit.forks import Done, data_of
 from tests.patience import HANG_S
@@ -62,7 +63,7 @@ class Home:
     def caught_up(self, session_id: str, agent_id: str = "") -> ContextState:
         """The state once somebody has had the lock who takes in what hooks could not add in time: on a busy machine there is such."""
         site = Site(self.env(), session_id)
-        live.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
+        retention_tracker.change(site, site.paths(agent_id), "", lambda _stored, _rules: False)
         return self.state(session_id, agent_id)
 
     def state(self, session_id: str, agent_id: str = "") -> ContextState:

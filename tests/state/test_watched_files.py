@@ -8,12 +8,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils import retention_tracker
 from hooks.utils.handlers import context_monitor, tool_calls
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
-from hooks.utils.state import live, store, watched_files
+from hooks.utils.state import store, watched_files
 from tests.hooks import payloads, processes
 
 PATHS = st.sampled_from(["/a", "/a/b", '/with "quotes"', "/with\nbreaks", "/ü", "/a\\", ',"/a":['])
@@ -48,7 +49,7 @@ def _with_reads(folder: Path, count: int) -> tuple:
     with paths.locked():
         for n, file in enumerate(files):
             file.write_text("x = 1\n")
-            live.observe_call(paths, stored, _call(n, "Read", {"file_path": str(file)}), rules, False)
+            retention_tracker.observe_call(paths, stored, _call(n, "Read", {"file_path": str(file)}), rules, False)
     return paths, stored, rules, files
 
 
@@ -65,7 +66,7 @@ def test_of_many_changed_files_each_call_notices_some_until_all_are(tmp_path: Pa
     for file in files:
         file.unlink()
     for n in (1, 2, 3):
-        live.observe_call(paths, stored, _call(1_000 + n, "Bash", {"command": f"node {n}.js"}), rules, False)
+        retention_tracker.observe_call(paths, stored, _call(1_000 + n, "Bash", {"command": f"node {n}.js"}), rules, False)
         assert _expired(stored) == n * store.LOOKED_AT
 
 
@@ -74,7 +75,7 @@ def test_a_change_is_noticed_within_one_round_whatever_else_is_read(tmp_path: Pa
     files[-1].write_text("y = 22\n")
     for n in range(3):
         (tmp_path / f"new{n}.py").write_text("z\n")
-        live.observe_call(paths, stored, _call(2_000 + n, "Read", {"file_path": str(tmp_path / f"new{n}.py")}), rules, False)
+        retention_tracker.observe_call(paths, stored, _call(2_000 + n, "Read", {"file_path": str(tmp_path / f"new{n}.py")}), rules, False)
     assert _expired(stored) == 1
 
 
@@ -82,7 +83,7 @@ def test_the_prompt_notices_all_at_once(tmp_path: Path):
     paths, stored, rules, files = _with_reads(tmp_path, 3 * store.LOOKED_AT)
     for file in files:
         file.unlink()
-    live.notice_changes(paths, stored, rules, 1.0)
+    retention_tracker.notice_changes(paths, stored, rules, 1.0)
     assert _expired(stored) == len(files)
     assert stored.watched.data == b""
 

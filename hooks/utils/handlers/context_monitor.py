@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from .. import retention_tracker
 from ..hosts.claude_code import compaction_point, usage
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import live, store, watched_files
+from ..state import store, watched_files
 from ..state.opening import REBUILD_BYTES
 from ..state.site import Site, site_of
 
@@ -82,7 +83,9 @@ def _notice_changes(site: Site, transcript_path: str, now: float) -> None:
     paths = site.paths()
     if watched_files.file_stamp(paths.state):
         try:
-            live.change(site, paths, transcript_path, lambda stored, rules: bool(live.notice_changes(paths, stored, rules, now)))
+            retention_tracker.change(
+                site, paths, transcript_path, lambda stored, rules: bool(retention_tracker.notice_changes(paths, stored, rules, now))
+            )
         except OSError:
             return  # the next call or prompt notices them
 
@@ -97,7 +100,7 @@ def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> Non
             site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
 
     def observe(stored: store.Stored, rules: Ruleset) -> None:
-        live.notice_changes(paths, stored, rules, now)
+        retention_tracker.notice_changes(paths, stored, rules, now)
         if stored.state.closed:
             from ..state import journal  # seldom
 
@@ -107,7 +110,7 @@ def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> Non
             engine.observe(stored.state, events.Prompted(now), rules)
 
     try:
-        live.change(site, paths, transcript_path, observe)
+        retention_tracker.change(site, paths, transcript_path, observe)
     except files.LockTimeout:
         from ..state import pending
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import retention_tracker
 from ..config import GONE
 from ..config.cached import sweep_cached
 from ..hosts.claude_code.calls import text
@@ -10,7 +11,7 @@ from ..io.system import now as time_of_day
 from ..io.system import os
 from ..policy import engine, events
 from ..policy.ruleset import DEFAULT_HINTS
-from ..state import live, memory, store
+from ..state import memory, store
 from ..state.site import Site, site_at_start, site_of
 from ..state.told_once import is_news
 
@@ -62,7 +63,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
             engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
 
     try:
-        live.change(site, paths, "", begin)
+        retention_tracker.change(site, paths, "", begin)
     except files.LockTimeout:
         pass  # the first prompt makes the state follow the transcript
     now = time_of_day(environ)
@@ -80,7 +81,7 @@ def _end_others(site: Site, source: str, now: float) -> None:
     from ..state import closed
 
     if closed.is_any(site.lasting_home):
-        closed.end_others(site, now) if source == "startup" else closed.remove(site.lasting_home, site.session_id)
+        retention_tracker.end_others(site, now) if source == "startup" else closed.remove(site.lasting_home, site.session_id)
 
 
 def _answer(site: Site, source: str, now: float) -> dict[str, Any] | None:
@@ -222,9 +223,7 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         _forget_hint(site)
     if store.read_unlocked(site.paths()) is None:
         return  # nothing was tracked
-    from ..state import closed
-
-    closed.end_client(site, now, why)
+    retention_tracker.end_client(site, now, why)
     if why == "clear" and memory.is_used(site.home):
         from ..state import delivery
 

@@ -3,11 +3,11 @@ placeholder tells the model to run, without a question to the user, and refuse t
 
 from __future__ import annotations
 
+from .. import retention_tracker
 from ..hosts.claude_code import TOOLS
 from ..hosts.claude_code.calls import call_of, commits, committed, run_as_ours, text
 from ..io.system import now as time_of_day
 from ..policy.tools import SHELL
-from ..state import live
 from ..state.site import site_of
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def track(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     has_committed = commits(call)
     if has_committed:
         call.committed = committed(call, payload, call.at)
-    live.add_call(site, site.paths(agent_id), "" if agent_id else text(payload, "transcript_path"), call, has_committed)
+    retention_tracker.add_call(site, site.paths(agent_id), "" if agent_id else text(payload, "transcript_path"), call, has_committed)
 
 
 def before(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:

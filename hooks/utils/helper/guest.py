@@ -7,12 +7,13 @@ from __future__ import annotations
 import os
 import time
 
+from .. import retention_tracker
 from ..hosts.claude_code.calls import commits
 from ..hosts.opencode import host, row_of
 from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import closed, delivery, jobs, live, memory, pending, reconciling, store, sweeping
+from ..state import delivery, jobs, memory, pending, reconciling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Guest:
         if not site.enabled or store.read_unlocked(site.paths()) is None:
             return  # nothing was tracked
         now = time_of_day(site.environ)
-        closed.end_client(site, now, _EXIT)
+        retention_tracker.end_client(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
         if reconciling.is_due(site, transcript_path):
             reconciling.settle(site, transcript_path)
@@ -139,7 +140,7 @@ class Guest:
         if has_committed:
             output = request.get("output")
             call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
-        live.add_call(site, site.paths(agent_id), "" if agent_id else self.door.transcript_path, call, has_committed)
+        retention_tracker.add_call(site, site.paths(agent_id), "" if agent_id else self.door.transcript_path, call, has_committed)
 
     def _prompted(self, agent_id: str) -> None:
         site = self.site()
@@ -149,11 +150,11 @@ class Guest:
 
         def observe(stored: store.Stored, rules: Ruleset) -> None:
             stored.state.cwd = stored.state.cwd or self.door.cwd
-            live.notice_changes(paths, stored, rules, now)
+            retention_tracker.notice_changes(paths, stored, rules, now)
             engine.observe(stored.state, events.Prompted(now), rules)
 
         try:
-            live.change(site, paths, self.door.transcript_path, observe)
+            retention_tracker.change(site, paths, self.door.transcript_path, observe)
         except files.LockTimeout:
             pending.note(paths, prompted=now)
 
