@@ -346,7 +346,7 @@ class RetentionTracker:
     def get_tokens(self, id: str) -> int:
         """Return the estimated tokens of a result, live or expired; 0 for an id that is not known."""
         result = self.state.live.get(id) or self._all_expired().get(id)
-        return result.tokens if isinstance(result, Result) else 0
+        return result.tokens if result else 0
 
     def get_reclaimable_tokens(self) -> int:
         """Return the estimated tokens of everything expired that is still in the context."""

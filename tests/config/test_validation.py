@@ -25,6 +25,7 @@ def test_a_sound_document_has_no_problems():
 
 CALLS = "a whole number from 1 to 1000000, or null for no limit"
 TIERS = "one of ephemeral, short, medium, session, preserved"
+WINDOW = "a whole number from 1000 to 100000000, or null for what they say, else the window of the model"
 GRACE = "a whole number from 0 to 1000000"
 SHARE = "a number from 0.01 to 1, a share of the context window"
 ONE_EACH = [
@@ -80,8 +81,8 @@ ONE_EACH = [
         {"thresholds": {"notice": 0.9, "warning": 0.8}},
         ("thresholds", '{"notice": 0.9, "warning": 0.8}', "rising shares: notice < warning < critical < emergency", ""),
     ),
-    ({"window_tokens": 200}, ("window_tokens", "200", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
-    ('{"window_tokens": NaN}', ("window_tokens", "NaN", "a whole number from 1000 to 100000000, or null for the window of the model", "")),
+    ({"window_tokens": 200}, ("window_tokens", "200", WINDOW, "")),
+    ('{"window_tokens": NaN}', ("window_tokens", "NaN", WINDOW, "")),
     ({"pins": ["p"] * 201}, ("pins", '["p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p", "p"…', "at most 200 entries", "")),
     ({"grace_calls": {"read": -1}}, ("grace_calls.read", "-1", GRACE, "")),
     ({"grace_calls": {"search": None}}, ("grace_calls.search", "null", GRACE, "")),

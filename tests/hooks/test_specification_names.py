@@ -25,7 +25,9 @@ READ = {"file_path": "src/auth.ts"}
 
 def test_the_names_and_members_of_the_specification_are_there():
     names = "RetentionTracker ToolResultMeta process_retention detect_events hash_content estimate_tokens"
-    assert {*names.split()} <= {*retention_tracker.__all__} & {*dir(retention_tracker)}
+    assert {*names.split()} <= {*retention_tracker.__all__}
+    assert [name for name in retention_tracker.__all__ if not hasattr(retention_tracker, name)] == []
+    assert not hasattr(retention_tracker, "another")
     members = """load save get_tier get_expiry_trigger check_expirations mark_superseded get_tokens get_all_expired get_reclaimable_tokens
         current_index TIER_CONFIG TOOL_TIERS"""
     assert {*members.split()} <= {*dir(RetentionTracker)}

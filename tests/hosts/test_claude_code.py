@@ -406,7 +406,8 @@ FIELDS = {
 }  # fmt: skip
 # Modules that name tools, and why they may.
 NAMING = {
-    "hooks/utils/retention_tracker.py": "the specification's example of a session, call by call",
+    "hooks/utils/timeline.py": "the specification's example of a session, call by call",
+    "hooks/utils/config/fields.py": "what the shipped file overrides",
 }
 # Keys of stored state that are also the name of a tool.
 KEYS = {("hooks/utils/policy/classify.py", "Read:")}

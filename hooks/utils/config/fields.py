@@ -1,9 +1,11 @@
 """The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
 
-Plain data. `validation` reads documents by it and makes the JSON Schema of it; the table of docs/configuration.md is held to it.
+Plain data. `validation` reads documents by it; `scripts/docs` makes the shipped `retention-config.json`, the JSON Schema and the tables of
+docs/configuration.md of it.
 
 A field is a dict: `kind`, what that kind needs (`low` and `high`, `words`, `of`, `fields`, …), `about` in words for people, `null` where
-null is allowed (what it means, in words), and at the top level `default` and `project`.
+null is allowed (what it means, in words), and at the top level `default`, `project`, and where they are of use `shipped` (what the shipped
+file has in place of the default) and `see` (whether the document says more below its table).
 """
 
 from __future__ import annotations
@@ -35,6 +37,14 @@ LONGEST_TEXT = 2_000
 # What a project's file may do with a key. It comes with a repository that may be anybody's, so it never loosens what protects the user:
 # it tunes (SET), switches off (OFF), adds to a list (ADD), makes a hold longer (LONGER); for all else (NOTHING) it has no say.
 SET, OFF, ADD, LONGER, NOTHING = "set", "switch off", "add", "make longer", "nothing"
+# The same as a sentence on the key; SET needs none.
+PROJECT_WORDS = {
+    SET: "",
+    OFF: "A project's file can only switch it off.",
+    ADD: "A project's file can only add to it.",
+    LONGER: "A project's file can only make it longer.",
+    NOTHING: "Only your own file may hold it, not a project's.",
+}
 
 RISING = "rising shares: notice < warning < critical < emergency"
 NO_LIMIT = "no limit"
@@ -154,7 +164,7 @@ MODEL = described(
             "long_prompt": whole(1, MOST_WINDOW_TOKENS, "Tokens of a prompt above which the next two prices hold."),
             "long_input": described("Dollars per million tokens of such a prompt.", DOLLARS),
             "long_output": described("Dollars per million tokens of the answer to such a prompt.", DOLLARS),
-            "window": described("The context window in tokens.", WINDOW),
+            "window": described("The context window in tokens, in place of what Claude Code and the session say of it.", WINDOW),
             "window_before": described("The window that the model had before the day of window_since.", WINDOW),
             "window_since": {"kind": "text", "shortest": 0, "longest": 10, "about": "The day from which window holds, as in 2026-03-13."},
             "thinking_bound": described("Whether changing earlier messages loses the thinking that follows.", FLAG),
@@ -171,21 +181,21 @@ _TIERS_ABOUT = {
     "preserved": "Errors, decisions, preserved patterns.",
 }
 _THRESHOLDS_ABOUT = {
-    "notice": "The first notice.",
-    "warning": "A warning with what could be cleared.",
+    "notice": "The share of the window at which PopKit first speaks up.",
+    "warning": "The same, and it says what could be cleared.",
     "critical": "The critical level.",
     "emergency": "The last level before the window is full.",
 }
 _GRACE_ABOUT = {
-    kinds.READ: "File contents: what was just edited is often needed again.",
-    kinds.SEARCH: "Searches.",
-    kinds.RUN: "Tests, builds and other runs.",
-    kinds.ACK: "Acknowledgments: edits, mkdir.",
-    kinds.OTHER: "Everything else.",
+    kinds.READ: "Calls for which an expired file content stays: what was just edited is often needed again.",
+    kinds.SEARCH: "The same for searches.",
+    kinds.RUN: "The same for tests, builds and other runs.",
+    kinds.ACK: "The same for acknowledgments: edits, `mkdir`.",
+    kinds.OTHER: "The same for everything else.",
 }
 _COMPACTION_ABOUT = {
-    "advise": "Whether the summariser is told what is dead and what must survive.",
-    "index": "Whether an index of what can be restored is added afterwards.",
+    "advise": "Whether `/compact` tells the summariser what is dead and what must survive.",
+    "index": "Whether a short index of what can be restored is added after it.",
 }
 
 _KEEP_ABOUT = {
@@ -194,46 +204,47 @@ _KEEP_ABOUT = {
 }
 MOST_MEMORY_TOKENS = 2_000
 _MEMORY = {
-    "store": described('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
-    "tokens": whole(1, MOST_MEMORY_TOKENS, "Tokens that MEMORY.md may have: every prompt of a session carries them."),
-    "summariser": described('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
+    "store": described('Where memory across sessions is kept: `""` for SQLite in PopKit\'s folder, `neo4j://…` for a server.', PROSE),
+    "tokens": whole(1, MOST_MEMORY_TOKENS, "The most tokens for `MEMORY.md`: every prompt of a session carries them."),
+    "summariser": described('A command line that shortens the text on its standard input; `""`: PopKit picks sentences.', PROSE),
 }
 
 MOST_TOKENS = 10**12
 _TOKENS, _DOLLARS = whole(1, MOST_TOKENS), number(0.01, 10**6, "dollars")
 _CONTEXT = {
     "database": described(
-        'Where snapshots and usage are kept: "" for SQLite in our own folder, postgresql://host[:port]/name for a server.',
+        'Where snapshots and usage are kept: `""` for SQLite in PopKit\'s folder only, or additionally `postgresql://host[:port]/name`.',
         address(("postgresql",), "postgresql://host[:port]/name", "PGUSER and PGPASSWORD"),
     ),
     "user": described(
-        'The user that usage is booked to; "" for your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}
+        'The user that usage is booked to; `""`: your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}
     ),
-    "session_tokens": described("Tokens that the requests of one session may have.", _TOKENS, null=NO_LIMIT),
-    "month_tokens": described("Tokens that all your requests of a calendar month may have.", _TOKENS, null=NO_LIMIT),
-    "session_usd": described("Dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
-    "month_usd": described("Dollars that all your requests of a calendar month may cost.", _DOLLARS, null=NO_LIMIT),
+    "session_tokens": described("The most tokens for the requests of one session.", _TOKENS, null=NO_LIMIT),
+    "month_tokens": described("The same for all your requests of a calendar month.", _TOKENS, null=NO_LIMIT),
+    "session_usd": described("The most dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
+    "month_usd": described("The same for all your requests of a calendar month.", _DOLLARS, null=NO_LIMIT),
     "on_exceeded": described(
-        "What an agent or a proxy does with a request once a limit is reached. warn: send it and say so; refuse: send nothing.",
+        "What an agent or a proxy does with a request once a limit is used up. `warn`: send it, and say so; `refuse`: send nothing.",
         word("warn", "refuse"),
     ),
     "snapshot_days": described("Days for which snapshots of assembled contexts are kept.", whole(1, 36_500)),
     "traces": described(
-        'Where traces go, a receiver of OTLP over HTTP (http://127.0.0.1:4318); "" for nowhere.',
+        'Where traces of the context builder go: a receiver of OTLP over HTTP such as `http://127.0.0.1:4318`; `""`: nowhere.',
         address(("http", "https"), "http://host[:port][/path]", "OTEL_EXPORTER_OTLP_HEADERS"),
     ),
 }
 
-_MCP = {"all_projects": described("Whether tools of an agent may be asked about all projects, not only the one they run in.", FLAG)}
+_MCP = {"all_projects": described("Whether an agent's tools (`popkit mcp`) may access all projects, not only the one they run in.", FLAG)}
 
 FIELDS = {
-    "enabled": setting("Whether results are tracked at all. A project file can only switch this off.", FLAG, True, OFF),
+    "enabled": setting("Whether results are tracked at all.", FLAG, True, OFF),
     "profile": setting(
-        "auto (also called default): a clear takes what is worth more cleared than kept. spec: what has expired and is past its grace; "
-        "aggressive: the same with lifetimes halved (at least 1), conservative: doubled.",
+        "What a clear takes out. `auto` (also called `default`): what is worth more cleared than kept. `spec`: what has expired and is "
+        "past its grace; `aggressive`: the same with lifetimes halved (at least 1), `conservative`: doubled.",
         word(*ruleset.PROFILES, ruleset.DEFAULT),
         ruleset.AUTO,
         SET,
+        see=True,
     ),
     "tiers": setting(
         "Lifetimes and events of each tier, from the shortest life to the longest.",
@@ -252,13 +263,16 @@ FIELDS = {
         ),
         {},
         SET,
+        shipped={"Read": {"patterns": {"*.md": "short", "*.json": "medium", "*.test.*": "session"}}},
+        see=True,
     ),
     "preserved_patterns": setting(
-        "error and fail preserve failed calls, decision preserves answers of the user; every other entry is a glob on paths and command "
-        "lines whose results are preserved. A project file can only add to it.",
+        "What is preserved. `error` and `fail`: failed calls; `decision`: answers of the user; every other entry is a pattern of paths and "
+        "command lines.",
         listed(PATTERN, "patterns"),
         list(ruleset.PRESERVED_PATTERNS),
         ADD,
+        see=True,
     ),
     "thresholds": setting(
         "Shares of the context window at which PopKit speaks up; each lies above the one before.",
@@ -271,15 +285,13 @@ FIELDS = {
         NOTHING,
     ),
     "window_tokens": setting(
-        "The context window in tokens; null: the window of the model in use.",
+        "The context window in tokens, in place of what Claude Code and the session say of it.",
         WINDOW,
         None,
         NOTHING,
-        null="the window of the model",
+        null="what they say, else the window of the model",
     ),
-    "pins": setting(
-        "Globs on paths whose results never expire. A project file can only add to it.", listed(PATTERN, "path patterns"), [], ADD
-    ),
+    "pins": setting("Patterns of paths whose results never expire.", listed(PATTERN, "path patterns"), [], ADD),
     "grace_calls": setting(
         "Calls for which an expired result must have been left alone before a clear takes it unasked, by kind; auto weighs instead.",
         record(
@@ -288,12 +300,13 @@ FIELDS = {
         ),
         ruleset.GRACE_CALLS,
         LONGER,
+        see=True,
     ),
     "restore_hold_calls": setting(
         "Calls for which a restored result is held as if it were pinned.", HOLD, ruleset.RESTORE_HOLD_CALLS, LONGER
     ),
     "compaction": setting(
-        "What PopKit adds when the conversation is compacted. A project file can only switch it off.",
+        "What PopKit adds when the conversation is compacted.",
         record(
             "Compaction",
             {name: described(about, FLAG) for name, about in _COMPACTION_ABOUT.items()},
@@ -302,19 +315,18 @@ FIELDS = {
         OFF,
     ),
     "compact": setting(
-        "Whether PopKit answers compactions without a model, in Claude Code 2.1.326 and later: off (they are Claude Code's own), on. A "
-        "project file can only switch it off.",
+        "Whether PopKit answers compactions without a model, in Claude Code 2.1.326 and later: `off` (they are Claude Code's own), `on`.",
         word(*ruleset.COMPACT),
         ruleset.DEFAULT_COMPACT,
         OFF,
+        see=True,
     ),
-    "compact_manual": setting("Whether it answers a /compact that no words follow.", FLAG, True, OFF),
+    "compact_manual": setting("Whether it answers a `/compact` that no words follow.", FLAG, True, OFF),
     "compact_auto": setting("Whether it answers where the context is nearly full.", FLAG, True, OFF),
     "compact_agents": setting("Whether it answers for subagents too.", FLAG, True, OFF),
     "compact_when_cold": setting(
-        "Whether it compacts by itself between turns, where the prompt cache is cold or the conversation long and that pays: off, ask "
-        "(once, in the pane), on. "
-        "Only your own file may hold this key, not a project's.",
+        "Whether it compacts by itself between turns, where the prompt cache is cold or the conversation long and that pays: `off`, "
+        "`ask` (once, in the pane), `on`.",
         word(*ruleset.WHEN_COLD),
         ruleset.DEFAULT_WHEN_COLD,
         NOTHING,
@@ -333,29 +345,31 @@ FIELDS = {
         NOTHING,
     ),
     "say_once": setting(
-        "What a result leaves out as it enters, because the context shows it already: off (nothing), reads (what was read of the same "
-        "file), any (whatever a result, Write or Edit shows). A project file can only switch it off.",
+        "What a result leaves out as it enters, because the context shows it already: `off` (nothing), `reads` (what was read of the "
+        "same file), `any` (whatever a result, Write or Edit shows).",
         word(*ruleset.SAY_ONCE),
         ruleset.DEFAULT_SAY_ONCE,
         OFF,
+        see=True,
     ),
     "shape": setting(
-        "What a result leaves out as it enters, because it says nothing or little: off (nothing), safe (escape codes, overwritten "
-        "progress, repeated log lines), strong (also what a long output says beside its failures, its verdict, its best matches and its "
-        "ends). A project file can only switch it off.",
+        "What is left out of a result because it says little or nothing: `off` (nothing), `safe` (escape codes, overwritten progress, "
+        "repeated log lines), `strong` (also what a long output says beside its failures, its verdict, its best matches and its ends).",
         word(*ruleset.SHAPES),
         ruleset.DEFAULT_SHAPE,
         OFF,
+        see=True,
     ),
     "hints": setting(
         "Whether a session starts with one sentence that asks Claude to send independent look-ups in one message, and to update the todo "
-        "list only along with other calls: off, on. A project file can only switch it off.",
+        "list only along with other calls: `off`, `on`.",
         word(*ruleset.HINTS),
         ruleset.DEFAULT_HINTS,
         OFF,
+        see=True,
     ),
     "keep_days": setting(
-        "How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, not a project's.",
+        "How long PopKit keeps what it stores beside the archive.",
         record(
             "KeepDays",
             {name: described(about, whole(low, 36_500)) for name, (low, about) in _KEEP_ABOUT.items()},
@@ -363,29 +377,25 @@ FIELDS = {
         ruleset.KEEP_DAYS,
         NOTHING,
     ),
-    "memory": setting(
-        "Memory across sessions. Only your own file may hold this key, not a project's.", record("Memory", _MEMORY), ruleset.MEMORY, NOTHING
-    ),
-    "mcp": setting(
-        "The tools of `popkit mcp`. Only your own file may hold this key, not a project's.", record("Mcp", _MCP), ruleset.MCP, NOTHING
-    ),
+    "memory": setting("Memory across sessions.", record("Memory", _MEMORY), ruleset.MEMORY, NOTHING),
+    "mcp": setting("The tools of `popkit mcp`.", record("Mcp", _MCP), ruleset.MCP, NOTHING),
     "context": setting(
-        "Budgets, snapshots and traces of assembled contexts. Only your own file may hold this key, not a project's.",
+        "Budgets, snapshots and traces of assembled contexts.",
         record("Context", _CONTEXT),
         ruleset.CONTEXT,
         NOTHING,
     ),
     "data_rules": setting(
-        "Data rules that apply on this machine, such as hipaa or zdr: under any, nothing of a session's content is written to disk. [] "
-        "says that none applies where Claude Code does not know. Only your own file and your organisation's may hold this key, not a "
-        "project's.",
+        'Names of the data rules that apply on this machine, such as `["hipaa"]`: under any, nothing of a session\'s content is written '
+        "to disk. `[]`: none applies where Claude Code does not know. Your organisation's file may hold it, too.",
         listed({"kind": "text", "shortest": 1, "longest": 60}, "names of rules"),
         None,
         NOTHING,
         null="those that Claude Code names",
+        see=True,
     ),
     "models": setting(
-        "Prices and windows of the models. Only your own file may hold this key, not a project's.",
+        "Prices and windows of the models.",
         record(
             "Models",
             {

@@ -10,7 +10,7 @@ what the other refuses.
 from __future__ import annotations
 
 from ..policy.ruleset import THRESHOLDS
-from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, USER_ONLY
+from .fields import DOCUMENT, MOST_ENTRIES, NOTES, PROJECT_WORDS, RETENTION, RISING, USER_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -270,7 +270,8 @@ def _schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
     schema = _MAKERS[field["kind"]](field, definitions)
     if "null" in field:
         schema = {"anyOf": [*(schema.get("anyOf") or [schema]), {"type": "null"}]}
-    return {**schema, "description": field["about"]} if field.get("about") and "description" not in schema else schema
+    about = " ".join(filter(None, (field.get("about"), PROJECT_WORDS[field["project"]] if "project" in field else "")))
+    return {**schema, "description": about} if about and "description" not in schema else schema
 
 
 def _record_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
