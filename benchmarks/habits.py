@@ -27,9 +27,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import own_sessions
 
 from hooks.utils.config import layers
-from hooks.utils.hosts.claude_code import calls, entries
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.claude_code.host import arriving_call
+from hooks.utils.hosts.claude_code.responses import text_of_blocks
 from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.io.home import plugin_root
 from hooks.utils.policy import kinds
@@ -85,7 +86,7 @@ def requests_of(path: Path) -> Iterator[Asked]:
         elif entry.get("type") == "user":
             for block in entries.blocks_of(entry):
                 if block.get("type") == "tool_result" and current is not None:
-                    text = calls.text_of_blocks(block.get("content"))[0]
+                    text = text_of_blocks(block.get("content"))[0]
                     current.shown.update(NAME.findall(text))
                     current.shown_numbers.update(NUMBER.findall(text))
             if entries.is_prompt(entry):

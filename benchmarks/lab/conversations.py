@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import TOOLS, calls, entries
+from hooks.utils.hosts.claude_code import TOOLS, entries
 from hooks.utils.hosts.claude_code.entries import is_answer
+from hooks.utils.hosts.claude_code.responses import text_of_blocks
 from hooks.utils.hosts.claude_code.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
@@ -143,7 +144,7 @@ def _messages(path: str, index: Index) -> Iterator[Message]:
             elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
                 yield Message(ASSISTANT, "", [Use(block["id"], TOOLS.of(str(block.get("name"))), block["input"])])
             elif block.get("type") == "tool_result":
-                text = calls.text_of_blocks(block.get("content"))[0]
+                text = text_of_blocks(block.get("content"))[0]
                 yield Message(USER, "", (), [Shown(block["tool_use_id"], text, block.get("is_error") is True)])
 
 

@@ -109,6 +109,19 @@ TASK = {
             ),
         ),
         ("ReportFindings", {"count": 2, "findings": [{"summary": "s" * 900}, {}]}, "2 findings reported."),
+        ("Skill", {"success": True, "commandName": "testing", "allowedTools": ["Read"]}, "Launching skill: testing"),
+        (
+            "ToolSearch", {"matches": ["WebFetch", "WebSearch"], "query": "select:WebFetch,WebSearch", "total_deferred_tools": 26},
+            '{"type":"tool_reference","tool_name":"WebFetch"}\n{"type":"tool_reference","tool_name":"WebSearch"}',
+        ),
+        (
+            "BashOutput",
+            {"shellId": "b1", "command": "make", "status": "failed", "exitCode": 2, "stdout": "all\n", "stderr": "no", "timestamp": "T"},
+            (
+                "<status>failed</status>\n\n<exit_code>2</exit_code>\n\n<stdout>\nall\n</stdout>\n\n<stderr>\nno\n</stderr>\n\n"
+                "<timestamp>T</timestamp>"
+            ),
+        ),
         ("WebFetch", {"bytes": 9, "code": 200, "codeText": "OK", "result": "# Title", "url": "https://a.example"}, "# Title"),
     ],
 )  # fmt: skip
@@ -131,9 +144,22 @@ def test_what_the_host_shortens_or_only_confirms_counts_as_it_is(tool: str, stru
     assert least <= calls.outcome_of(TOOLS.of(tool), {}, structure).chars <= most
 
 
-def test_what_a_tool_of_an_mcp_server_answers_is_taken_as_it_is() -> None:
-    outcome = calls.outcome_of(TOOLS.of("mcp__asana__list"), {}, {"tasks": [{"gid": "1", "notes": "x" * 9_000}]})
-    assert outcome.chars > 9_000
+@pytest.mark.parametrize("tool", ["mcp__asana__list", "SomethingNew", "Read2"])
+@pytest.mark.parametrize(
+    "structure",
+    [
+        {"tasks": [{"gid": "1", "notes": "x" * 9_000}]},
+        {"stdout": "a", "notes": "x" * 9_000},
+        {"filenames": [], "notes": "x" * 9_000},
+        {"isAsync": True, "outputFile": "/p", "notes": "x" * 9_000},
+        {"newTodos": [], "notes": "x" * 9_000},
+        {"taskId": "1", "success": False, "notes": "x" * 9_000},
+        {"commandName": "a", "result": "b", "matches": [], "notes": "x" * 9_000},
+    ],
+)
+def test_what_another_tool_answers_is_taken_as_it_is(tool: str, structure: dict) -> None:
+    """Whatever keys it shares with an answer of Claude Code's own tools."""
+    assert calls.outcome_of(TOOLS.of(tool), {}, structure).chars > 9_000
 
 
 def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hooks.utils import archive, flag_parser
-from hooks.utils.hosts.claude_code import calls, entries
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.responses import text_of_blocks
 from hooks.utils.hosts.claude_code.spans import content_spans
 from hooks.utils.operations import CONTEXT, context_words
 from hooks.utils.operations.request import NotFound, find_result
@@ -71,7 +72,7 @@ def _clear(site: Site, transcript: str, now: float, found: Prospect) -> Cleared:
             if id not in going or id not in rebuilt.index.calls:
                 continue
             result, content = going[id], line[start:end].decode()
-            outline = beside(result, calls.text_of_blocks(json.loads(content))[0], rules)
+            outline = beside(result, text_of_blocks(json.loads(content))[0], rules)
             text = with_outline(
                 placeholder(result.label, why(result, None if asked.forces else state.quiet_age(result)), NO_HANDLE), outline
             )

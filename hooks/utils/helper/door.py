@@ -11,6 +11,7 @@ import time
 from .. import archive
 from ..hosts import protocol
 from ..hosts.claude_code import calls
+from ..hosts.claude_code.responses import text_of_blocks
 from ..io import files, home, storage
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
@@ -296,7 +297,7 @@ class Arrived:
         self.id = id
         self.content = content
         self.error = error
-        self.text = calls.text_of_blocks(content)[0]
+        self.text = text_of_blocks(content)[0]
         is_one = isinstance(content, str) or len(_texts(content)) == 1
         self.is_ours_to_shorten = is_one and not calls.is_hosts_own(self.text)
 

@@ -4,7 +4,8 @@ before the door was there.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import calls, entries, usage
+from ..hosts.claude_code import entries, usage
+from ..hosts.claude_code.responses import text_of_blocks
 from ..policy import door
 from ..policy.door import Lines
 from ..policy.hashed import Numbers
@@ -169,7 +170,7 @@ def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: obje
     """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is still named); `tool_input`: of its
     call."""
     fields, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
-    text = calls.text_of_blocks(block.get("content"))[0]
+    text = text_of_blocks(block.get("content"))[0]
     return door.Arrival(
         result.id, tool, fields, result.kind, door.name_of(tool, fields, cwd), text,
         result.error or not block, door.path_of(tool, result.subjects, result.parts),

@@ -8,6 +8,7 @@ that a text about PopKit may be written.
 from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, projects
+from ..hosts.claude_code.responses import text_of_blocks
 from ..policy import own_lines
 from ..policy.messages import texts_in
 from ..policy.tools import EDITS, SHELLS
@@ -107,7 +108,7 @@ class _Entered:
             for block in entries.blocks_of(entry or {}):
                 event = entered.get(block.get("tool_use_id") or "") if block.get("type") == "tool_result" else None
                 if event is not None:
-                    yield event.handle, calls.text_of_blocks(block.get("content"))[0].split("\n")
+                    yield event.handle, text_of_blocks(block.get("content"))[0].split("\n")
 
 
 def _meaning(site: Site, one: OwnLine, transcript_path: str, entered: _Entered) -> tuple[str, str] | None:

@@ -201,12 +201,13 @@ def _handles_in(path: str) -> set[str]:
 
 
 def _handles_of_line(line: bytes) -> Iterator[str]:
-    from ..hosts.claude_code import calls, entries
+    from ..hosts.claude_code import entries
+    from ..hosts.claude_code.responses import text_of_blocks
     from ..policy.placeholder import handle_in
 
     entry = entries.entry_of(line)
     for block in entries.blocks_of(entry or {}):
         if block.get("type") == "tool_result":
-            handle = handle_in(calls.text_of_blocks(block.get("content"))[0])
+            handle = handle_in(text_of_blocks(block.get("content"))[0])
             if handle:
                 yield handle

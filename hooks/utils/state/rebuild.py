@@ -6,7 +6,8 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 
 from __future__ import annotations
 
-from ..hosts.claude_code import calls, entries, seconds_of, transcript, usage
+from ..hosts.claude_code import entries, seconds_of, transcript, usage
+from ..hosts.claude_code.responses import text_of_blocks
 from ..io.system import day_of, days_before
 from ..policy import engine, events, figures, kinds, ledger, lifecycle, parts
 from ..policy.context import ContextState
@@ -212,7 +213,7 @@ class _Replay:
         tokens, _, inputs = _written(entry)
         conversation.carry_again(tokens, inputs, is_row)
         for block in again:
-            id, text = block["tool_use_id"], calls.text_of_blocks(block.get("content"))[0]
+            id, text = block["tool_use_id"], text_of_blocks(block.get("content"))[0]
             known = conversation.state.live.get(id) or conversation.state.expired.get(id)
             if handle_in(text):
                 conversation.replaced.add(id)

@@ -11,8 +11,8 @@ without memory has one.
 from __future__ import annotations
 
 from ..hosts.claude_code import seconds_of
-from ..hosts.claude_code.calls import dumps_or_nothing, text_of_blocks
 from ..hosts.claude_code.entries import blocks_of
+from ..hosts.claude_code.responses import dumps_or_nothing, text_of_blocks
 from ..policy import kinds
 from ..policy.ledger import Spared
 from ..policy.placeholder import handle_in

@@ -9,21 +9,23 @@ text alone, and live state must equal replay.
 from __future__ import annotations
 
 from ...io import home
-from ...io.codec import dumps
 from ...io.system import sha256
 from ...policy.estimate import image_tokens, wide_chars
 from ...policy.tools import (
     BACKGROUND,
+    DELEGATE,
     EDITS,
     FIND,
     READ,
     SEARCH,
+    TASKS,
     Call,
     Outcome,
     Tool,
     text_in,
 )
-from . import TOOLS, fates
+from . import TOOLS, fates, responses
+from .responses import dumps_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,10 +36,6 @@ _OURS, _THEN = "PATH='", "' && "
 HASH_CHARS = 32
 # How much of an output's end is searched for its verdict.
 TAIL_CHARS = 4_000
-# What the context has of an output that the host has moved to a file: a notice and the first 2 kB.
-PERSISTED_CHARS = 2_300
-# The host shows so many of the end of a task's output.
-_TASK_CHARS = 32_000
 # What the host says of a subagent that it has started, and of a list of todos that it has written down.
 _STARTED_CHARS, _TODOS_CHARS = 900, 160
 # A Read without a limit returns at most this many lines.
@@ -132,11 +130,11 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
     if tool.operation in EDITS:
         return _ack(tool, tool_input)
     if isinstance(response, dict):
-        if response.get("isAsync") is True and "outputFile" in response:
+        if tool.operation == DELEGATE and response.get("isAsync") is True:
             return Outcome(chars=_STARTED_CHARS, fate=BACKGROUND)
-        if isinstance(response.get("newTodos"), list):
+        if tool.operation == TASKS and isinstance(response.get("newTodos"), list):
             return Outcome(chars=_TODOS_CHARS)
-    shown, images = _shown(tool, response)
+    shown, images = responses.shown(tool.name, response)
     outcome = _outcome(shown, images)
     outcome.fate = fates.of_response(tool, tool_input, response) or fates.of_text(tool, tool_input, shown)
     return outcome
@@ -259,113 +257,6 @@ def _numbered(line: str) -> tuple[str, str]:
         if mark and number.strip(" ").isdigit():
             return number.strip(" "), rest
     return "", ""
-
-
-def _shown(tool: Tool, response: object) -> tuple:
-    """Return (text, image tokens) that a response puts into the context."""
-    if isinstance(response, list):
-        return _blocks(response)
-    if not isinstance(response, dict):
-        return ("" if response is None else str(response)), 0
-    if response.get("isImage") is True:
-        return "", image_tokens(0, 0)
-    if isinstance(response.get("persistedOutputPath"), str):
-        return str(response.get("stdout") or "")[:PERSISTED_CHARS], 0
-    if isinstance(response.get("stdout"), str):
-        err = response.get("stderr")
-        return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
-    if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
-        matches = response["content"]
-        return (matches if len(matches) <= fates.LONGEST_FOUND else matches[:PERSISTED_CHARS]), 0
-    if isinstance(response.get("content"), list):
-        return _blocks(response["content"])
-    names = response.get("filenames")
-    if isinstance(names, list):
-        return "\n".join(name for name in names if isinstance(name, str)), 0
-    text = None if tool.name.startswith("mcp__") else _as_text(response)
-    return (dumps_or_nothing(response) if text is None else text), 0
-
-
-def _as_text(response: dict[str, Any]) -> str | None:
-    """Return what the host says for a structure that it does not show as it is; None for any other."""
-    task, answers = response.get("task"), response.get("answers")
-    if isinstance(task, dict):
-        if isinstance(task.get("output"), str):
-            return _of_task(response, task)
-        if "status" in task and "description" in task:
-            return _of_listed_task(task)
-        if "subject" in task:
-            return f"Task #{task.get('id')} created successfully: {task['subject']}"
-    if isinstance(answers, dict) and "questions" in response:
-        replies = ", ".join([f'"{question}"="{answer}"' for question, answer in answers.items()])
-        return f"Your questions have been answered: {replies}. You can now continue with these answers in mind."
-    tasks = response.get("tasks")
-    if isinstance(tasks, list) and all(isinstance(each, dict) for each in tasks):
-        return "\n".join([_listed_task(each) for each in tasks]) or "No tasks found"
-    fields = response.get("updatedFields")
-    if response.get("success") is False and "taskId" in response:
-        return str(response.get("error") or f"Task #{response['taskId']} not found")
-    if isinstance(fields, list) and "taskId" in response:
-        return f"Updated task #{response['taskId']} {', '.join([str(field) for field in fields])}"
-    if isinstance(response.get("findings"), list) and "count" in response:
-        return f"{response['count']} findings reported."
-    if isinstance(response.get("result"), str) and "codeText" in response:
-        return response["result"]
-    return None
-
-
-def _of_task(response: dict[str, Any], task: dict[str, Any]) -> str:
-    """Return what the host shows of a task that works in the background: its state, and the end of its output."""
-    named = [("retrieval_status", response), ("task_id", task), ("task_type", task), ("status", task)]
-    parts = [f"<{name}>{where.get(name)}</{name}>" for name, where in named]
-    if task.get("exitCode") is not None:
-        parts.append(f"<exit_code>{task['exitCode']}</exit_code>")
-    output = task["output"].rstrip()
-    parts += [f"<output>\n{output[-_TASK_CHARS:]}\n</output>"] if output else []
-    return "\n\n".join([*parts, f"<error>{task['error']}</error>"] if task.get("error") else parts)
-
-
-def _of_listed_task(task: dict[str, Any]) -> str:
-    """Return what the host shows of one task of the list."""
-    lines = [f"Task #{task.get('id')}: {task.get('subject')}", f"Status: {task['status']}", f"Description: {task['description']}"]
-    for title, name in (("Blocked by", "blockedBy"), ("Blocks", "blocks")):
-        others = task.get(name)
-        lines += [f"{title}: " + ", ".join([f"#{id}" for id in others])] if isinstance(others, list) and others else []
-    return "\n".join(lines)
-
-
-def _listed_task(task: dict[str, Any]) -> str:
-    """Return the line of a task in the list of all."""
-    owner, blocked = task.get("owner"), task.get("blockedBy")
-    by = f" [blocked by {', '.join([f'#{id}' for id in blocked])}]" if isinstance(blocked, list) and blocked else ""
-    return f"#{task.get('id')} [{task.get('status')}] {task.get('subject')}{f' ({owner})' if owner else ''}{by}"
-
-
-def _blocks(blocks: list[Any]) -> tuple[str, int]:
-    texts, images = [], 0
-    for block in blocks:
-        if isinstance(block, str):
-            texts.append(block)
-        elif isinstance(block, dict):
-            if isinstance(block.get("text"), str):
-                texts.append(block["text"])
-            elif block.get("type") == "image":
-                images += image_tokens(0, 0)
-            else:
-                texts.append(dumps_or_nothing(block))
-    return "\n".join(texts), images
-
-
-def text_of_blocks(content: object) -> tuple[str, int]:
-    """Return (text, image tokens) of a tool_result's content, a string or a list of blocks."""
-    return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
-
-
-def dumps_or_nothing(value: object) -> str:
-    try:
-        return dumps(value)
-    except ValueError:
-        return ""
 
 
 def _int(value: object, default: int) -> int:

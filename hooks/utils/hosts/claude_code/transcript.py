@@ -21,6 +21,7 @@ from ..tools import tool as tool_named
 from . import TOOLS, calls, entries, fates, seconds_of, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
+from .responses import PERSISTED_CHARS, text_of_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ class Reader:
         """Return the completed call that a result block tells of; `call` is its (tool, input)."""
         tool, tool_input = (TOOLS.of if "host" not in entry else tool_named)(call[0]), call[1]
         structure = entry.get("toolUseResult")
-        text, images = calls.text_of_blocks(self._content(block))
+        text, images = text_of_blocks(self._content(block))
         if fates.is_in_file(text):
             self.in_files.add(block["tool_use_id"])
         if block.get("is_error") is True:
@@ -266,7 +267,7 @@ class Reader:
         elif isinstance(structure, (dict, list)) and not (tool.operation in EDITS and calls.shows_file(text)):
             outcome = calls.outcome_of(tool, tool_input, structure)
             if block["tool_use_id"] in self.in_files:  # which the structure does not always tell
-                outcome.chars = min(outcome.chars, calls.PERSISTED_CHARS)
+                outcome.chars = min(outcome.chars, PERSISTED_CHARS)
                 outcome.wide = min(outcome.wide, outcome.chars)
         else:
             outcome = calls.outcome_of_text(tool, tool_input, text)

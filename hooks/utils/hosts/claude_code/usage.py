@@ -15,7 +15,7 @@ from ...policy.economics import LONG_MARK, WINDOW_TOKENS
 from ...policy.estimate import estimate_tokens
 from ...policy.usage import Usage
 from . import compaction_point, seconds_of
-from .calls import dumps_or_nothing, text_of_blocks
+from .responses import dumps_or_nothing, text_of_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

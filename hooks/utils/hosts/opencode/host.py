@@ -13,7 +13,7 @@ from ...io import files, home
 from ...io.storage import Storage
 from ...policy.tools import Call, Outcome
 from ..claude_code import entries, projects
-from ..claude_code.calls import text_of_blocks
+from ..claude_code.responses import text_of_blocks
 from ..claude_code.spans import content_spans as spans_of
 from ..claude_code.transcript import events_of
 from ..claude_code.usage import newest_usage as usage_of
