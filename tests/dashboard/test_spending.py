@@ -16,7 +16,7 @@ import pytest
 
 from hooks.utils.io.system import day_of
 from hooks.utils.state import session
-from popkit_retention.dashboard import app_state
+from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import Unusable
@@ -148,7 +148,7 @@ def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
 
 
 def test_a_fault_while_booking_is_noted_and_harms_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app_state, "catch_up", lambda environ: 1 / 0)
+    monkeypatch.setattr(booking, "catch_up", lambda environ: 1 / 0)
     assert not ingest(board.app_state)
     assert board.app_state.failed == 1
     assert _used(board) == []

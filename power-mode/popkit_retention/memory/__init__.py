@@ -19,7 +19,7 @@ _HOMES = {
     "Busy": "memory",
     "COLD_TIER_POLICY": "valuation",
     "CompressionPolicy": "compression",
-    "DuplicateId": "stores",
+    "DuplicateId": "stores.protocol",
     "ForgettingCurveModel": "valuation",
     "HOT_TIER_POLICY": "valuation",
     "InMemoryStore": "stores.in_memory",
@@ -33,7 +33,7 @@ _HOMES = {
     "Observed": "items",
     "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
-    "StoreUnavailable": "stores",
+    "StoreUnavailable": "stores.protocol",
     "ValueClassification": "valuation",
     "WARM_TIER_POLICY": "valuation",
 }

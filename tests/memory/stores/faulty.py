@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from popkit_retention import conformance as items
 from popkit_retention.conformance import changes, queries
+from popkit_retention.conformance import keeping as items
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.protocol import Batch, Change, check_expected, write_all

@@ -15,7 +15,6 @@ import pytest
 
 from popkit_retention import conformance
 from popkit_retention.conformance import queries
-from popkit_retention.conformance.checking import Contract
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
@@ -25,6 +24,10 @@ from tests.memory.stores.faulty import FAULTY, Minimal, TellsNobody
 from tests.memory.stores.refusing import refused
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from popkit_retention.conformance.checking import Contract
 
 CONTRACTS = conformance.contracts()
 each_contract = pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
@@ -68,7 +71,7 @@ def test_the_suite_names_the_first_contract_that_is_broken() -> None:
 
 # --- opening ------------------------------------------------------------------------------------------------------------------------------
 
-OPEN = "from popkit_retention.memory.stores import open_store; open_store('neo4j://127.0.0.1:1', {'POPKIT_HOME': "
+OPEN = "from popkit_retention.memory.stores.opening import open_store; open_store('neo4j://127.0.0.1:1', {'POPKIT_HOME': "
 
 
 def test_by_default_it_is_a_file_in_our_folder(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hooks.utils.archive.holds import Hold
 from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention import conformance
-from popkit_retention.conformance.checking import NOW, Contract, example, full
+from popkit_retention.conformance.checking import NOW, example, full
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
 from popkit_retention.memory.reports import Compressed, monitor
@@ -28,6 +28,10 @@ from tests.kit.forks import Forks, Function
 from tests.memory.stores import server as servers
 from tests.memory.stores.refusing import refused
 from tests.memory.stores.server import Server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from popkit_retention.conformance.checking import Contract
 
 OURS = "MATCH (n) WHERE n:PopkitItem OR n:PopkitValue OR n:PopkitEntry OR n:PopkitCounter DETACH DELETE n"
 
