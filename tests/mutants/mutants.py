@@ -778,7 +778,7 @@ MUTANTS = [
     ),
     Mutant(
         "what an unknown model costs is the most cautious case",
-        "economics.py",
+        "models.py",
         '_number(known.get("read"), 0.025)',
         '_number(known.get("read"), 0.1)',
         "test_economics.py",

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, learn, mask, named, secret_options, words
 from hooks.utils.policy.masking.learnt import taken_out
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import Call, Outcome
 from tests.examples import examples
 from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET
 from tests.work import steps

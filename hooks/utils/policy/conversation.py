@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
+    from .calls import Call
     from .context import Result
     from .events import Entered
     from .lifecycle import Decision
     from .ruleset import Ruleset
-    from .tools import Call
 
 _OF_FILES = (READ, EDIT, WRITE)
 # What is known of a model counts as much as so many estimated tokens of the session's own requests, of which a calibration needs so many

@@ -6,7 +6,7 @@ has a `?` in that position and is covered by nothing: what is not understood nev
 
 from __future__ import annotations
 
-from .tools import bounded
+from .calls import bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

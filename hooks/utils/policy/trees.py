@@ -12,9 +12,9 @@ from . import parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .calls import Call
     from .classify import Classification
     from .context import ContextState
-    from .tools import Call
 
 _STASHED = "+stash"
 _UNSTASHED = "+unstashed"

@@ -15,9 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..policy.calls import Call
     from ..policy.lifecycle import Decision
     from ..policy.ruleset import Ruleset
-    from ..policy.tools import Call
     from .site import Site
 
 

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..hosts.claude_code.transcript import Index
+    from ..policy.calls import Call
     from ..policy.context import Result
-    from ..policy.economics import Models
+    from ..policy.models import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
-    from ..policy.tools import Call
     from ..policy.usage import Usage
     from .spared_lookups import Listener
 

@@ -11,18 +11,9 @@ from __future__ import annotations
 from ...io import home
 from ...io.codec import dumps
 from ...io.system import sha256
+from ...policy.calls import BACKGROUND, Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
-from ...policy.tools import (
-    BACKGROUND,
-    EDITS,
-    FIND,
-    READ,
-    SEARCH,
-    Call,
-    Outcome,
-    Tool,
-    text_in,
-)
+from ...policy.tools import EDITS, FIND, READ, SEARCH, Tool
 from . import TOOLS, fates
 
 TYPE_CHECKING = False

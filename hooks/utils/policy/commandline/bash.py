@@ -9,6 +9,7 @@ from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .. import kinds
+from ..calls import bounded
 from ..parts import (  # fmt: skip
     EXCERPT,
     KEY_CHARS,
@@ -24,7 +25,6 @@ from ..parts import (  # fmt: skip
     with_marks,
 )
 from ..ruleset import outlives
-from ..tools import bounded
 from . import ran
 from .command import Command
 from .place import Place

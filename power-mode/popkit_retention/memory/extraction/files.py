@@ -31,8 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from hooks.utils.policy.calls import Call
     from hooks.utils.policy.classify import Classification
-    from hooks.utils.policy.tools import Call
 
     from .records import AssistantText
 
