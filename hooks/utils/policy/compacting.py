@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from math import inf
 
-from . import lists, remaining
+from . import lists
 from .estimate import estimate_tokens
 from .kinds import ERROR, RUN
+from .left_names import NAMES_SHARE, names_of_left
+from .making_room import give_back, make_room
 from .messages import Message, result_tokens
-from .placeholder import findings, handle_in, placeholder_tokens
+from .outlines import findings
+from .placeholder import handle_in, placeholder_tokens
 from .planning import is_small, last_words
 from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
-from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_room
+from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .messages import Shown, Use
-    from .placeholder import Findings
+    from .outlines import Findings
     from .remaining import Built, Content
     from .worth import NeedModel
 
@@ -107,7 +110,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, remaining.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
+        fitting.fit(target, NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
     built = fitting.built
     return Compacted(
         built.messages,
@@ -150,7 +153,7 @@ class _Fitting:
                 self.build(aim, aim)
         else:
             for_names = min(for_names, target - self.built.tokens)
-        self.build(inf, inf, remaining.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+        self.build(inf, inf, names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
         """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made

@@ -17,7 +17,7 @@ from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message, handle_of_list, put_back
 from ..policy.occasions import CLEARED_BY_USER
-from ..policy.placeholder import findings
+from ..policy.outlines import findings
 from ..policy.remaining import Left
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, receipts, reconciling, shipped, store
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..hosts.claude_code.as_sent import AsSent
     from ..policy.compacting import Compacted
-    from ..policy.placeholder import Findings
+    from ..policy.outlines import Findings
     from ..state.site import Site
 
 _TAIL_BYTES = 256 * 1024

@@ -16,8 +16,9 @@ from ..commandline import printed
 from ..parts import FILE, UNKNOWN
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE, SAY_ONCE, SHAPES
 from ..tools import EDITS, LOOKUPS, OUTPUT, READ, SHELLS
-from . import durations, informative, once, outputs
-from .once import lines_of, name_of, source
+from . import durations, failures, informative, noise, once
+from .call_names import name_of
+from .once import lines_of, source
 from .sections import SAID, Section, sections
 from .shown import Lines, Shown, Source
 
@@ -115,13 +116,13 @@ def _may_be_noisy(arrival: Arrival, value: str) -> bool:
 def _quieted(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
     parts = arrival.sections(text)
     if len(parts) == 1:
-        quieted = outputs.quiet(text) if kinds.of(parts[0].kind).is_noisy else text
-    elif outputs.has_count(text):
+        quieted = noise.quiet(text) if kinds.of(parts[0].kind).is_noisy else text
+    elif noise.has_count(text):
         return Shortened(text, 0)  # beside it, none of ours could be told from it
     else:
         lines = text.split("\n")
         pieces = [("\n".join(lines[begin:end]), kind) for begin, end, kind in parts]
-        quieted = "\n".join([outputs.quiet(piece) if kinds.of(kind).is_noisy else piece for piece, kind in pieces])
+        quieted = "\n".join([noise.quiet(piece) if kinds.of(kind).is_noisy else piece for piece, kind in pieces])
     return Shortened(quieted, max(0, len(text) - len(quieted)))
 
 
@@ -161,7 +162,7 @@ def _stay(text: str, arrival: Arrival) -> Callable[[list[str]], Sequence[int]] |
         found = []
         for begin, end, kind in arrival.sections(text):
             kind = kinds.RUN if kinds.is_run(kind) else kinds.SEARCH
-            found += [begin + at for at in outputs.failures_in(lines[begin:end], kind)]
+            found += [begin + at for at in failures.failures_in(lines[begin:end], kind)]
         return found
 
     return stay
