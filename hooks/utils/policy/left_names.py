@@ -6,7 +6,7 @@ of one large result. A name is worth more the later it was last shown, the more 
 
 from __future__ import annotations
 
-from . import secret_shapes
+from . import random_words, secret_shapes
 from .messages import texts_in
 from .outlines import LONGEST_NAME, SHORTEST_NAME, is_plain, possible_names
 
@@ -47,7 +47,7 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Co
     chosen: dict[str, list[str]] = {}
     room = tokens * _CHARS_PER_TOKEN
     for name in sorted(worth, key=lambda name: (-worth[name], name)):
-        if is_plain(name) or secret_shapes.random_runs(name):
+        if is_plain(name) or random_words.random_runs(name):
             continue
         room -= len(name) + 1 + (0 if home[name] in chosen else _FRAME)
         if room < 0:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from . import lists
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, stub, stub_with_names, texts_in, why_stubbed
+from .messages import Message, Shown, Use, texts_in
 from .outlines import possible_names
 from .placeholder import handle_in, with_names
+from .stubs import stub, stub_with_names, why_stubbed
 from .ways import WHOLE
 
 TYPE_CHECKING = False

@@ -10,10 +10,12 @@ from __future__ import annotations
 from math import sqrt
 
 from .estimate import estimate_tokens
+from .list_text import folded
 from .masking import mask
-from .messages import Shown, Use, folded, long_fields, replaced_fields, result_tokens, stub
+from .messages import Shown, Use, result_tokens
 from .outlines import most_tokens, verdict_line
 from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
+from .stubs import long_fields, replaced_fields, stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
