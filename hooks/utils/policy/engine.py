@@ -36,9 +36,6 @@ def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]
     return decisions
 
 
-# --- a tool call ---
-
-
 def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[Decision]) -> None:
     state.index += 1
     state.at = call.at

@@ -1,4 +1,4 @@
-"""The parts `(key, scope)` that a result is about, and when one part covers another. Pure: paths are only compared as text.
+"""The parts `(key, scope)` that a result is about. Pure: paths are only compared as text.
 
 Keys and scopes are those of the table in docs/design/README.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`)
 has a `?` in that position and is covered by nothing: what is not understood never expires.
