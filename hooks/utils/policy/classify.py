@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .calls import Call, Outcome
-    from .parts import Action, Changes, Move, Part
+    from .commandline.action import Action, Changes, Move
+    from .parts import Part
     from .ruleset import Ruleset
 
 LABEL_CHARS = 100

@@ -10,7 +10,8 @@ from ..parts import TREE, normal_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parts import Changes, Move, Part
+    from ..parts import Part
+    from .action import Changes, Move
 
 FILES, INDEX, HEAD = "files", "index", "head"
 _CHANGES = {
