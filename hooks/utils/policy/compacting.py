@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from math import inf
 
-from . import lists
+from . import left_names, lists
 from .estimate import estimate_tokens
 from .kinds import ERROR, RUN
-from .left_names import NAMES_SHARE, names_of_left
 from .making_room import give_back, make_room
 from .messages import Message, result_tokens
 from .outlines import findings
@@ -110,7 +109,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
+        fitting.fit(target, left_names.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
     built = fitting.built
     return Compacted(
         built.messages,
@@ -153,7 +152,7 @@ class _Fitting:
                 self.build(aim, aim)
         else:
             for_names = min(for_names, target - self.built.tokens)
-        self.build(inf, inf, names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+        self.build(inf, inf, left_names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
         """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
