@@ -3,7 +3,7 @@
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is
 not enough for the target, what is worth least for the tokens that it takes goes, step by step and no further than needed (ways.py). Each
-step keeps a call and its result together. Names of what left follow it (remaining.py). What left is archived: `put_back` (messages.py)
+step keeps a call and its result together. Names of what left follow it (left_names.py). What left is archived: `put_back` (returning.py)
 gives the conversation as it was.
 """
 
