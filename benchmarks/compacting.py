@@ -42,9 +42,10 @@ import own_sessions
 from lab import conversations
 from lab.fitting import AHEAD
 
-from hooks.utils.policy import compacting, events, lists, remaining, ways
+from hooks.utils.policy import compacting, events, left_names, lists, ways
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import USER, Message, NotUnderstood, handle_of_list, result_tokens, texts_in
+from hooks.utils.policy.list_text import handle_of_list
+from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
 from hooks.utils.policy.tools import READ
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
@@ -55,12 +56,12 @@ FEWEST_NEEDS = 5
 KEPT_USES = 3
 AGAIN_TOKENS, LAST = 10_000, 8
 _FILES_PUT_BACK = 5
-# Other values for the constants of policy/ways.py and policy/remaining.py.
+# Other values for the constants of policy/ways.py and policy/left_names.py.
 STEPS = {
     (ways, "_CALLS"): (5, 20), (ways, "_FALLS"): (0.5, 1.0), (ways, "_NEWEST_OF_FILE"): (1.0, 3.0), (ways, "_REPLACED"): (0.1, 0.4),
     (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
-    (ways, "_WRITTEN"): (0.9, 0.97), (remaining, "NAMES_SHARE"): (0.003, 0.008), (remaining, "_CALLS"): (64, 256),
-    (remaining, "_HALVED"): (10, 40), (remaining, "_IN_INPUT"): (1, 6), (remaining, "_BESIDE"): (0, 10),
+    (ways, "_WRITTEN"): (0.9, 0.97), (left_names, "NAMES_SHARE"): (0.003, 0.008), (left_names, "_CALLS"): (64, 256),
+    (left_names, "_HALVED"): (10, 40), (left_names, "_IN_INPUT"): (1, 6), (left_names, "_BESIDE"): (0, 10),
     (compacting, "LISTS_SHARE"): (0.2, 0.4), (lists, "_AROUND_SHARE"): (0.3, 0.7), (lists, "LISTED"): (6, 24),
 }  # fmt: skip
 
@@ -376,7 +377,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     parser.add_argument("--kind", choices=("all", "auto"), default="all", help="auto: automatic compactions alone")
     parser.add_argument("--share", type=float, nargs="*", default=list(SHARES), help="sizes, as shares of the conversation")
-    parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py and remaining.py a step lower and higher")
+    parser.add_argument("--tune", action="store_true", help="with each constant of ways.py and left_names.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
     parser.add_argument("--again", type=int, metavar="TOKENS", help="compact again and again, after so many tokens each")
     options = parser.parse_args()

@@ -35,7 +35,7 @@ from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.io.home import plugin_root
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.economics import Models, models_of
+from hooks.utils.policy.models import Models, models_of
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state import shipped
 

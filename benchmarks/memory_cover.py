@@ -3,7 +3,7 @@
 The sessions of each repository are gone through in order of time. Before each but the first,
 MEMORY.md is built of what the earlier ones taught, the way it is built for a user: transcript -> Lesson -> store -> document.
 
-A *need* is a name of 12 characters or more (`policy/placeholder.py`) that the assistant wrote and knew only from results of this session
+A *need* is a name of 12 characters or more (`policy/outlines.py`) that the assistant wrote and knew only from results of this session
 (`lab/sent_requests.py`); it counts where an earlier session of the repository held it anywhere, in what was said or in what was returned.
 Absolute paths are taken for what the repository calls them. It is *covered* where it stands in MEMORY.md as a whole word, the map written
 out as full paths. `of all`: covered of all needs, those that no earlier session held too. A look-up, a search or a read, is *spared*
@@ -23,7 +23,7 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.io import repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.placeholder import NAME
+from hooks.utils.policy.outlines import NAME
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state.memory_reading import paths_in
 from popkit_retention.lab import sent_requests

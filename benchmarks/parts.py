@@ -29,8 +29,9 @@ import held_out
 import own_sessions
 from lab import fitting
 
-from hooks.utils.policy.door.once import REMINDER, listed
-from hooks.utils.policy.placeholder import outline
+from hooks.utils.policy.door.numbering import listed
+from hooks.utils.policy.door.once import REMINDER
+from hooks.utils.policy.outlines import outline
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab import sent_requests

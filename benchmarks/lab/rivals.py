@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from hooks.utils.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, verdict_of
+from hooks.utils.policy.calls import verdict_of
+from hooks.utils.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS
 from popkit_retention.lab.policy import Block, Choice, View
 
 from .rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of

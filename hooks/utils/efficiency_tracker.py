@@ -1,6 +1,6 @@
 """Figures on what retention did: read from the counters of stored contexts, summed per session, per project and over all.
 
-Nothing counts as reclaimed that a request has not shown to be gone (policy/ledger.py). Other token figures are estimates, scaled by what
+Nothing counts as reclaimed that a request has not shown to be gone (policy/settling.py). Other token figures are estimates, scaled by what
 the context's own usage says of them.
 """
 

@@ -19,9 +19,10 @@ from .io import files
 from .io.system import environment, os
 from .io.system import now as time_of_day
 from .policy import engine, lifecycle, parts
+from .policy.calls import Call, Outcome
 from .policy.context import ContextState
 from .policy.ruleset import TIER_CONFIG, Ruleset
-from .policy.tools import EDITS, Call, Outcome
+from .policy.tools import EDITS
 from .state import store, watched_files
 from .state.opening import REST_FROM, is_small, open_context
 from .state.site import Site

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy import lost_cache
-from hooks.utils.policy.economics import Models
 from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.models import Models
 from hooks.utils.views import bill
 from popkit_retention.bill import digests, statement, sums
 from popkit_retention.bill.records import Digest

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.policy.economics import Models
 from hooks.utils.policy.lost_cache import Between, Sent, losses
+from hooks.utils.policy.models import Models
 from hooks.utils.policy.usage import Usage
 from hooks.utils.views import bill
 from popkit_retention.bill import statement

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.policy.economics import Models
+from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 from hooks.utils.views.amounts import limits_pane_lines
 from popkit_retention import extras

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.handlers.session_events import HINT
-from hooks.utils.policy import figures, ledger
-from hooks.utils.policy.ledger import Advice
+from hooks.utils.policy.bookings import Advice, Request
+from hooks.utils.policy.settling import settle
 from hooks.utils.state import journal, store
 from tests.hooks import payloads
 from tests.hooks.remembering import MEMORY, Remembering
@@ -67,7 +67,7 @@ def test_what_the_hint_costs_is_booked_as_our_own_text(hinted: Remembering):
     entries = store.read_lines(hinted.home.paths(payloads.SESSION).journal)
     (booking,) = [each for each in map(journal.booking_of, entries) if isinstance(each, Advice)]
     assert 20 < booking.tokens < 60
-    settled = figures.settle([ledger.Request(2e9, 10_000, 0, 10_000)], [booking])
+    settled = settle([Request(2e9, 10_000, 0, 10_000)], [booking])
     assert settled.charged["advice"] > 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.utils.policy import door, own_lines
 from hooks.utils.policy.door import once
 from hooks.utils.policy.door.durations import are_alike, within
-from hooks.utils.policy.door.outputs import failures_in
+from hooks.utils.policy.door.failures import failures_in
 from tests.examples import examples
 from tests.policy.door_laws import Context, Result, is_rebuilt
 from tests.policy.entering import DoorContext, references

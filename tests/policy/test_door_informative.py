@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
+from hooks.utils.policy.door.failures import failures_in
 from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
-from hooks.utils.policy.door.outputs import failures_in
-from hooks.utils.policy.tools import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE, outputs

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
-from hooks.utils.policy.door.outputs import quiet
+from hooks.utils.policy.door.noise import quiet
 from tests.examples import examples
 from tests.policy.door_laws import noisy, rebuilt
 from tests.policy.entering import shaped

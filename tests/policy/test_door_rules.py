@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import SHELLS, hidden_lines
 from hooks.utils.policy import door
-from hooks.utils.policy.door.once import listed
+from hooks.utils.policy.door.numbering import listed
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door, door_settings_of
 from popkit_retention.lab.replay_policies import POLICIES

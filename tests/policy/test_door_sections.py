@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.commandline import printed
 from hooks.utils.policy.door.sections import SAID
-from hooks.utils.policy.tools import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE

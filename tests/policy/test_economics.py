@@ -18,15 +18,14 @@ from hooks.utils.policy.economics import (
     LOOK_BACK_REQUESTS,
     THINKING_AGAIN,
     Change,
-    Model,
     Prices,
     Sum,
     kept_prefix,
     lifetime_of,
-    models_of,
     pays,
     prices_of,
 )
+from hooks.utils.policy.models import Model, models_of
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ROOT = Path(__file__).resolve().parents[2]

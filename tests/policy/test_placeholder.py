@@ -14,24 +14,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import secret_shapes
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import (
-    _WHY,
-    LEAST_CHARS,
-    LONGEST,
-    LONGEST_WHY,
-    OUTLINE_CHARS,
-    findings,
-    handle_in,
-    is_handle,
-    most_tokens,
-    outline,
-    outline_of,
-    placeholder,
-    possible_names,
-    verdict_line,
-    why,
-    with_outline,
-)
+from hooks.utils.policy.outlines import LEAST_CHARS, OUTLINE_CHARS, findings, most_tokens, outline, outline_of, possible_names, verdict_line
+from hooks.utils.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, placeholder, why, with_outline
 from tests.policy.scenario import Scenario
 
 # --- outlines ----------------------------------------------------------------------------------------------------------------------------
@@ -155,7 +139,7 @@ def test_where_its_lines_end_makes_no_difference(text: str):
 
 def test_it_is_the_same_in_every_process():
     text = "".join(f"src/part{number * 7919 % 97}.test.ts handlePart{number} " for number in range(400))
-    program = "import sys; from hooks.utils.policy.placeholder import outline; print(outline(sys.stdin.read()))"
+    program = "import sys; from hooks.utils.policy.outlines import outline; print(outline(sys.stdin.read()))"
     kept = {
         subprocess.run(
             [sys.executable, "-c", program], input=text, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, text=True,

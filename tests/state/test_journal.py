@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import ledger
+from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Refetched, Remembered, Restored, Undone
 from hooks.utils.policy.context import OUTSIDE
-from hooks.utils.policy.figures import settle
-from hooks.utils.policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.settling import settle
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state import journal, rebuild
 from tests.policy.scenario import SHIPPED
@@ -130,7 +129,7 @@ def test_a_clear_by_the_provider_takes_results_out_of_the_context_and_moves_what
 
 def settled(rows: list, entries: list, standing: set, again: tuple = (), printed: tuple = ()) -> dict:
     """The ledger as a rebuild settles it."""
-    booked = [*journal.bookings(entries, standing), *(ledger.Refetched(at, tokens) for at, tokens in again)]
+    booked = [*journal.bookings(entries, standing), *(Refetched(at, tokens) for at, tokens in again)]
     booked += [Restored(at, tokens) for at, tokens in printed]
     return settle([rebuild.moment(usage, added, RULES.models) for usage, added in rows], booked).to_json()
 

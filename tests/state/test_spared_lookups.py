@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.policy.bookings import Spared
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.ledger import Spared
 from hooks.utils.state import journal, reconciling, store
 from hooks.utils.state.spared_lookups import Recall
 from tests.views.written import BEGAN, PROJECT, Written

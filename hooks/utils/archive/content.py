@@ -224,7 +224,7 @@ def _block(block: object) -> str:
 
 
 def _calls(message: dict[str, Any]) -> str:
-    """Return a message of calls that were archived whole (policy/messages.py): what it says, its calls, their results."""
+    """Return a message of calls that were archived whole (policy/list_text.py): what it says, its calls, their results."""
     parts = [message.get("text")]
     for name, what in (("toolUses", _call), ("toolResults", _block)):
         values = message.get(name)

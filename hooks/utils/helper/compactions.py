@@ -15,7 +15,7 @@ from ..hosts.claude_code.attachments import Attachments
 from ..hosts.claude_code.usage import newest_usage
 from ..policy import kinds
 from ..policy.messages import Shown
-from ..policy.placeholder import LEAST_CHARS, Findings, findings
+from ..policy.outlines import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from ..policy.calls import Call
     from ..policy.classify import Classification
-    from ..policy.tools import Call
 
 # The share of the time that the mod waits for a row which is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7

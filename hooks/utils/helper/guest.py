@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ..policy.calls import Call
     from ..policy.ruleset import Ruleset
-    from ..policy.tools import Call
     from ..state.site import Site
     from .door import Door
 

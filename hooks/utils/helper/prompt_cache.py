@@ -13,8 +13,8 @@ from ..views.cache import notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..policy.economics import Models
     from ..policy.lost_cache import Loss
+    from ..policy.models import Models
 
 WORTH_TELLING_USD = 0.10
 MOST_AGENTS = 24  # of which what was read is held, to read on

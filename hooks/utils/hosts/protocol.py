@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
 
+    from ..policy.calls import Call
     from ..policy.events import Compacted, Prompted
-    from ..policy.tools import Call, Tools
+    from ..policy.tools import Tools
     from ..policy.usage import Usage
 
     class Host(Protocol):
         """The functions that a host offers. Times are seconds; payloads, rows and lines come from outside and may be anything.
 
-        Models and prices are no host's: `usage` names the model, and `policy/economics.py` says what it costs and how its provider
+        Models and prices are no host's: `usage` names the model, and `policy/models.py` says what it costs and how its provider
         caches."""
 
         NAME: str  # as people call it

@@ -7,19 +7,20 @@ the built-in reading of the tool's operation (`bash.py` for command lines).
 from __future__ import annotations
 
 from . import kinds, parts, tools
+from .calls import BACKGROUND, STOPPED, TOLD, text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
 from .ruleset import DEFAULT_TIER
-from .tools import text_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import ModuleType
 
-    from .parts import Action, Changes, Move, Part
+    from .calls import Call, Outcome
+    from .commandline.action import Action, Changes, Move
+    from .parts import Part
     from .ruleset import Ruleset
-    from .tools import Call, Outcome
 
 LABEL_CHARS = 100
 # The module `bash`, once a command line needed it: it is a third of all that a hook imports.
@@ -214,7 +215,7 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     if not shown:
         shown, ran = [action.part for action in actions], [action.ran for action in actions]
-    if call.outcome.fate == tools.BACKGROUND:
+    if call.outcome.fate == BACKGROUND:
         shown, ran = [("do:in the background@" + parts.UNKNOWN, [])], [parts.UNSURE]  # its id is needed, and no other run has it
     classified = Classification(
         leading.kind, tier, call.tool + " " + _main_line(command[:1_000]), shown, _subjects(command, actions),
@@ -310,11 +311,11 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     classified.error = outcome.error and not _is_empty_search(classified, outcome)
     if not is_answer(call):
         classified.ran = [parts.UNSURE] * len(classified.parts)
-        classified.moves = [] if outcome.fate != tools.STOPPED else classified.moves
+        classified.moves = [] if outcome.fate != STOPPED else classified.moves
     override = rules.override(call.tool, classified.subjects)
     if override is not None and not outcome.unchanged:
         classified.tier, classified.basis = override
-    if outcome.fate == tools.TOLD:
+    if outcome.fate == TOLD:
         _keep_words(classified)
     if classified.error:
         _keep_error(classified, call.operation, rules)

@@ -6,9 +6,10 @@ changed (a script, a subagent) it may not know: what was read of them stays.
 
 from __future__ import annotations
 
+from .calls import Call
 from .masking import mask
 from .parts import UNKNOWN, normal_path
-from .tools import EDITS, Call
+from .tools import EDITS
 
 # Options of `git commit` that take the next word; of a cluster of letters what follows one of these is its value.
 _VALUES = frozenset(

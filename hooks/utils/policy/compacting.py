@@ -3,7 +3,7 @@
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is
 not enough for the target, what is worth least for the tokens that it takes goes, step by step and no further than needed (ways.py). Each
-step keeps a call and its result together. Names of what left follow it (remaining.py). What left is archived: `put_back` (messages.py)
+step keeps a call and its result together. Names of what left follow it (left_names.py). What left is archived: `put_back` (returning.py)
 gives the conversation as it was.
 """
 
@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from math import inf
 
-from . import lists, remaining
+from . import left_names, lists
 from .estimate import estimate_tokens
 from .kinds import ERROR, RUN
+from .making_room import give_back, make_room
 from .messages import Message, result_tokens
-from .placeholder import findings, handle_in, placeholder_tokens
+from .outlines import findings
+from .placeholder import handle_in, placeholder_tokens
 from .planning import is_small, last_words
 from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
-from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_room
+from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .messages import Shown, Use
-    from .placeholder import Findings
+    from .outlines import Findings
     from .remaining import Built, Content
     from .worth import NeedModel
 
@@ -107,7 +109,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, remaining.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
+        fitting.fit(target, left_names.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
     built = fitting.built
     return Compacted(
         built.messages,
@@ -150,7 +152,7 @@ class _Fitting:
                 self.build(aim, aim)
         else:
             for_names = min(for_names, target - self.built.tokens)
-        self.build(inf, inf, remaining.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+        self.build(inf, inf, left_names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
         """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made

@@ -107,7 +107,7 @@ class Counts:
         self.expired_tokens: dict[str, int] = {}
         self.triggers: dict[str, int] = {}  # trigger -> results that it ended
         self.false_expirations: dict[str, int] = {}  # tier -> expired and fetched again unchanged, or restored
-        self.ledger: dict[str, float] = {}  # what was reclaimed and charged (ledger.py), as the last reconcile found it
+        self.ledger: dict[str, float] = {}  # what was reclaimed and charged (settling.py), as the last reconcile found it
         self.days: dict[str, float] = {}  # the same by day (state/rebuild.py)
         self.settled = 0  # bytes of the transcript that the last reconcile found
         self.superseded = 0

@@ -1,4 +1,4 @@
-"""One fold of a conversation: the state of its context, where each result is in the prompt, and which results its requests lacked. Pure.
+"""One fold of a conversation. Pure.
 
 A driver (a transcript, the lab, code inside the host) tells it in order what happened: events of the engine, what the user and the
 assistant wrote, the requests with their usage. What comes out is the same for all: the engine's state, the requests, where each result
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
+    from .calls import Call
     from .context import Result
     from .events import Entered
     from .lifecycle import Decision
     from .ruleset import Ruleset
-    from .tools import Call
 
 _OF_FILES = (READ, EDIT, WRITE)
 # What is known of a model counts as much as so many estimated tokens of the session's own requests, of which a calibration needs so many
@@ -113,8 +113,6 @@ class Conversation:
         self._growth = (0, 0, 0)  # pairs of that model's requests, tokens measured, tokens estimated
         self._factors: list[tuple[float, float]] = []  # (seconds, the same as `_tokens`), of each model that answered, by time
         engine.reindex(state, self.rules)
-
-    # --- what happens ---
 
     def observe(self, event: Any) -> list[Decision]:
         """Return the engine's decisions about an event; a call's result takes its place in the prompt."""
@@ -295,8 +293,6 @@ class Conversation:
                 self.places[result.id] = Place(place.prefix + back, place.request)
             if result.id in ids:
                 back += gain(result, self.state.calibration, self.rules)
-
-    # --- its figures ---
 
     @property
     def last(self) -> Usage:

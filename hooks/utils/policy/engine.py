@@ -7,19 +7,19 @@ changed in place; every decision carries its reasons.
 from __future__ import annotations
 
 from . import kinds, lifecycle, parts
+from .calls import verdict_of
 from .classify import classify, is_answer
 from .context import ContextState, Result, add
 from .estimate import tokens_of
 from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, reindex
-from .tools import verdict_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .calls import Call
     from .classify import Classification
     from .events import Event, FilesChanged
     from .parts import Part
     from .ruleset import Ruleset
-    from .tools import Call
 
 __all__ = ["Decision", "observe", "reindex"]
 
@@ -34,9 +34,6 @@ def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]
         handler = occasions.HANDLERS[event.name]
     handler(state, event, rules, decisions)
     return decisions
-
-
-# --- a tool call ---
 
 
 def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[Decision]) -> None:

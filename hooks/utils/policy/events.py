@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .tools import Call, Outcome
+from .calls import Call, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
-"""Say what the host's own compaction of a conversation costs and leaves, for the ledger and the lab alike: one request that reads the whole
-conversation, a summary that it writes, and behind it the files that were read or written last, whole again. Pure.
+"""The host's own compaction of a conversation, as the ledger and the lab reckon with it. Pure.
+
+It is one request that reads the whole conversation, a summary that it writes, and behind it the files that were read or written last, whole
+again.
 
 What a compaction of ours is worth is what it costs beside that. How large the conversation is that the summariser reads is measured; that
 its cache is warm, the length of the summary and what is put back are assumed where no compaction of the host's shows them."""

@@ -1,5 +1,4 @@
-"""Estimate what a compaction between turns takes out beside what is worth clearing: what is needed least, down to a goal; and whether that
-pays. Pure.
+"""Estimate what a compaction between turns takes out beside what is worth clearing: what is needed least, down to a goal. Pure.
 
 A conversation that is built again is written again and carries no thinking, a part of which is thought again. So what leaves has to save
 more, over the requests that usually follow a prompt, than that costs. Where the cache is cold the prompt is written anyway, and what leaves

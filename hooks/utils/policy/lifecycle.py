@@ -1,4 +1,4 @@
-"""End lifetimes: by which keys a live result is found, what may end it, and the mark that it has ended. Pure, part of the engine.
+"""End the lifetimes of results. Pure, part of the engine.
 
 The state is changed in place; every decision carries its reasons. Nothing that is pinned ever expires; what is preserved only when the
 user says so, (errors, under `success`) when the action that failed succeeds later, or (task lists) when a newer one comes.
@@ -132,9 +132,6 @@ def drop_parts(state: ContextState, result: Result, dead: list[Part]) -> None:
             unlink(state.by_key, part[0], result.id)
 
 
-# --- files ---
-
-
 def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, why: str, by: str, decisions: list[Decision]) -> None:
     """End what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
@@ -196,9 +193,6 @@ def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | Non
             continue
         if may_expire(result) and "commit" in rules.tier_rule(result.tier).events:
             end(state, result, "committed", ["a commit whose files git could not list: " + why], decisions, by)
-
-
-# --- age ---
 
 
 def expire_due(state: ContextState, rules: Ruleset, decisions: list[Decision], by: str = "") -> None:

@@ -1,8 +1,7 @@
-"""Lists that stand for calls of which nothing else stays: where they are, what each of them names, and how earlier ones merge into them.
-Pure.
+"""The lists that stand for calls of which nothing else stays. Pure.
 
 All lists share a room. Neighbours are one list. Where the lists alone would take too much of the room, the oldest become one, too, though
-something was said between them: each part of it says where it stood (`messages.place_of`). Where there is no room to name all calls and
+something was said between them: each part of it says where it stood (`list_places.place_of`). Where there is no room to name all calls and
 names, the oldest are only counted.
 
 A list that others merge into is archived as the lists that it holds, each with its handle. So the calls of one compaction stay in a content
@@ -12,7 +11,9 @@ of their own, and a single one of them can come back without the others.
 from __future__ import annotations
 
 from .estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
-from .messages import BETWEEN_LABELS, HEAD, IN_THEM, MIDDLE, TAIL, USER, folded, handle_of_fold, handle_of_list, in_list, marks_of
+from .list_places import marks_of
+from .list_text import BETWEEN_LABELS, HEAD, IN_THEM, MIDDLE, TAIL, TIMES, folded, handle_of_fold, handle_of_list, in_list, read
+from .messages import USER
 from .placeholder import NO_HANDLE
 
 TYPE_CHECKING = False
@@ -29,7 +30,6 @@ LISTED = 12
 _AROUND_SHARE = 0.5
 _CHARS = CHARS_PER_TOKEN["dialogue"]
 _AROUND = len(HEAD + "; and 10000 more" + MIDDLE + NO_HANDLE + TAIL)
-_TIMES = " times)"
 
 
 class Calls:
@@ -110,41 +110,6 @@ def _handle_of_row(row: object) -> str:
     if not isinstance(row, dict) or row.get("role") != USER or not isinstance(row.get("text"), str):
         return ""
     return handle_of_fold(row["text"])
-
-
-def read(text: str) -> tuple[list[tuple[str, int]], int, list[str]]:
-    """Return what the text of a list says: (label, times) of its calls, how many it only counts, and names from them."""
-    phrases = text[len(HEAD) :].rpartition(MIDDLE)[0].split(BETWEEN_LABELS)
-    names = phrases.pop()[len(IN_THEM) :].split() if phrases[-1].startswith(IN_THEM) else []
-    labels: list[tuple[str, int]] = []
-    unnamed = 0
-    for phrase in filter(None, phrases):
-        number = _counted(phrase)
-        if number:
-            unnamed += number
-        else:
-            labels.append(_without_times(phrase))
-    return labels, unnamed, names
-
-
-def _counted(phrase: str) -> int:
-    """Return how many calls a phrase counts that names none, `and 3 more` or `3 calls`; 0 for any other."""
-    words = phrase.split(" ")
-    if (words[0], words[2:]) == ("and", ["more"]) or words[1:] in (["call"], ["calls"]):
-        return _number(words[-2])
-    return 0
-
-
-def _without_times(phrase: str) -> tuple[str, int]:
-    label, _, times = phrase.removesuffix(_TIMES).rpartition(" (") if phrase.endswith(_TIMES) else ("", "", "")
-    return (label, _number(times)) if _number(times) else (phrase, 1)
-
-
-def _number(word: str) -> int:
-    return int(word) if word.isascii() and word.isdecimal() and len(word) < 10 else 0
-
-
-# --- writing ---
 
 
 def write(
@@ -229,7 +194,7 @@ def _weight(text: str) -> float:
 
 def _digits(times: int) -> int:
     """Return the characters that say how often something was called."""
-    return len(f" ({times}{_TIMES}") if times > 1 else 0
+    return len(f" ({times}{TIMES}") if times > 1 else 0
 
 
 def _written(

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any
 
+    from .calls import Call
     from .context import Result
-    from .tools import Call
 
 _READ, _RUN, _EDIT = "read:", "run:", "edit:"
 # Ends of a result after which what it shows is not wanted again: it is not so any more, or a newer result shows it.

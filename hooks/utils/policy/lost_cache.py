@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .composition import Shares
-    from .economics import Models
+    from .models import Models
     from .usage import Usage
 
 COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, DATE, SYSTEM, ERROR, THINKING, COMMAND, INTERRUPTION, MESSAGES, LOOK_BACK = (

@@ -1,12 +1,10 @@
-"""The parts `(key, scope)` that a result is about, and when one part covers another. Pure: paths are only compared as text.
+"""The parts `(key, scope)` that a result is about. Pure: paths are only compared as text.
 
 Keys and scopes are those of the table in docs/design/README.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`)
 has a `?` in that position and is covered by nothing: what is not understood never expires.
 """
 
 from __future__ import annotations
-
-from .tools import bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +13,9 @@ if TYPE_CHECKING:
 
     # (key, scope), a list where it comes from a file. What a scope holds depends on the key: see docs/design/README.md.
     Part = Sequence[Any]
-    # (folder, what changes there, the words of the command): commandline/worktree.py.
-    Changes = tuple[str, tuple[str, ...], list[str]]
-    # (folder, how, the name of a branch or commit): commandline/worktree.py.
-    Move = tuple[str, str, str]
 
+# What shows a part has run: whenever its line was run, if that succeeded, or nobody knows.
+ALWAYS, ON_SUCCESS, UNSURE = 0, 1, 2
 WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
 EXCERPT = [0, 0]  # of unknown extent
 UNKNOWN = "?"
@@ -369,39 +365,3 @@ def describe_intervals(intervals: list[list[int]]) -> str:
         return "all"
     text = ", ".join([describe_interval(interval) for interval in known])
     return ("line " if text.isdigit() else "lines ") + text
-
-
-# What a command line does, as actions that have a part each.
-_NAME_CHARS = 80
-KEY_CHARS = 200
-# An action has run: whenever its line was run, if that succeeded, or nobody knows.
-ALWAYS, ON_SUCCESS, UNSURE = 0, 1, 2
-
-
-class Action:
-    """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
-    `part` is `(key, scope)` as in the table of docs/design/README.md. `changes`: what git changes, `move`: to which tree it goes
-    (commandline/worktree.py). `ran`: when it has run and its output can be seen."""
-
-    __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran")
-
-    def __init__(self, kind: str, name: str, part: Part, family: str = "", commits: bool = False):
-        self.kind = kind
-        self.name = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
-        self.part = part
-        self.family = family
-        self.commits = commits
-        self.changes: Changes | None = None
-        self.move: Move | None = None
-        self.ran = ALWAYS
-
-    def __repr__(self) -> str:
-        return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"
-
-
-def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool = False) -> Action:
-    """Return an action that is named by its words alone. One that depends on a variable is like no other."""
-    text = " ".join(words) + extra
-    name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
-    unknown = cwd.startswith(UNKNOWN) or has_variable(text)
-    return Action(kind, name, (f"do:{bounded(text, KEY_CHARS)}@{UNKNOWN if unknown else cwd}", []), "", commits)

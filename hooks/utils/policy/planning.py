@@ -1,4 +1,4 @@
-"""One plan over one conversation: what goes before the next request, what waits, what stays, and why. Pure.
+"""One plan over one conversation: what goes before the next request. Pure.
 
 Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more cleared than kept goes,
 live or expired (worth.py), once the cache is cold; while it is warm, that waits. Where there is a goal, what leaves a cold cache goes on
@@ -62,9 +62,6 @@ def plan(
     return plan
 
 
-# --- by lifetime, or by force ---
-
-
 def _by_lifetime(conversation: Conversation, selection: Selection, decisions: list[Decision]) -> None:
     last = last_words(conversation)
     for decision in decisions:
@@ -122,9 +119,6 @@ def grace(result: Result, rules: Ruleset) -> int:
     if result.ended is None or result.ended[0] in worth.REPLACED:
         return 0
     return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
-
-
-# --- by worth ---
 
 
 def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, cold: bool, in_place: bool) -> None:
@@ -234,9 +228,6 @@ def _has_ended(decision: Decision) -> bool:
     return decision.result.ended is not None and decision.reason not in ("pinned", "small", "unseen", "live", "last_word")
 
 
-# --- references ---
-
-
 def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision]) -> None:
     """Keep each result that one that stays refers to, even where the user named it; both may go at once."""
     ranks = {KEEP: 0, HOLD: 1, CLEAR: 2}
@@ -248,9 +239,6 @@ def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision
             below = by_id.get(id)
             if below is not None and ranks[below.action] > ranks[decision.action]:
                 below.action, below.reason = decision.action, "leaned_on"
-
-
-# --- what it comes to ---
 
 
 def _sum(conversation: Conversation, plan: Plan, cold: bool, in_place: bool) -> Sum:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from .economics import Models
+    from .models import Models
     from .tools import Tools
 
     # Of tiers or tools, built-in or as a user writes them: what does not make sense in one is passed over.
@@ -183,7 +183,7 @@ class Ruleset:
     def models(self) -> Models:
         """Return the table of models (economics.py), which few callers need."""
         if self._models is None:
-            from .economics import models_of
+            from .models import models_of
 
             self._models = models_of(self._config)
         return self._models

@@ -1,6 +1,7 @@
-"""Know which working tree of a repository a run belongs to: that of its branch and the edits since, or one that is there for a while only
-(a stash, another branch or commit); and to which environment, where a command has switched that for all that follows. Pure, part of the
-engine.
+"""Know which working tree of a repository a run belongs to. Pure, part of the engine.
+
+It is that of its branch and the edits since, or one that is there for a while only (a stash, another branch or commit). Where a command has
+switched the environment for all that follows, that is part of it too.
 
 A run of one tree says nothing about another: it carries the tree's name in its scope, so that only runs there end each other. The tree that
 a session begins with has no name, and edits, commits and merges do not give it another.
@@ -12,9 +13,9 @@ from . import parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .calls import Call
     from .classify import Classification
     from .context import ContextState
-    from .tools import Call
 
 _STASHED = "+stash"
 _UNSTASHED = "+unstashed"

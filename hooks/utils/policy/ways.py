@@ -1,5 +1,4 @@
-"""The forms that a call and its result can have after a compaction, what each is worth, and the steps between them until there is room.
-Pure.
+"""The forms that a call and its result can have after a compaction, and what each is worth. Pure.
 
 A way says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
 it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
@@ -8,21 +7,23 @@ guess at what of it will still be looked for.
 
 from __future__ import annotations
 
-import heapq
 from math import sqrt
 
 from .estimate import estimate_tokens
+from .list_text import folded
 from .masking import mask
-from .messages import Shown, Use, folded, long_fields, replaced_fields, result_tokens, stub
-from .placeholder import NO_HANDLE, beside, most_tokens, placeholder, verdict_line, why, with_outline
+from .messages import Shown, Use, result_tokens
+from .outlines import most_tokens, verdict_line
+from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
+from .stubs import long_fields, replaced_fields, stub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from .context import Result
     from .conversation import Conversation
-    from .placeholder import Findings
+    from .outlines import Findings
 
 # How much of a result stays, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
@@ -259,50 +260,3 @@ def _falling(ways: Sequence[Way]) -> list[Way]:
 def loss(before: Way, after: Way) -> float:
     """Worth that is lost for each token that leaves."""
     return (before.worth - after.worth) / (before.tokens - after.tokens)
-
-
-# --- steps until there is room ---
-
-
-def make_room(needed: float, pairs: Iterable[Pair]) -> bool:
-    """Take the steps that lose least, until as many tokens as are `needed` may have left. Return whether it took any."""
-    steps: list[tuple[float, int, Pair]] = []
-    for order, pair in enumerate(pairs):
-        if not pair.keeps_all:
-            _offer(steps, order, pair)
-    moved = False
-    while steps and needed > 0:
-        _, order, pair = heapq.heappop(steps)
-        needed -= pair.tokens_at(pair.at) - pair.tokens_at(pair.at + 1)
-        pair.at += 1
-        moved = True
-        _offer(steps, order, pair)
-    return moved
-
-
-def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
-    if pair.at + 1 < len(pair.ways):
-        heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
-
-
-def give_back(room: float, pairs: Iterable[Pair]) -> bool:
-    """Take steps back, those first that are worth most, as far as there is room: what left last was larger than what had to. Return whether
-    it took any."""
-    steps: list[tuple[float, int, Pair]] = []
-    for order, pair in enumerate(pairs):
-        _offer_back(steps, order, pair)
-    moved = False
-    while steps:
-        _, order, pair = heapq.heappop(steps)
-        tokens = pair.ways[pair.at - 1].tokens - pair.tokens_at(pair.at)
-        if tokens <= room:
-            room -= tokens
-            pair.at -= 1
-            moved = True
-            _offer_back(steps, order, pair)
-    return moved
-
-
-def _offer_back(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
-    if pair.at:
-        heapq.heappush(steps, (-loss(pair.ways[pair.at - 1], pair.now), order, pair))

@@ -15,10 +15,12 @@ from ..hosts.claude_code.attachments import Attachments
 from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
-from ..policy.messages import Message, handle_of_list, put_back
+from ..policy.list_text import handle_of_list
+from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
-from ..policy.placeholder import findings
+from ..policy.outlines import findings
 from ..policy.remaining import Left
+from ..policy.returning import put_back
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, receipts, reconciling, shipped, store
 from ..state.archived import content_of, errors
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from ..hosts.claude_code.as_sent import AsSent
     from ..policy.compacting import Compacted
-    from ..policy.placeholder import Findings
+    from ..policy.outlines import Findings
     from ..state.site import Site
 
 _TAIL_BYTES = 256 * 1024

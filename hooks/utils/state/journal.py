@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any, Union
 
-    from ..policy.ledger import Booking, KeptOut
+    from ..policy.bookings import Booking, KeptOut
 
     Entry = dict[str, Any]
     Noted = Union[
@@ -205,7 +205,7 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
 
 def booking_of(entry: object) -> Booking | None:
     """Return the booking of the ledger that an entry records; None for one that books nothing."""
-    from ..policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone  # hooks only write entries
+    from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone  # hooks only write entries
 
     if not isinstance(entry, dict):
         return None
@@ -365,7 +365,7 @@ def bookings(
     `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, `as_counted(tokens,
     at)`. It stays booked, and saves no more, once the result is made whole, or is of none of the `calls` of the conversation (None: of
     any)."""
-    from ..policy.ledger import Cleared, KeptOut
+    from ..policy.bookings import Cleared, KeptOut
 
     known = _put_back(journal).union(with_placeholder)
     booked: list[Booking] = []

@@ -9,10 +9,11 @@ from __future__ import annotations
 from ..io import files
 from ..io.codec import dumps, loads
 from ..policy import kinds
+from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, classify
 from ..policy.masking import mask
 from ..policy.ruleset import Ruleset
-from ..policy.tools import TEXT_CHARS, Call, Outcome, Tools, verdict_of
+from ..policy.tools import Tools
 from . import store, watched_files
 
 TYPE_CHECKING = False

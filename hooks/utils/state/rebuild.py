@@ -9,15 +9,16 @@ from __future__ import annotations
 from ..hosts.claude_code import entries, seconds_of, transcript, usage
 from ..hosts.claude_code.responses import text_of_blocks
 from ..io.system import day_of, days_before
-from ..policy import engine, events, figures, kinds, ledger, lifecycle, parts
+from ..policy import engine, events, kinds, lifecycle, parts
+from ..policy.bookings import Cleared, Compaction, KeptOut, Refetched, Request, Restored
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
 from ..policy.host_compaction import Host
-from ..policy.ledger import Refetched
 from ..policy.messages import result_tokens, thinking_tokens
 from ..policy.placeholder import handle_in
+from ..policy.settling import settle
 from . import journal as journals
 
 TYPE_CHECKING = False
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..hosts.claude_code.transcript import Index
+    from ..policy.calls import Call
     from ..policy.context import Result
-    from ..policy.economics import Models
+    from ..policy.models import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
-    from ..policy.tools import Call
     from ..policy.usage import Usage
     from .spared_lookups import Listener
 
@@ -90,8 +91,8 @@ class _Replay:
         self.clear_times = journals.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last
         booked = journals.bookings(journal, ())
-        whole = {id for booking in booked if isinstance(booking, ledger.Cleared) and not booking.tokens for id in booking.ids}
-        kept_out = (booking for booking in booked if isinstance(booking, ledger.KeptOut))
+        whole = {id for booking in booked if isinstance(booking, Cleared) and not booking.tokens for id in booking.ids}
+        kept_out = (booking for booking in booked if isinstance(booking, KeptOut))
         self.left_out = {booking.id: booking.tokens for booking in kept_out if booking.id not in whole}
         self.refetches = _Refetches()
         self.listener = _listener(journal, self.reader)
@@ -239,7 +240,7 @@ class _Replay:
         if booked or journals.last_compacted(journal):
             removed = {*cleared, *journals.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)
-            booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
+            booked += [Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []
             models = self.conversation.rules.models
             moments = []
@@ -248,7 +249,7 @@ class _Replay:
                 if not journals.is_in_place(compaction):
                     is_ours = compaction is not None and compaction.get("summarised") is not True
                     moments.append(moment(sent, added, models, is_ours, calibration))
-            settled = figures.settle(moments, booked, day_of, self._host())
+            settled = settle(moments, booked, day_of, self._host())
             counts.ledger, counts.days = settled.to_json(), newest_days(settled.days)
 
     def _host(self) -> Host:
@@ -357,13 +358,13 @@ def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
     return any(mine[0] == part[0] and parts.overlap(mine[1], part[1]) for mine in result.parts for part in reads)
 
 
-def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calibration: float = 1.0) -> ledger.Request | ledger.Compaction:
+def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calibration: float = 1.0) -> Request | Compaction:
     """Return a request, or the compaction between two (`is_ours`: we have answered it), as the ledger takes it."""
     if not sent.tokens:
-        return ledger.Compaction(sent.at, round(added * calibration), is_ours, not sent.by_itself)
+        return Compaction(sent.at, round(added * calibration), is_ours, not sent.by_itself)
     model = models.model(sent.model)
     prices, files = prices_of(model, sent.cache_ttl_s), round(sent.files * calibration)
-    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], files)
+    return Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], files)
 
 
 def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:

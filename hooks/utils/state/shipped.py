@@ -8,7 +8,7 @@ from ..policy.worth import model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..policy.economics import Models
+    from ..policy.models import Models
     from ..policy.ruleset import Ruleset
     from ..policy.worth import NeedModel
 
@@ -25,7 +25,7 @@ def rules(profile: str | None = None) -> Ruleset:
 def models() -> Models:
     """Return the models of the shipped configuration: what they cost, how long their caches are kept."""
     from ..config import layers
-    from ..policy.economics import models_of
+    from ..policy.models import models_of
 
     return models_of(layers.load(home.plugin_root(), None, None))
 

@@ -7,8 +7,8 @@ from ..hosts import is_kept
 from ..hosts.claude_code import calls
 from ..hosts.tools import tools_of
 from ..io import home
+from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import Ruleset
-from ..policy.tools import TEXT_CHARS
 from . import data_rules, store
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from ..hosts.claude_code import seconds_of
 from ..hosts.claude_code.entries import blocks_of
 from ..hosts.claude_code.responses import dumps_or_nothing, text_of_blocks
 from ..policy import kinds
-from ..policy.ledger import Spared
+from ..policy.bookings import Spared
 from ..policy.placeholder import handle_in
 from .memory_reading import paths_in
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.models import Models
 
     from .records import Digest, Used
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from hooks.utils.policy.composition import Shares
-    from hooks.utils.policy.economics import Models
     from hooks.utils.policy.lost_cache import Sent
+    from hooks.utils.policy.models import Models
     from hooks.utils.policy.usage import Usage
 
     from .records import Digest, Priced, Used

@@ -16,8 +16,8 @@ from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.economics import models_of
 from hooks.utils.policy.limits import LENGTHS_S, windows
+from hooks.utils.policy.models import models_of
 from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.economics import Models
     from hooks.utils.policy.limits import Window
+    from hooks.utils.policy.models import Models
 
     from ..bill.records import Digest
 

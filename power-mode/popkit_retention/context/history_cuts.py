@@ -21,7 +21,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.placeholder import NAME, PLAIN, outline_of, why
+from hooks.utils.policy.outlines import NAME, PLAIN, outline_of
+from hooks.utils.policy.placeholder import why
 
 from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange

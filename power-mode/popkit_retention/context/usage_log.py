@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from hooks.utils.config.cached import effective
 from hooks.utils.io import home, storage
-from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.models import models_of
 
 from .. import usage
 from ..usage import budgets, name_of

@@ -15,7 +15,7 @@ from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Cleared, Compacted, Entered, ManualClear, Restored, Tick
-from hooks.utils.policy.messages import handle_of_fold
+from hooks.utils.policy.list_text import handle_of_fold
 from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
 from hooks.utils.policy.plans import CLEAR, Decision, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset

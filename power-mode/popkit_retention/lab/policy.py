@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from hooks.utils.policy.calls import Call
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.placeholder import NAME, NO_HANDLE, PLAIN
-from hooks.utils.policy.tools import Call
+from hooks.utils.policy.outlines import NAME, PLAIN
+from hooks.utils.policy.placeholder import NO_HANDLE
 from hooks.utils.policy.usage import Usage
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ V = TypeVar("V")
 
 # --- a recorded session ---
 
-# Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); for other models see economics.Model.tokens.
+# Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); for other models see models.Model.tokens.
 CHARS_PER_TOKEN = 2.1
 LEAST_BASE = 8_000
 

@@ -21,10 +21,10 @@ from hooks.utils.hosts.claude_code.entries import ASKING, is_answer
 from hooks.utils.hosts.claude_code.responses import text_of_blocks
 from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
 from hooks.utils.hosts.claude_code.usage import compacted_at, usage_of
+from hooks.utils.policy.calls import Call
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.messages import thinking_tokens
-from hooks.utils.policy.tools import Call
 from hooks.utils.state import shipped
 from hooks.utils.state.archived import task_id
 

@@ -10,20 +10,9 @@ from __future__ import annotations
 
 from ...io import home
 from ...io.system import sha256
+from ...policy.calls import BACKGROUND, Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
-from ...policy.tools import (
-    BACKGROUND,
-    DELEGATE,
-    EDITS,
-    FIND,
-    READ,
-    SEARCH,
-    TASKS,
-    Call,
-    Outcome,
-    Tool,
-    text_in,
-)
+from ...policy.tools import DELEGATE, EDITS, FIND, READ, SEARCH, TASKS, Tool
 from . import TOOLS, fates, responses
 from .responses import dumps_or_nothing
 

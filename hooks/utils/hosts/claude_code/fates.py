@@ -6,7 +6,8 @@ A call of which that is so ends no earlier result: its own says nothing about th
 
 from __future__ import annotations
 
-from ...policy.tools import BACKGROUND, CUT, FETCH, FIND, NEVER_RAN, SEARCH, SHELLS, STOPPED, TOLD
+from ...policy.calls import BACKGROUND, CUT, NEVER_RAN, STOPPED, TOLD
+from ...policy.tools import FETCH, FIND, SEARCH, SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...policy.tools import Call, Outcome
+from ...policy.calls import Call, Outcome
 from .. import CLAUDE_CODE
 from . import TOOLS
 from .calls import call_of, input_of

@@ -11,8 +11,8 @@ from sys import intern
 from ...io import files
 from ...io.codec import loads
 from ...io.system import os
-from ...policy.economics import LONG_MARK, WINDOW_TOKENS
 from ...policy.estimate import estimate_tokens
+from ...policy.models import LONG_MARK, WINDOW_TOKENS
 from ...policy.usage import Usage
 from . import compaction_point, seconds_of
 from .responses import dumps_or_nothing, text_of_blocks
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ...policy.economics import Model
+    from ...policy.models import Model
     from ...policy.ruleset import Ruleset
     from ...policy.shapes import WindowSource
 

@@ -5,7 +5,7 @@ the transcripts that the helper keeps of its sessions. Command lines live by the
 from __future__ import annotations
 
 from ...policy import tools
-from ...policy.tools import Outcome
+from ...policy.calls import Outcome
 from ..claude_code import calls
 
 TYPE_CHECKING = False

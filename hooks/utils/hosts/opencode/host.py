@@ -11,7 +11,7 @@ import os
 
 from ...io import files, home
 from ...io.storage import Storage
-from ...policy.tools import Call, Outcome
+from ...policy.calls import Call, Outcome
 from ..claude_code import entries, projects
 from ..claude_code.responses import text_of_blocks
 from ..claude_code.spans import content_spans as spans_of

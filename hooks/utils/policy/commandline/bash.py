@@ -9,23 +9,11 @@ from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .. import kinds
-from ..parts import (  # fmt: skip
-    EXCERPT,
-    KEY_CHARS,
-    UNSURE,
-    WHOLE,
-    Action,
-    describe_interval,
-    has_variable,
-    normal_path,
-    plain,
-    read_part,
-    revision_part,
-    with_marks,
-)
+from ..calls import bounded
+from ..parts import EXCERPT, UNSURE, WHOLE, describe_interval, has_variable, normal_path, read_part, revision_part, with_marks
 from ..ruleset import outlives
-from ..tools import bounded
 from . import ran
+from .action import KEY_CHARS, Action, plain
 from .command import Command
 from .place import Place
 from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
@@ -35,8 +23,8 @@ from .wrappers import Inner, only_parses, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parts import Move
     from ..ruleset import Ruleset
+    from .action import Move
 
 _SWITCHING = frozenset([name.partition(" ")[0] for name in SWITCHES])
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..parts import AT_MOST, KEY_CHARS, LESS, MORE
-from ..tools import bounded
+from ..calls import bounded
+from ..parts import AT_MOST, LESS, MORE
+from .action import KEY_CHARS
 
 # Everything passes through these, and through the second kind what a search has found, in another order.
 _PASSES = frozenset("cat tee less more nl bat Out-String Out-Host".split())

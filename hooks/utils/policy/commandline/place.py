@@ -6,7 +6,7 @@ from ..parts import UNKNOWN, UNSURE, normal_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parts import Action
+    from .action import Action
     from .command import Command
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import NamedTuple
 
-    from ..parts import Action
+    from .action import Action
     from .command import Command
 
     class Step(NamedTuple):

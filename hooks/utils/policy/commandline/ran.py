@@ -14,7 +14,7 @@ from .programs import ENVIRONMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parts import Action
+    from .action import Action
     from .place import Place
 
 # Of those that show nothing, these may fail, so that what follows them does not run.

@@ -1,4 +1,4 @@
-"""Read what git shows of a working tree, as a part, and which of its commands change that. Pure.
+"""Read what git commands show of a working tree, or change in it. Pure.
 
 What is shown depends on the files on disk, on what is staged, or only on the commit that is checked out. What names its commits by their
 hashes depends on none of these. A word that may be a branch or a path is taken to be a path: then less ends it.
@@ -10,7 +10,8 @@ from ..parts import TREE, normal_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..parts import Changes, Move, Part
+    from ..parts import Part
+    from .action import Changes, Move
 
 FILES, INDEX, HEAD = "files", "index", "head"
 _CHANGES = {

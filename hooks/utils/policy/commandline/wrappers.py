@@ -1,5 +1,7 @@
-"""Find the program that a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and their like, and what of that
-makes it run in an environment of its own. Pure."""
+"""Find the program that a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` or their like. Pure.
+
+Some of these make it run in an environment of its own.
+"""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ structured data are never touched, nor an error's message.
 from __future__ import annotations
 
 from .. import kinds
-from ..placeholder import OUTLINE_SHARE, outline
-from . import outputs
+from ..outlines import OUTLINE_SHARE, outline
+from .failures import failures_in
+from .noise import is_data
 from .once import REMINDER
-from .outputs import is_data
 from .sections import Section
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ def _chosen(lines: Sequence[str], kind: str, budget: int, error: bool) -> Chosen
             return None
     elif is_data("\n".join(lines), lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
         return None
-    failures = outputs.failures_in(lines, kind)
+    failures = failures_in(lines, kind)
     if kind == kinds.SEARCH:
         kept = _within(lines, _round(files.values()), budget) | set(failures)
         return Chosen(kept, _counts(files, kept))

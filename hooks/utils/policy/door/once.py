@@ -9,17 +9,16 @@ say nothing: then the reference says so.
 
 from __future__ import annotations
 
-import re  # noqa: TID253  no hook loads the door
-
 from . import durations
+from .call_names import plain
+from .numbering import listed
 from .shown import Shown, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, NamedTuple
+    from typing import NamedTuple
 
-    from ..tools import Tool
     from .shown import Run
 
     class Reduced(NamedTuple):
@@ -53,10 +52,6 @@ _LEAST_SAVED_CHARS = 40
 _LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
 # With this the host begins what it adds to a result for the model.
 REMINDER = "<system-reminder>"
-# What a listing puts before a line: spaces, a number, a sign. Of more characters than these it is no line's number.
-_WIDEST = 13
-_LISTED, _COLON_LISTED = re.compile("( *(?:0|[1-9][0-9]*))[→\t]"), re.compile("( *(?:0|[1-9][0-9]*)): ")
-OPENS = "<content>"
 # So a part of a diff begins, and what the signs before its lines say.
 _HUNK = "@@ -"
 SIGNED = {"+": "added", "-": "removed", " ": "unchanged"}
@@ -229,104 +224,3 @@ def _words(lines: list[str], without_durations: bool = False) -> str:
         return line
     words = line[:_MOST_WORDS].rpartition(" ")[0]
     return words if len(words) >= _LEAST_WORDS else line[:_MOST_WORDS]
-
-
-# --- the numbers of a listing ---
-# A Read shows `     1→text` or `1<tab>text`, so do `cat -n`, `nl` and what the host shows of a file that was written. Only numbers that
-# count on from line to line are a listing's: of those between a line and another nothing is lost when the two keep theirs. OpenCode shows
-# `1: text`, behind a line that tells a file's text from any other that has colons.
-
-
-def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | None]]]:
-    """Return (lines without a listing's numbers, [(begin, end, number of the first)] of the stretches that they make up: each either all
-    numbered, one by one, or not at all, and then None)."""
-    prefixes = _prefixes(whole, _LISTED)
-    if OPENS in whole:
-        begin = whole.index(OPENS) + 1
-        prefixes[begin:] = [prefix or other for prefix, other in zip(prefixes[begin:], _prefixes(whole[begin:], _COLON_LISTED))]
-    lines = list(whole)
-    stretches: list[tuple[int, int, int | None]] = []
-    if not any(prefixes):
-        return lines, [(0, len(lines), None)] if lines else []
-    begin = at = 0
-    while at < len(whole):
-        end = at + 1
-        while end < len(whole) and _counts_on(prefixes[end - 1], prefixes[end]):
-            end += 1
-        if end - at > 1:
-            if begin < at:
-                stretches.append((begin, at, None))
-            stretches.append((at, end, _number(prefixes[at])))
-            lines[at:end] = [line[len(prefix) :] for line, prefix in zip(whole[at:end], prefixes[at:end])]
-            begin = end
-        at = end
-    if begin < len(whole):
-        stretches.append((begin, len(whole), None))
-    return lines, stretches
-
-
-def _prefixes(lines: Sequence[str], listed: re.Pattern[str]) -> list[str]:
-    """Return what a listing puts before each line; "" where there is nothing."""
-    return [match.group() if (match := listed.match(line, 0, _WIDEST)) else "" for line in lines]
-
-
-def _counts_on(before: str, after: str) -> bool:
-    """Return whether the number before a line follows that of the line before, written in the same way."""
-    if not before or not after or before[-1] != after[-1]:
-        return False
-    padded = len(before) == len(after) or (before[0] != " " != after[0])
-    return padded and _number(after) == _number(before) + 1
-
-
-def _number(prefix: str) -> int:
-    return int(prefix.rstrip("→\t: "))
-
-
-# --- what a reference calls a call ---
-# A reader sees calls with their inputs, and results without numbers. So a name is made of the tool and of what the call was given, with
-# paths relative to the session's folder. A name that is too long is cut in the middle, never at a file's name.
-
-# Characters of what a call was given; a file's own name stays, however long it is.
-_LONGEST_NAME = 60
-_CUT = "…"
-_SEPARATORS = "/\\"  # of every system: a session may have been recorded on another
-# Characters that enclose a reference and its words, and occur in neither.
-_LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "…": "..."})
-
-
-def name_of(tool: Tool, tool_input: dict[str, Any], cwd: str) -> str:
-    """Return the name of a call: `Read of src/app.js`, `Bash of npm test`; the tool alone where its input says nothing in a line."""
-    for field in tool.naming:
-        value = tool_input.get(field)
-        if isinstance(value, str) and value.strip():
-            shown = _path(plain(value), plain(cwd)) if field in tool.files else _middle_out(plain(value))
-            return f"{plain(tool.name)} of {shown}"
-    return plain(tool.name)
-
-
-def plain(text: str) -> str:
-    """Return a text in one line, without what moves a terminal's cursor, cannot be written, or encloses a reference."""
-    line = " ".join(text.split())
-    if not line.isprintable():
-        line = " ".join("".join(char if char.isprintable() else " " for char in line).split())
-    return line.translate(_LOOKALIKES)
-
-
-def _path(path: str, cwd: str) -> str:
-    """Return a path as seen from a folder, if it is below that."""
-    below = path[len(cwd.rstrip(_SEPARATORS)) :] if cwd and path.startswith(cwd.rstrip(_SEPARATORS)) else ""
-    path = below[1:] if below[:1] in tuple(_SEPARATORS) and below[1:] else path
-    name = path[max(map(path.rfind, _SEPARATORS)) + 1 :]
-    room = max(0, _LONGEST_NAME - len(name) - len(_CUT))
-    folder = path[: len(path) - len(name)]
-    if len(path) <= _LONGEST_NAME or len(folder) <= room:
-        return path
-    head = (room + 1) // 2
-    return folder[:head] + _CUT + folder[len(folder) - (room - head) :] + name
-
-
-def _middle_out(text: str) -> str:
-    if len(text) <= _LONGEST_NAME:
-        return text
-    head = (_LONGEST_NAME - len(_CUT) + 1) // 2
-    return text[:head] + _CUT + text[len(text) - (_LONGEST_NAME - len(_CUT) - head) :]

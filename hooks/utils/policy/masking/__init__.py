@@ -1,14 +1,15 @@
 """Secrets out of everything that is kept of a command line, a pattern, an address or a result's first line. Pure, and its work grows no
 faster than the text: every repetition has a bound, because a line comes from outside and a hook has no time.
 
-Known by their own form or because nobody would think of them (`secret_shapes.py`), by the words before them (`words.py`, tables in
-`secret_options.py`), by a name, a header or an address around them (`named.py`). Where a form is not clear, it is masked: a label that says
-less is better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
+Known by their own form (`secret_shapes.py`) or because nobody would think of them (`random_words.py`), by the words before them
+(`words.py`, tables in `programs.py`), by a name or a header around them (`named.py`), by their place in an address (`addresses.py`). Where
+a form is not clear, it is masked: a label that says less is better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is
+no secret.
 """
 
 from __future__ import annotations
 
-from .. import secret_shapes
+from .. import random_words, secret_shapes
 
 MASK = "****"
 # What introduces the number that tells one secret from another, and its length.
@@ -122,9 +123,9 @@ def _masked_once(text: str, tell_apart: bool) -> str:
     spans = secret_shapes.spans(text)
     lowered = text.lower()
     if _may_hold(text, lowered):
-        from . import named, words  # modules that most texts do not need
+        from . import addresses, named, words  # modules that most texts do not need
 
-        spans += words.spans(text) + named.spans(text)
+        spans += words.spans(text) + addresses.spans(text) + named.spans(text)
     pieces: list[str] = []
     at = 0
     for begin, end in _joined(spans):
@@ -150,7 +151,7 @@ def _may_hold(text: str, lowered: str) -> bool:
     if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):
         return True
     users = [word.rpartition("@")[0] for word in lowered.split() if "@" in word] if "@" in lowered else ()
-    return any(":" in user or "/" in user for user in users) or secret_shapes.may_hold_random(text)
+    return any(":" in user or "/" in user for user in users) or random_words.may_hold_random(text)
 
 
 def _number(secret: str) -> str:

@@ -1,25 +1,15 @@
-"""Find secrets by the words before them: options and phrases of programs, what is piped into one that asks for a password, SQL, addresses,
-messages that name what they refuse, dialogues with one program. Pure; one walk over the words, each looking at a bounded number of
-neighbours.
-"""
+"""Find secrets by the words before them. Pure; one walk over the words, each looking at a bounded number of neighbours."""
 
 from __future__ import annotations
 
-from .. import secret_shapes
-from . import accounts, secret_options
+from .. import random_words
+from . import accounts, phrases, programs, secret_options
+from .addresses import without_scheme
 from .line import AHEAD, QUOTES, Line, value_at
-from .named import without_scheme
+from .piped import piped, receives, substituted, written
 
 # What a text must hold for one of these to be looked for.
 DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp", "machine ")
-_USERS = ("user", "proxy-user")
-_PROMPTS = ("assword", "assphrase", "asscode")
-# A prompt is at most so many words before what is sent to it.
-_BACK = 12
-_ENDS = ("\\r", "\\n")
-# Parts of a name that say that what a program reads is a secret, and the shells and readers of texts that take anything from `<(…)`.
-_RECEIVING = frozenset("password passwd passphrase secret secrets login credential credentials auth authtoken".split())
-_SHOWING = accounts.READERS | frozenset(("sh", "zsh", "dash", "psql", "mysql", "python", "python3", "node", "."))
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -34,7 +24,7 @@ def spans(text: str) -> list[tuple[int, int]]:
         if line.starts[number] == number:
             options = []
             if number and "|" in line.gaps[number] and "||" not in line.gaps[number]:
-                secrets += _piped(line, number)
+                secrets += piped(line, number)
         by_place += accounts.after_action(line, number)
         if line.begins[number] < done:
             continue
@@ -42,19 +32,19 @@ def spans(text: str) -> list[tuple[int, int]]:
         for known in (name, name.partition(":")[0], line.words[number - 1] + " " + name if number else ""):
             if known in secret_options.OPTIONS_OF:
                 options = [*options, *(option for option in secret_options.OPTIONS_OF[known] if option not in options)]
-        for phrase in secret_options.PHRASES_OF.get(name, ()):
-            secrets += secret_options.after_phrase(line, number, phrase)
+        for phrase in phrases.PHRASES_OF.get(name, ()):
+            secrets += phrases.after_phrase(line, number, phrase)
         if word[0] in "-/+":
             secrets += secret_options.of_option(line, number, options)
-        if ">" in line.gaps[number] and any(name in word.lower() for name in secret_options.SECRET_FILES):
-            secrets += _written(line, number, line.starts[number], takes=True)
-        if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
+        if ">" in line.gaps[number] and any(name in word.lower() for name in programs.SECRET_FILES):
+            secrets += written(line, number, line.starts[number], takes=True)
+        if "<<<" in line.gaps[number] and receives(line.command(line.starts[number])):
             secrets.append(line.value(number))
         if word in ("--set", "set") and "sops" in line.command(line.starts[number]):
             secrets += _of_sops(line, number)
         if "<(" in line.gaps[number]:
-            secrets += _substituted(line, number)
-        secrets += _secrets_at(line, number) + (_dialogue(line, number) if talks else [])
+            secrets += substituted(line, number)
+        secrets += _secrets_at(line, number) + (_in_dialogue(line, number) if talks else [])
         for _, end in secrets[seen:]:
             done = max(done, end)
         seen = len(secrets)
@@ -67,96 +57,15 @@ def _is_variable(value: str) -> bool:
     return name == "*" or (name[:1] == "$" and name[1:].strip("{}").replace("_", "").isalnum())
 
 
-def _piped(line: Line, number: int) -> list[tuple[int, int]]:
-    """Return what is written into the command that begins here, when that takes a secret."""
-    begin = line.starts[number - 1]
-    for _ in range(2):  # what only passes it on is between them
-        if begin and "|" in line.gaps[begin] and "||" not in line.gaps[begin]:
-            begin = line.starts[begin - 1]
-    return _written(line, number, begin, _receives(line.command(number)))
-
-
-def _receives(command: list[str]) -> bool:
-    """Return whether a command takes a secret from what is piped into it: a known one, or one with a name that speaks of a secret."""
-    if not secret_options.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command):
-        return True
-    if not command or command[0].rpartition("/")[2] in accounts.READERS:
-        return False
-    return any(
-        not _RECEIVING.isdisjoint(word.replace("_", "-").replace(":", "-").split("-")) or word.endswith(("password", "passwd"))
-        for word in command
-    )
-
-
-def _substituted(line: Line, number: int) -> list[tuple[int, int]]:
-    """Return what `echo` writes inside `<(…)`, unless a program reads it that only shows texts and compares them."""
-    if line.words[number].lower() not in secret_options.WRITERS:
-        return []
-    reader = line.words[line.starts[number]].rpartition("/")[2].lower() if line.starts[number] < number else ""
-    end = number + 1
-    while end < len(line.words) and line.same(number, end) and ")" not in line.gaps[end]:
-        end += 1
-    return _written(line, end, number, takes=bool(reader) and reader not in _SHOWING)
-
-
-def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int, int]]:
-    """Return what `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like
-    chance."""
-    if line.words[begin].lower() not in secret_options.WRITERS or number - begin > AHEAD:
-        return []
-    return [
-        line.value(other)
-        for other in range(begin + 1, number)
-        if line.words[other][0] not in "-%"
-        and len(line.words[other]) > 2
-        and (
-            takes
-            or (
-                not secret_shapes.is_hex(line.words[other])
-                and secret_options.is_bare(line.words[other])
-                and secret_shapes.looks_random(line.words[other])
-            )
-        )
-    ]
-
-
-# --- dialogues with one program: what `curl` reads, what `expect` sends, lines of `.pgpass` and `.netrc`, the login of FTP ---
-
-
 def _has_dialogue(text: str) -> bool:
-    """Return whether a text may hold such a dialogue."""
+    """Return whether a text may hold a dialogue with one program."""
     return any(mark in text for mark in DIALOGUES)
 
 
-def _dialogue(line: Line, number: int) -> list[tuple[int, int]]:
-    """Return [(begin, end)] of the secrets that one word of a line shows in such a dialogue."""
-    word = line.words[number]
-    if word in _USERS and "curl" in line.text:
-        return _of_curl(line, number)
-    if word == "send" and ("expect" in line.text or "spawn" in line.text):
-        return _sent(line, number)
-    if word.count(":") == 4 and "pgpass" in line.text:
-        return [(line.begins[number] + word.rindex(":") + 1, line.begins[number] + len(word))]
-    if word == "password" and "login" in line.words[max(0, number - 2) : number] and line.same(number, number + 1):
-        return [line.value(number + 1)] if "machine " in line.text else []  # of .netrc
-    if word == "user" and "ftp" in line.text and line.same(number, number + 2) and line.starts[number] == number:
-        return [line.value(number + 2)]
-    return []
+def _in_dialogue(line: Line, number: int) -> list[tuple[int, int]]:
+    from .dialogues import secrets_at  # most texts have none
 
-
-def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
-    """Return the password in `user = "bob:secret"`; the quotes or the equals sign may be left out."""
-    value = number + 2 if line.words[number + 1 : number + 2] == ["="] else number + 1
-    if not line.same(number, value):
-        return []
-    user, colon, password = line.words[value].partition(":")
-    if not colon or not user or not password or password[0] == "$" or password.startswith("//"):
-        return []
-    begin, end = line.begins[value] + len(user) + 1, line.begins[value] + len(line.words[value])
-    if line.gaps[value][-1:] in QUOTES:  # marks end words that the quotes hold together
-        closing = line.text.find(line.gaps[value][-1], begin)
-        end = closing if closing >= 0 else end
-    return [(begin, end)]
+    return secrets_at(line, number)
 
 
 def _of_sops(line: Line, number: int) -> list[tuple[int, int]]:
@@ -171,23 +80,6 @@ def _of_sops(line: Line, number: int) -> list[tuple[int, int]]:
     at = line.text.index(" ", min(places)) + 1
     return [value_at(line.text, at)]
 
-
-def _sent(line: Line, number: int) -> list[tuple[int, int]]:
-    """Return what `send "secret\\r"` sends behind a prompt that asks for it."""
-    value = number + 1
-    while value < len(line.words) and line.words[value].startswith("-"):
-        value += 1
-    before = line.words[max(0, number - _BACK) : number]
-    if value >= len(line.words) or line.gaps[value][-1:] not in QUOTES or not any(name in each for each in before for name in _PROMPTS):
-        return []
-    begin = line.begins[value]
-    ends = [place for end in _ENDS if (place := line.text.find(end, begin, begin + 200)) >= 0]
-    if not ends or line.text[begin] == "$":
-        return []
-    return [(begin, min(ends))]
-
-
-# --- the words around them ---
 
 # Words that speak of a secret when what follows, or goes before, looks like one.
 _SECRET_WORDS = frozenset(
@@ -223,7 +115,7 @@ def _random_beside(line: Line, number: int) -> list[tuple[int, int]]:
         if not line.same(number, other):
             break
         candidate = line.words[other].strip(":,.!?[]{}*")
-        if candidate and secret_options.is_bare(candidate) and secret_shapes.looks_random(candidate):
+        if candidate and secret_options.is_bare(candidate) and random_words.looks_random(candidate):
             return [_stripped(line, other)]
         if candidate and other == number + 1 and _is_refused(line, number) and line.gaps[other][-1:] in QUOTES and len(candidate) >= 4:
             return [line.value(other)]
@@ -236,7 +128,7 @@ def _random_beside(line: Line, number: int) -> list[tuple[int, int]]:
     return [
         _stripped(line, other)
         for other in before
-        if secret_options.is_bare(bare := line.words[other].strip(":,.!?[]{}")) and secret_shapes.looks_random(bare)
+        if secret_options.is_bare(bare := line.words[other].strip(":,.!?[]{}")) and random_words.looks_random(bare)
     ]
 
 
@@ -262,7 +154,7 @@ def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
     at = min(place for place in (equals, colon, len(word)) if place >= 0)
     name = word[:at].lower().replace("-", "_").replace(".", "_").rpartition("_")[2]
     value = word[at + 1 :].strip(",.[]{}")
-    if name in _SECRET_WORDS and secret_shapes.looks_random(value) and "/" not in value[:-1]:
+    if name in _SECRET_WORDS and random_words.looks_random(value) and "/" not in value[:-1]:
         begin = line.begins[number] + word.index(value, at + 1)
         return [(begin, begin + len(value))]
     return []
@@ -300,7 +192,7 @@ def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
     name = line.words[number].rstrip("=").lower()
     if line.text[end] == " " and name != _WITHOUT_PARENTHESES:
         return []
-    for place, functions in secret_options.FUNCTIONS.items():
+    for place, functions in programs.FUNCTIONS.items():
         if name.endswith(functions):
             texts = _texts(line.text, end)
             return texts[place - 1 :][:1] if place > 0 else texts[-1:]
@@ -333,12 +225,12 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
 def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
     """Return what a word holds in itself: user and password before a host, a run of chance."""
     word, begin = line.words[number], line.begins[number]
-    if "://" in word or (len(word) < secret_shapes.RANDOM_CHARS and "@" not in word and "hook" not in word):
+    if "://" in word or (len(word) < random_words.RANDOM_CHARS and "@" not in word and "hook" not in word):
         return []
     if "hook" in word:
         return [(begin + first, begin + last) for first, last in without_scheme(word)]
     is_id = number and line.words[number - 1].rstrip(":=").lower().endswith("id")
-    secrets = [] if is_id else [(begin + first, begin + last) for first, last in secret_shapes.random_runs(word)]
+    secrets = [] if is_id else [(begin + first, begin + last) for first, last in random_words.random_runs(word)]
     head, at_sign, host = word.rpartition("@")
     if not at_sign or not host:
         return secrets
@@ -353,7 +245,7 @@ def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
             and user not in _PROTOCOLS
             and "\\" not in password
         )
-        if user and password and "@" not in user and (oracle or ("/" not in password and (named or secret_shapes.looks_random(password)))):
+        if user and password and "@" not in user and (oracle or ("/" not in password and (named or random_words.looks_random(password)))):
             return [*secrets, (begin + len(user) + 1, begin + len(head))]
     return secrets
 

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from hooks.utils.io import repository
+from hooks.utils.policy.calls import verdict_of
 from hooks.utils.policy.commandline import programs
 from hooks.utils.policy.commandline import runs as programs_run
 from hooks.utils.policy.commandline.runs import run_of
@@ -20,7 +21,7 @@ from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import MARKS, PACKAGE, normal_path
-from hooks.utils.policy.tools import EDIT, SHELLS, WRITE, verdict_of
+from hooks.utils.policy.tools import EDIT, SHELLS, WRITE
 from hooks.utils.state.memory_records import BUILD, FORMAT, LINT, RUN, TEST
 from hooks.utils.state.memory_text import folder_of
 
@@ -28,7 +29,7 @@ from ..items import COMMAND, ERROR, Observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.tools import Call
+    from hooks.utils.policy.calls import Call
 
 FIX_CALLS = 6
 LONGEST = 120  # characters of a command

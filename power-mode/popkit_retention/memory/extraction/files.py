@@ -4,7 +4,7 @@ and where they are defined; and checks all that it taught against the checkout. 
 A file counts once a call has shown that it exists: it was read, edited or written with success. Paths that the assistant merely wrote, and
 failed calls, show nothing.
 
-A name is what `policy/placeholder.py` calls one: not a plain word. A session looked for it if the assistant searched for it, or wrote it
+A name is what `policy/outlines.py` calls one: not a plain word. A session looked for it if the assistant searched for it, or wrote it
 having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which
 languages define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
@@ -20,8 +20,8 @@ from os.path import isdir, isfile, join
 from hooks.utils.io import files, processes, repository
 from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.masking import MASK, mask
+from hooks.utils.policy.outlines import PLAIN
 from hooks.utils.policy.parts import normal_path
-from hooks.utils.policy.placeholder import PLAIN
 from hooks.utils.policy.tools import EDITS, READS, SEARCH, SHELLS
 from hooks.utils.state.memory_checks import content
 
@@ -31,8 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from hooks.utils.policy.calls import Call
     from hooks.utils.policy.classify import Classification
-    from hooks.utils.policy.tools import Call
 
     from .records import AssistantText
 

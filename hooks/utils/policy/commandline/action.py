@@ -1,0 +1,47 @@
+"""The record of one thing that a command line does, with the part that it shows. Pure."""
+
+from __future__ import annotations
+
+from ..calls import bounded
+from ..parts import ALWAYS, UNKNOWN, has_variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parts import Part
+
+    # (folder, what changes there, the words of the command): commandline/worktree.py.
+    Changes = tuple[str, tuple[str, ...], list[str]]
+    # (folder, how, the name of a branch or commit): commandline/worktree.py.
+    Move = tuple[str, str, str]
+
+_NAME_CHARS = 80
+KEY_CHARS = 200
+
+
+class Action:
+    """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
+    `part` is `(key, scope)` as in the table of docs/design/README.md. `changes`: what git changes, `move`: to which tree it goes
+    (commandline/worktree.py). `ran`: when it has run and its output can be seen."""
+
+    __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran")
+
+    def __init__(self, kind: str, name: str, part: Part, family: str = "", commits: bool = False):
+        self.kind = kind
+        self.name = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
+        self.part = part
+        self.family = family
+        self.commits = commits
+        self.changes: Changes | None = None
+        self.move: Move | None = None
+        self.ran = ALWAYS
+
+    def __repr__(self) -> str:
+        return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"
+
+
+def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool = False) -> Action:
+    """Return an action that is named by its words alone. One that depends on a variable is like no other."""
+    text = " ".join(words) + extra
+    name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
+    unknown = cwd.startswith(UNKNOWN) or has_variable(text)
+    return Action(kind, name, (f"do:{bounded(text, KEY_CHARS)}@{UNKNOWN if unknown else cwd}", []), "", commits)

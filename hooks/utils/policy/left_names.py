@@ -1,0 +1,66 @@
+"""Choose the names that represent what left a conversation. Pure.
+
+More than half of what the next requests write of what left are names: a path, an identifier, a version. A few hundred of them take the room
+of one large result. A name is worth more the later it was last shown, the more calls showed it, and most if a call was made with it.
+"""
+
+from __future__ import annotations
+
+from . import random_words, secret_shapes
+from .messages import texts_in
+from .outlines import LONGEST_NAME, SHORTEST_NAME, is_plain, possible_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable, Sequence
+
+    from .ways import Pair
+
+# Tokens of names, as a share of the conversation.
+NAMES_SHARE = 0.005
+# So many of the newest calls are searched: what only older ones hold is hardly written again.
+_CALLS = 128
+# Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): a name is worth half as much after so
+# many calls; to be in the input of a call counts as much as so many results; a name costs so many characters beside its own.
+_HALVED, _IN_INPUT, _BESIDE = 20, 3, 5
+_CHARS_PER_TOKEN = 2.5
+# Characters between names and what they belong to.
+_FRAME = 12
+# A text that holds a key in several lines gives none: these look like names.
+_KEY = "-----BEGIN "
+
+
+def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Container[str], tokens: float) -> dict[str, list[str]]:
+    """Return {id of a call: names that represent what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
+    something left. Each name occurs once, with the newest of these that held it, and none of the `shown_names`."""
+    shown: dict[str, float] = {}  # name -> how often, a call's input counted more
+    since: dict[str, int] = {}  # name -> calls since it was last shown
+    home: dict[str, str] = {}
+    for pair in reversed(pairs[-_CALLS:]):
+        of_input = _names([pair.masked if text is pair.argument else text for text in texts_in(pair.use.input)])
+        for name in of_input | _names([pair.shown.text]):
+            shown[name] = shown.get(name, 0.0) + (1 + _IN_INPUT if name in of_input else 1)
+            since.setdefault(name, pair.age)
+            if pair.use.id in homes:
+                home.setdefault(name, pair.use.id)
+    worth = {name: shown[name] / ((_HALVED + since[name]) * (_BESIDE + len(name))) for name in home if name not in shown_names}
+    chosen: dict[str, list[str]] = {}
+    room = tokens * _CHARS_PER_TOKEN
+    for name in sorted(worth, key=lambda name: (-worth[name], name)):
+        if is_plain(name) or random_words.random_runs(name):
+            continue
+        room -= len(name) + 1 + (0 if home[name] in chosen else _FRAME)
+        if room < 0:
+            break
+        chosen.setdefault(home[name], []).append(name)
+    return {id: safe for id, names in chosen.items() if (safe := _without_keys(names))}
+
+
+def _names(texts: Iterable[str]) -> set[str]:
+    return {word for word in possible_names(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
+
+
+def _without_keys(names: list[str]) -> list[str]:
+    if not secret_shapes.spans(" ".join(names)):
+        return names
+    return [name for name in names if not secret_shapes.spans(name)]
