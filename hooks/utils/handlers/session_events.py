@@ -51,7 +51,9 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     site.remember(**facts)
     paths = site.paths()
     before = store.read_unlocked(paths)
-    from ..state import reconciling  # an end does without it
+    from ..state import (
+        reconciling,  # an end does without it
+    )
 
     reconciling.rebuild_if_small(site, paths, text(payload, "transcript_path"))
 
@@ -229,11 +231,11 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         from ..state import delivery
 
         delivery.note_emptied(site)
-    from ..state import jobs, reconciling, sweeping
+    from ..state import jobs, settling, sweeping
 
     jobs.start(site, transcript_path, now)  # first: the host does not wait for long
-    if reconciling.is_due(site, transcript_path):
-        _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
+    if settling.is_due(site, transcript_path):
+        _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
 
 

@@ -18,7 +18,7 @@ from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
 from ..reclaim.contents import stamp_of
-from ..state import journal, reconciling, store
+from ..state import context_editing, journal, noting, reconciling, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from .shown_context import MOST_BYTES, Context, resumed_context, show_whole
@@ -73,7 +73,7 @@ class Door:
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
         self.settings = door.Settings(self.rules.say_once, self.rules.shape)
-        self.editing = reconciling.editing_of(self.environ)
+        self.editing = context_editing.editing_of(self.environ)
 
     def forget(self) -> None:
         """Drop what is known of the contexts, as the rules of the session have changed: rows may have passed that were not looked at."""
@@ -270,7 +270,7 @@ class Door:
         store.journal(paths, noted)
         event = journal.event_of(noted)
         if isinstance(event, Entered):
-            self.later(reconciling.note_entered, self.site, paths, event)
+            self.later(noting.note_entered, self.site, paths, event)
 
 
 def _learn(call: dict[str, Any]) -> None:

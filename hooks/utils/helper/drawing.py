@@ -20,7 +20,7 @@ from ..policy import figures, masking
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import outlook
-from ..state import client_reports, reconciling
+from ..state import limit_readings, settling
 from ..state import status_line as stored
 from ..state.site import Site
 from ..views import amounts, cache, history, panel, phrases, receipt, report, results, status_line
@@ -125,7 +125,7 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     view = outlook.look(site, transcript_path, now)
     current = report.build(view)
     cold_now = switches.auto_compaction_of(site, view)
-    full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
+    full = amounts.limits_line(windows(limit_readings.readings(site.home), now), now)
     question = cache.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
     shown = page(request.page, current, request.chosen, width, request.rows, question, full)
     if shown["page"] == SAVED:
@@ -160,7 +160,7 @@ def _spent(usd: float | None) -> list[text.Line]:
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     """Return the worth of PopKit, in this session and on this machine."""
-    reconciling.catch_up(site, current["transcript"])
+    settling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
     lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]
     if current["figures"]:

@@ -12,7 +12,7 @@ from ..hosts.opencode import host, row_of
 from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import closed, delivery, jobs, live, memory, pending, reconciling, store, sweeping
+from ..state import closed, delivery, jobs, live, memory, pending, reconciling, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ class Guest:
         now = time_of_day(site.environ)
         closed.end_client(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
-        if reconciling.is_due(site, transcript_path):
-            reconciling.settle(site, transcript_path)
+        if settling.is_due(site, transcript_path):
+            settling.settle(site, transcript_path)
         sweeping.sweep(site, now)
 
     # --- put off ---

@@ -11,7 +11,7 @@ from ..hosts.claude_code import compaction_point
 from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
-from ..state import client_reports, status_line
+from ..state import limit_readings, status_line
 from ..views import amounts, bill, cache, phrases, receipt, report
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
@@ -57,7 +57,7 @@ class Pane:
             self.usd = usd
         if site.enabled:
             with suppress(OSError):  # the next one is kept
-                client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
+                limit_readings.note_limits(site.home, usage.get("limits"), now, fresh)
 
     def _note_window(self, site: Site, window: int) -> None:
         """Note how large the window is, and what the host was told about where in it to compact."""
@@ -115,7 +115,7 @@ class Pane:
 
     def _limits(self, site: Site, now: float) -> list[text.Line]:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
-        if not windows(client_reports.readings(site.home), now):
+        if not windows(limit_readings.readings(site.home), now):
             return []
         return amounts.limits_pane_lines(self.commands.data("bill limits", now), now)
 

@@ -16,7 +16,7 @@ from ..hosts.claude_code import compaction_point
 from ..io import storage
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, data_rules, jobs, reconciling, sweeping
+from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
 from ..state.noted import Noted
 from ..state.site import Site
 from .commands import Commands
@@ -289,7 +289,7 @@ class Session:
         with self.stored:
             if at is not None and site.session.get("compaction") is not None:
                 site.remember(compacts_at=compaction_point.noted(site.session, at))
-            client_reports.keep_breakdown(
+            prompt_breakdowns.keep_breakdown(
                 site.home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
             )
         return {}
@@ -298,7 +298,7 @@ class Session:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
-        names, deferred = client_reports.parted(client_reports.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
+        names, deferred = hidden_tools.parted(hidden_tools.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
     def health(self, _request: dict[str, Any]) -> dict[str, Any]:

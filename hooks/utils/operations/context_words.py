@@ -8,7 +8,7 @@ import time
 from .. import flag_parser, text
 from ..hosts import is_kept, kept_by, protocol
 from ..reclaim import access, restoring
-from ..state import journal, reconciling
+from ..state import journal, settling
 from ..views import memory_in_session, receipt, results
 from ..views import panel as views
 from . import CONTEXT, help_lines, of_shell_lines, reclaiming, switches
@@ -156,7 +156,7 @@ def _stats(request: Request) -> Answer:
 
     site = request.site
     request.look()
-    behind = reconciling.catch_up(site, request.transcript_path)
+    behind = settling.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)

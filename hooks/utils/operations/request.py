@@ -13,7 +13,7 @@ from ..policy import globs
 from ..policy.ruleset import DEFAULT
 from ..reclaim import outlook
 from ..reclaim.access import Refused
-from ..state import sockets
+from ..state import asking, sockets
 from ..state.noted import ONLY, Noted
 from ..views import phrases, report
 from ..views.report import matching
@@ -120,7 +120,7 @@ class ThroughHelper:
 
     def _ask(self, body: dict[str, object]) -> dict[str, object]:
         try:
-            answer = loads(sockets.ask(self._socket, "/want", dumps(body).encode("ascii"), _HELPER_S).decode())
+            answer = loads(asking.ask(self._socket, "/want", dumps(body).encode("ascii"), _HELPER_S).decode())
         except (OSError, ValueError):
             answer = {}
         if not isinstance(answer, dict) or answer.get("heard") is not True:

@@ -11,7 +11,7 @@ import os
 from .. import text
 from ..io import processes
 from ..policy import verdict
-from ..state import memory, published
+from ..state import marked, memory, memory_alerts
 from ..views import memory_in_session as views
 
 TYPE_CHECKING = False
@@ -43,9 +43,9 @@ def turn(on: bool, site: Site, now: float) -> Switched:
 
 def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
-    if not published.has_marked(site.home):
+    if not marked.has_marked(site.home):
         return []
-    rows = published.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
+    rows = marked.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
     lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
     return ["", *lines] if lines else []
 
@@ -56,9 +56,9 @@ def alert_lines(site: Site, command: str) -> list[text.Line]:
         return []
     try:
         project = memory.project_of(site.home, _folder_of(site))
-        due = published.unseen_alerts(project)
+        due = memory_alerts.unseen_alerts(project)
         if due:
-            published.note_alerts_seen(project, list(due))
+            memory_alerts.note_alerts_seen(project, list(due))
     except OSError:
         return []  # it is shown once that can be noted
     return views.alerts(due, command) if due else []

@@ -12,7 +12,7 @@ from ..io.system import join
 from ..policy.bound import Bound
 from ..policy.least_needed import COLD_TARGET, LONG, Goal
 from ..policy.ruleset import AUTO_MISSES, COMPACT_TARGET
-from ..state import journal
+from ..state import removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: lis
         return None
     share = max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))  # never less than where room is needed
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
-    left = journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
+    left = removals.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
     return Goal(share, left, long=LONG)
 
 

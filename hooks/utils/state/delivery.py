@@ -47,10 +47,10 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
     if not written:
         return text
     from ..hosts.claude_code import projects
-    from . import memory_checks, memory_text
+    from . import memory_checks, memory_json, memory_text
 
     try:
-        entries = memory_checks.from_json(written)
+        entries = memory_json.from_json(written)
     except ValueError:
         return text
     root = project.repository.root

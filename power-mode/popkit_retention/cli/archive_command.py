@@ -12,7 +12,7 @@ from hooks.utils.archive import chain, holds, index, searching, verification
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, stored_contexts
+from hooks.utils.state import archived, placements, stored_contexts
 from hooks.utils.state.site import Site
 from hooks.utils.text import size
 
@@ -149,14 +149,14 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
-    placed = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
+    placed = placements.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if placed and doing and not args.yes:
         _confirm(db, placed, older_than, args, environ)
     pruned = _pruned(db, older_than, now, args, environ)
     originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
     data = {
-        **pruned.to_json(), "held": sum(map(len, placed.values())), "placeholders": archived.handles_by_transcript(placed),
+        **pruned.to_json(), "held": sum(map(len, placed.values())), "placeholders": placements.handles_by_transcript(placed),
         "originals": originals, "dry_run": args.dry_run,
     }  # fmt: skip
     lines: list[text.Line] = []

@@ -12,7 +12,7 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home, storage, volatile
 from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import data_rules, reconciling, sockets, store, stored_contexts
+from hooks.utils.state import asking, data_rules, reconciling, sockets, store, stored_contexts
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.site import Site
 from hooks.utils.text import clean, counted, listed
@@ -106,7 +106,7 @@ def _socket(popkit_home: str, session_id: str) -> str:
 def _health(path: str) -> dict[str, Any] | None:
     """Return the helper's answer to /health; None where it is not understood."""
     try:
-        value = json.loads(sockets.ask(path, "/health", b"{}", LIMIT_S))
+        value = json.loads(asking.ask(path, "/health", b"{}", LIMIT_S))
     except (OSError, ValueError):
         return None
     known: dict[str, Any] = {

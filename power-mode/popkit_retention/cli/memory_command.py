@@ -12,7 +12,8 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import switches
 from hooks.utils.state import jobs
 from hooks.utils.state import memory as memory_state
-from hooks.utils.state.memory import MOST_TOKENS, NotJoined
+from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.state.memory_checkouts import NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory_in_session import turned_lines
 

@@ -14,7 +14,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import client_reports, status_line, stored_contexts
+from hooks.utils.state import limit_readings, status_line, stored_contexts
 from hooks.utils.state.site import Site
 from hooks.utils.views.amounts import limits_line
 from hooks.utils.views.status_line import line
@@ -133,7 +133,7 @@ def _stored(site: Site, payload: dict, window: int, now: float) -> dict:
         facts = {**facts, "ratio": _bounded(ratio, window, site.session), "is_estimated": True}
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
-    return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
+    return {**facts, "limits": limits_line(windows(limit_readings.readings(site.home), now), now)}
 
 
 def _reclaimable(site: Site, warm: bool) -> dict:

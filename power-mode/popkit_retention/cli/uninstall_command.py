@@ -12,7 +12,7 @@ import sys
 from hooks.utils import archive, text
 from hooks.utils.io import files, home, volatile
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import archived, sockets
+from hooks.utils.state import placements, sockets
 
 from ..governance import health
 from ..operations import stores
@@ -48,7 +48,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         "folder": folder,
         "bytes": sum(part["bytes"] for part in parts.values()),
         "parts": parts,
-        "placeholders": archived.handles_by_transcript(placed),
+        "placeholders": placements.handles_by_transcript(placed),
         "dry_run": args.dry_run,
         "deleted": [],
         "left": [],
@@ -85,7 +85,7 @@ def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
         return _unknown(error, environ)
     try:
-        return archived.placed_records(db, environ)
+        return placements.placed_records(db, environ)
     except sqlite3.Error as error:
         return _unknown(error, environ)
     finally:

@@ -14,7 +14,7 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import client_reports, reconciling, session, stored_contexts
+from hooks.utils.state import hidden_tools, session, settling, stored_contexts
 from hooks.utils.state.site import Site
 from hooks.utils.views import amounts
 from hooks.utils.views import bill as views
@@ -88,7 +88,7 @@ class BillReport:
     def _projects(self, known: list[Digest]) -> list[str]:
         """Return the projects of sessions, that of the newest session first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
-        return list(dict.fromkeys(client_reports.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
+        return list(dict.fromkeys(hidden_tools.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 
     def _reading(self) -> threading.Thread | None:
         """Return the thread that reads; None where the digests are fresh."""
@@ -172,7 +172,7 @@ class SavingsReport:
             stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
             if stamps == self._settled:
                 return 0
-            behind = reconciling.catch_up(Site(self._app_state.environ, ""))
+            behind = settling.catch_up(Site(self._app_state.environ, ""))
             self._settled = None if behind else stamps
             return behind
 
