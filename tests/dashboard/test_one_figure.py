@@ -16,7 +16,7 @@ from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.operations import context_words
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
-from hooks.utils.views import amounts, phrases
+from hooks.utils.views import amounts, phrases, savings
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
@@ -112,10 +112,10 @@ def _what_it_did_is_the_same(drawn: Drawn, page: dict, all_time: dict) -> None:
         assert sum(day[name] for day in all_time["days"]) == pytest.approx(figures[name], abs=1e-5)
 
     # In words: the same sentence, the same headline, the same rows.
-    sentence, saved = amounts.ledger_in_words(figures), "\n".join(drawn.pane("saved"))
+    sentence, saved = savings.ledger_in_words(figures), "\n".join(drawn.pane("saved"))
     for output in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
         assert sentence in " ".join(output.split())
-    headline = amounts.headline(stats["worth"])
+    headline = savings.headline(stats["worth"])
     for output in (drawn.answer("stats"), saved, all_time["headline"]):
         assert headline in output
     kept_out, cleared = text.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"

@@ -12,7 +12,7 @@ from hooks.utils import archive
 from hooks.utils.archive import index
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.state import collection, marked
-from hooks.utils.views.memory_in_session import marks
+from hooks.utils.views.marks import marks
 from popkit_retention.governance import GovernanceError, retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder

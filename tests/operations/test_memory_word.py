@@ -15,7 +15,7 @@ from hooks.utils.operations import switches
 from hooks.utils.operations.context_words import answer
 from hooks.utils.state import marked, memory, memory_alerts
 from hooks.utils.state.site import Site
-from hooks.utils.views.memory_in_session import marks
+from hooks.utils.views.marks import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
 

@@ -16,7 +16,7 @@ from hooks.utils.policy.ruleset import PROFILES, TIERS
 from hooks.utils.reclaim.outlook import read
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
-from hooks.utils.views import clear, history, phrases, report, results
+from hooks.utils.views import clear, one_result, phrases, report, timeline
 from hooks.utils.views.panel import panel
 from hooks.utils.views.results import detail_lines
 from hooks.utils.views.shapes import Report, ResultRow
@@ -116,7 +116,7 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     assert len(gone) + sum(have["items"] for have in stays) == data["expired"]["items"]
     assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == data["expired"]["tokens"]
     assert whole["tokens"] == whole["sum"]["leaves"]
-    drawn = [line for line in laid_out(history.timeline_lines(data, None)) if line.startswith("T") and "[" in line]
+    drawn = [line for line in laid_out(timeline.timeline_lines(data, None)) if line.startswith("T") and "[" in line]
     assert len(drawn) == len(data["results"])
 
 
@@ -348,5 +348,5 @@ def test_retention_that_is_off_is_shown_as_off():
 
 def test_there_are_words_for_every_reason_of_a_plan() -> None:
     goes = {"worth", "expired", "asked", "with_others"}
-    assert set(results._REASONS) == set(REASONS)
+    assert set(one_result._REASONS) == set(REASONS)
     assert set(phrases.WHY_KEPT) == set(REASONS) - goes

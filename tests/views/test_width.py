@@ -20,9 +20,10 @@ from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
-from hooks.utils.views import amounts, clear, memory_in_session, phrases, report, results
-from hooks.utils.views.history import stats_lines, timeline_lines
+from hooks.utils.views import clear, memory_in_session, one_result, phrases, report, savings
 from hooks.utils.views.panel import panel
+from hooks.utils.views.stats import stats_lines
+from hooks.utils.views.timeline import timeline_lines
 from tests.examples import examples
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
@@ -108,7 +109,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, hostile, tokens, calibrati
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(hostile), True))
     _lawful(clear.taken_lines(found))
     for row in found["results"]:
-        _lawful(results.why(found, row))
+        _lawful(one_result.why(found, row))
     for word in (hostile, "T1", "T99", "zzzz"):
         _lawful(_error_of(found, word))
 
@@ -151,13 +152,13 @@ def test_no_help_is_wide():
 def test_no_figures_are_wide(numbers, agent, amount):
     signed = ("net", "saved", "usd_cleared", "saved_kept_out")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
-    _lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
+    _lawful(text.wrap(savings.ledger_in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )
     metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
     period = worth(metrics, 1795348800.0)
-    _lawful(amounts.ledger_table(period))
+    _lawful(savings.ledger_table(period))
     _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 

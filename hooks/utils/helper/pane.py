@@ -12,7 +12,7 @@ from ..operations import OF_SHELL, context_words, offers, request
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
 from ..state import limit_readings, status_line
-from ..views import amounts, bill, cache, phrases, receipt, report
+from ..views import bill, compacting, phrases, plan_limits, report, restored
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
 TYPE_CHECKING = False
@@ -117,13 +117,13 @@ class Pane:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(limit_readings.readings(site.home), now):
             return []
-        return amounts.limits_pane_lines(self.commands.data("bill limits", now), now)
+        return plan_limits.limits_pane_lines(self.commands.data("bill limits", now), now)
 
     def _settings(self, site: Site, cold_now: AutoCompaction) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         if is_kept(site.session_id):
             return text.wrap(kept_by(name_of(site.session_id)) + "."), []
-        return cache.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
+        return compacting.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
@@ -150,7 +150,7 @@ class Pane:
             handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
-                printed = receipt.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
+                printed = restored.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
         except (request.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
         width = text.width_of(columns)

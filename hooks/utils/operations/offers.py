@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 
 from .. import text
-from ..views import bill, phrases
+from ..views import bill, phrases, verdicts
 from . import CONTEXT
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def of_context(report: Report) -> list[Offer]:
     """Return the offers for the whole context."""
     offers = []
     if report["verdict"]["kind"] == "clear":
-        offers.append(Offer("clear", "Clear", phrases.verdict(report).removeprefix(_VERDICT), "c"))
+        offers.append(Offer("clear", "Clear", verdicts.verdict(report).removeprefix(_VERDICT), "c"))
     if report["cleared"]["items"]:
         offers.append(Offer("undo", "Undo the last clear", "what it took comes back in place", "u"))
     return offers

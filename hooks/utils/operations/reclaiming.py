@@ -10,8 +10,7 @@ from ..reclaim import access, outlook, restoring
 from ..state import archived, receipts, reconciling, store, stored_contexts
 from ..state.noted import BACK
 from ..views import clear as views
-from ..views import phrases, report
-from ..views import receipt as receipt_views
+from ..views import phrases, report, restored
 from .request import Answer, NotFound, find_result, number_of
 
 TYPE_CHECKING = False
@@ -88,7 +87,7 @@ def undo(request: Request) -> Answer:
 def _put_back(request: Request, handles: list[str]) -> Answer:
     request.in_place.put_back(handles)
     is_later = request.in_place.is_later
-    return Answer(receipt_views.begun_lines(len(handles), is_later, request.command), {"restored": handles, "later": is_later})
+    return Answer(restored.begun_lines(len(handles), is_later, request.command), {"restored": handles, "later": is_later})
 
 
 def restore(request: Request) -> Answer:
@@ -110,13 +109,13 @@ def restore(request: Request) -> Answer:
     if in_place:
         kept = [record.id for record in records if record not in gone]
         if not kept:
-            raise access.Refused("nothing can be put back. " + receipt_views.gone(gone))
+            raise access.Refused("nothing can be put back. " + restored.gone(gone))
         answer = _put_back(request, kept)
-        answer.lines += text.wrap(receipt_views.gone(gone)) if gone else []
+        answer.lines += text.wrap(restored.gone(gone)) if gone else []
         return answer
     words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-    lines = receipt_views.printed_lines(printed, safe=request.command.startswith("/"))  # the client writes them to its terminal
-    return Answer(["", *lines, *words], receipt_views.printed_data(printed))
+    lines = restored.printed_lines(printed, safe=request.command.startswith("/"))  # the client writes them to its terminal
+    return Answer(["", *lines, *words], restored.printed_data(printed))
 
 
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:

@@ -12,6 +12,7 @@ from .. import text
 from ..io import processes
 from ..policy import verdict
 from ..state import marked, memory, memory_alerts
+from ..views import marks
 from ..views import memory_in_session as views
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     if not marked.has_marked(site.home):
         return []
     rows = marked.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
-    lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
+    lines = [line for part, row in rows for line in marks.marks(part, row, now, views.called(command))]
     return ["", *lines] if lines else []
 
 

@@ -6,7 +6,7 @@ from .. import text
 from ..policy import verdict
 from ..policy.planning import matches
 from ..policy.ruleset import AUTO, TIERS
-from . import phrases
+from . import phrases, verdicts
 from .report import is_reclaimable
 from .results import result_line
 
@@ -109,7 +109,7 @@ def clear_lines(clear: Clear, report: Report, command: str, words: str = "", eve
 
 def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
     """Return what to do now, as the panel says it, unless the verdict is of one of these kinds."""
-    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
+    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(verdicts.verdict(report))]
 
 
 def _head(clear: Clear) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import text
 from ..policy import kinds
 from ..policy.ruleset import DEFAULT, TIERS
-from . import amounts, phrases
+from . import phrases, savings, verdicts
 from .report import is_reclaimable
 from .results import detail_lines
 
@@ -43,7 +43,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
     lines += ["", *expired(report), *reclaimable(report), *outcome_lines(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
-    lines += [*notes(report), "", *text.wrap(phrases.verdict(report))]
+    lines += [*notes(report), "", *text.wrap(verdicts.verdict(report))]
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
@@ -196,7 +196,7 @@ def outcome_lines(report: Report) -> list[text.Line]:
     if have["items"]:
         lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
     if figures:
-        lines += text.wrap(amounts.ledger_in_words(figures), indent="  ")
+        lines += text.wrap(savings.ledger_in_words(figures), indent="  ")
     return lines + host_changes(report)
 
 
@@ -259,12 +259,9 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
     return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {DEFAULT}."
 
 
-# --- the pane: what matters most, for the columns and rows there are ---
-
-
 def pane_head(report: Report) -> list[text.Line]:
     """Return what to do now, which is shown above the offers."""
-    return text.wrap(phrases.verdict(report))
+    return text.wrap(verdicts.verdict(report))
 
 
 def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:

@@ -1,9 +1,9 @@
-"""What a report says in words: labels that fit, what ends a result, what ended it, the verdict. Pure."""
+"""What a report says of a result in words: labels that fit, what ends it, what ended it. Pure."""
 
 from __future__ import annotations
 
 from .. import text
-from ..hosts import CLAUDE_CODE, KEEPS
+from ..hosts import CLAUDE_CODE
 from ..hosts.tools import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
@@ -13,15 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..policy.shapes import Takes, Verdict
+    from ..policy.shapes import Takes
     from .shapes import Report, ResultRow
-
 
 # Operations whose labels are paths.
 _OF_PATHS = READS | EDITS | {FIND, LIST}
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
-
 # What ends a live result, as a continuation of "until".
 _UNTIL = {
     "edit": "edited",
@@ -35,14 +33,12 @@ _UNTIL = {
     "manual": "you clear it",
     "unpin": "unpinned",
 }
-
 # After the size of a window that neither the user nor the host has stated: where it comes from.
 # When what was asked of a session that does not run is done.
 RESUMED = "when the session is resumed in Claude Code 2.1.326 or later"
 WINDOW_FROM = {
     "transcript": ", where it was compacted", "compaction": ", where Claude Code compacts", "assumed": ", window assumed",
 }  # fmt: skip
-
 _AT = {
     "same_content": "same content",
     "edited": "edited",
@@ -58,7 +54,6 @@ _WASTE = 5  # columns that a path may lose to begin with a whole segment
 _AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # the rest does not say which run it is
 _RUN_NAME = 22  # columns
 _LEAST_CAUSE = 6  # columns in which a cause still tells something
-
 _TRIGGERS = {
     "superseded": "superseded",
     "same_content": "the same content came again",
@@ -70,8 +65,6 @@ _TRIGGERS = {
     "session_end": "the session ended",
     "manual": "cleared by you",
 }
-
-
 # Why results stay in the context, in a word or two after their number.
 WHY_KEPT = {
     "waits": "waiting for a cold cache",
@@ -258,70 +251,7 @@ _SENTENCES = {
     "manual": "when you clear it",
     "unpin": "never, while it is pinned",
 }
-
-
 _CENT = 0.005  # rounded, the least that is worth a word
-
-
-# --- the verdict ---
-
-
-def verdict(report: Report) -> str:
-    """Return the verdict of a report (policy/verdict.py) as one sentence: what to do now."""
-    advice = report["verdict"]
-    return _VERDICTS[advice["kind"]](advice, report)
-
-
-def notice(report: Report) -> str:
-    """Return the same as a notice that nobody asked for: what to do now, but not to wait."""
-    advice = report["verdict"]
-    return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
-
-
-def _clear_now(advice: Verdict, report: Report) -> str:
-    context = report["context"]
-    is_cold = context is not None and not context["cache_seconds_left"]
-    why = "the cache is cold, so " if is_cold and (advice["usd"] or not advice["pays_after"]) else ""
-    tokens = text.short_tokens(advice["tokens"])
-    return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}"
-
-
-def _wait(advice: Verdict, _report: Report) -> str:
-    wait, tokens = text.countdown(advice["wait_s"] or 0), text.tokens(advice["tokens"])
-    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}"
-
-
-def _full(advice: Verdict, _report: Report) -> str:
-    if advice["wait_s"] is None:
-        return "Full, and little to clear: /compact (what is dead goes first)"
-    tokens = text.tokens(advice["tokens"])
-    return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
-
-
-def _noted(advice: Verdict, _report: Report) -> str:
-    return f"A clear is noted: {text.short_tokens(advice['tokens'])} leave {RESUMED}"
-
-
-def _returning(advice: Verdict, _report: Report) -> str:
-    comes = "comes" if advice["items"] == 1 else "come"
-    return f"A way back is noted: {text.counted(advice['items'], 'content')} {comes} back {RESUMED}"
-
-
-def _nothing(advice: Verdict, report: Report) -> str:
-    if not report["results"]:
-        why = no_results(report)
-    elif KEEPS in report["doubt"]:
-        why = text.clean(report["doubt"])
-    elif report["doubt"]:
-        why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
-    elif advice["tokens"]:
-        why = f"a clear would take only {text.short_tokens(advice['tokens'])}"
-    elif advice["expired"]:
-        many = f"none of the {advice['expired']:,} expired results is" if advice["expired"] > 1 else "the expired result is not"
-        why = many + " worth clearing"
-    else:
-        why = "everything in the context is worth keeping"
-    return "Nothing to do: " + why
 
 
 def no_results(report: Report) -> str:
@@ -335,17 +265,6 @@ def sum_line(report: Report) -> str:
     counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
     line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or no_results(report).removeprefix("there are ")
     return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
-
-
-_VERDICTS = {
-    "clear": _clear_now, "wait": _wait, "full": _full, "noted": _noted, "returning": _returning, "nothing": _nothing,
-}  # fmt: skip
-
-
-def _price(advice: Verdict) -> str:
-    if advice["pays_after"] and not advice["usd"]:
-        return f", pays after {text.counted(advice['pays_after'], 'request')}"
-    return saves(advice["usd"])
 
 
 def leaving(have: Takes, many: str) -> str:
@@ -368,7 +287,3 @@ def pays(after: int | None, usd: float | None) -> str:
 def saving(usd: float | None) -> str:
     """Return `, saving ~$0.34`; "" for less than a cent, and where no price is known."""
     return f", saving ~${usd:,.2f}" if usd is not None and usd >= _CENT else ""
-
-
-def _thinking(advice: Verdict) -> str:
-    return f" (with {text.tokens(advice['thinking'])} of reasoning)" if advice["thinking"] else ""

@@ -20,6 +20,7 @@ from hooks.utils.policy.economics import models_of
 from hooks.utils.policy.limits import LENGTHS_S, windows
 from hooks.utils.state import hidden_tools, limit_readings
 from hooks.utils.views import bill as views
+from hooks.utils.views import cache_lifetime, paid_for
 
 from ..bill import digests, statement, sums
 from ..bill.records import Digest
@@ -94,7 +95,11 @@ def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) 
     whole = statement.whole(used, models)
     began = [digest["standing"] for digest in used if statement.is_main(digest)]
     lifetime = statement.cache_lifetime(used, models, not limit_readings.readings(home.popkit_home(environ)), float("inf"))
-    lines = views.whole_lines(whole, _covered(args), models.dated, began, _most(args)) + views.lifetime_lines(lifetime) + left_out.lines()
+    lines = (
+        paid_for.whole_lines(whole, _covered(args), models.dated, began, _most(args))
+        + cache_lifetime.lifetime_lines(lifetime)
+        + left_out.lines()
+    )
     return Answer(
         lines,
         {"whole": whole, "cache_lifetime": lifetime, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()},
@@ -102,7 +107,7 @@ def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) 
 
 
 def _most(args: Parsed) -> int:
-    return 0 if args.details else views.MOST_KINDS
+    return 0 if args.details else paid_for.MOST_KINDS
 
 
 # --- which sessions ---

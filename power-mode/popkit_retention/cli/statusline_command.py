@@ -16,7 +16,7 @@ from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import limit_readings, status_line, stored_contexts
 from hooks.utils.state.site import Site
-from hooks.utils.views.amounts import limits_line
+from hooks.utils.views.plan_limits import limits_line
 from hooks.utils.views.status_line import line
 
 from . import terminal

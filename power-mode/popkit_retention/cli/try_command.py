@@ -22,8 +22,8 @@ from hooks.utils.reclaim import auto_compaction, outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
-from hooks.utils.views.history import timeline_lines
 from hooks.utils.views.panel import panel
+from hooks.utils.views.timeline import timeline_lines
 
 from ..lab import outcomes
 from ..operations import past_sessions, session_lookup

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views.memory_in_session import marks
+from hooks.utils.views.marks import marks
 
 from ..memory.items import FULL, TIERS
 from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
-from hooks.utils.views import amounts, bill
-from hooks.utils.views.cache import cause_in_words
+from hooks.utils.views import amounts, paid_for, plan_limits
+from hooks.utils.views.lost_caches import cause_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
         was = answer["last_reading_at"]
-        ended = "" if was is None else f" The last one, of {amounts.clock(was, now)}, is of a window that has been reset since."
+        ended = "" if was is None else f" The last one, of {plan_limits.clock(was, now)}, is of a window that has been reset since."
         return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
     for window in answer["windows"]:
-        lines += text.pair(amounts.NAMES[window["kind"]], _window(window, now))
+        lines += text.pair(plan_limits.NAMES[window["kind"]], _window(window, now))
     took = [window for window in answer["windows"] if window["took"] is not None]
     for window in took:
-        since = amounts.clock(window["began"], now)
-        lines += ["", *text.wrap(f"{amounts.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
+        since = plan_limits.clock(window["began"], now)
+        lines += ["", *text.wrap(f"{plan_limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
         lines += _rows(window["took"])
     dated = answer["prices_of"]
     return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if took else lines
@@ -58,11 +58,11 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
 
 def _window(window: dict[str, Any], now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
-    parts = [amounts.percent(window["percent"]) + " used"]
+    parts = [plan_limits.percent(window["percent"]) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
     if full is not None and window["percent"] < 100:
-        parts.append(f"full {amounts.when(full, now)}")
-    parts.append(f"resets {amounts.when(resets, now)}" if resets else "reset time unknown")
+        parts.append(f"full {plan_limits.when(full, now)}")
+    parts.append(f"resets {plan_limits.when(resets, now)}" if resets else "reset time unknown")
     if now - window["at"] >= 60:
         parts.append(f"read {text.span(now - window['at'])} ago")
     return ", ".join(parts)
@@ -97,8 +97,8 @@ def _rows(took: Took) -> list[text.Line]:
 
 def _kinds(took: Took) -> list[text.Line]:
     """Return what the conversations were made of."""
-    shown, rest = took["kinds"][: bill.MOST_KINDS], took["kinds"][bill.MOST_KINDS :]
-    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
+    shown, rest = took["kinds"][: paid_for.MOST_KINDS], took["kinds"][paid_for.MOST_KINDS :]
+    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], paid_for.kind_words(row), "  ") for row in shown if row["tokens"]]
     if rest:
         tokens = sum(row["tokens"] for row in rest)
         lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit bill limits --json", "  "))

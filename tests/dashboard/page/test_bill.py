@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils.policy.lost_cache import PAUSE
 from hooks.utils.state import hidden_tools
-from hooks.utils.views.bill import lifetime_phrases
+from hooks.utils.views.cache_lifetime import lifetime_phrases
 from popkit_retention.bill.digests import FILE
 from tests.bill.conversations import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils import text
-from hooks.utils.views import phrases
+from hooks.utils.views import verdicts
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.dashboard.session_operations import CLEARED_LATER
 from popkit_retention.usage import Snapshot
@@ -29,7 +29,7 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    words = phrases.verdict(report_of(seen)).removeprefix("Clear now: ")
+    words = verdicts.verdict(report_of(seen)).removeprefix("Clear now: ")
     return words[0].upper() + words[1:] + ". " + CLEARED_LATER + "."
 
 
@@ -74,7 +74,7 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
     session = seen.page.get_by_role("article")
     report = report_of(seen)
     expired, taken = report["expired"], report["reclaimable"]["now"]
-    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(phrases.verdict(report).replace(": ", ""))
+    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(verdicts.verdict(report).replace(": ", ""))
     expect(seen.page).to_have_title("Clear now · please fix it · PopKit")
     share = f"in 30 results ({expired['tokens'] / 37_000:.0%} of the context)"
     for words in (
