@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
 from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
-from hooks.utils.operations import help_lines, offers
+from hooks.utils.operations import offers
+from hooks.utils.operations.help_text import help_lines
 from hooks.utils.text import NARROWEST, laid_out
 from popkit_retention.cli import opencode_setup, shell_setup
 from popkit_retention.cli.commands import COMMANDS, FIRST, names, titles

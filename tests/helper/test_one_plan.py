@@ -12,7 +12,7 @@ import pytest
 from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.operations import context_words
-from hooks.utils.operations.request import OnceResumed
+from hooks.utils.operations.changers import OnceResumed
 from hooks.utils.state.noted import Noted
 from hooks.utils.state.site import Site
 from hooks.utils.views import phrases

@@ -19,7 +19,7 @@ import pytest
 
 from hooks.utils.io.files import LOCK_WAIT_S
 from hooks.utils.operations import context_words
-from hooks.utils.operations.request import in_place_of
+from hooks.utils.operations.changers import in_place_of
 from hooks.utils.state import prompt_breakdowns
 from hooks.utils.state.site import Site
 from popkit_retention.memory.job import last_run

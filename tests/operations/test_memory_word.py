@@ -11,7 +11,7 @@ import pytest
 from hooks.utils import text
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.io.system import day_of
-from hooks.utils.operations import switches
+from hooks.utils.operations import memory_switch
 from hooks.utils.operations.context_words import answer
 from hooks.utils.state import marked, memory, memory_alerts
 from hooks.utils.state.site import Site
@@ -134,7 +134,7 @@ def test_a_long_answer_is_cut(asking: Asking):
 
 
 def test_what_cannot_be_started_is_reported(asking: Asking):
-    code, output, errors = switches.ask(["list", "\0"], asking.site(), "popkit context")
+    code, output, errors = memory_switch.ask(["list", "\0"], asking.site(), "popkit context")
     assert (code, output) == (1, "")
     assert errors.startswith("popkit memory could not be started: ")
 

@@ -13,7 +13,7 @@ from hooks.utils import archive, flag_parser
 from hooks.utils.hosts.claude_code import calls, entries
 from hooks.utils.hosts.claude_code.spans import content_spans
 from hooks.utils.operations import CONTEXT, context_words
-from hooks.utils.operations.request import NotFound, find_result
+from hooks.utils.operations.names import NotFound, find_result
 from hooks.utils.policy import events
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.occasions import CLEARED_BY_USER

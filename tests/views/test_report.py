@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.operations import request
+from hooks.utils.operations import names
 from hooks.utils.policy import events
 from hooks.utils.policy.plans import REASONS, Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
@@ -41,7 +41,7 @@ def _report(session: Scenario, now: float = 0.0, **conversation) -> dict:
 
 
 def _row(found: dict, number: int) -> dict:
-    return request.find_result(found, f"T{number}")
+    return names.find_result(found, f"T{number}")
 
 
 def _busy(profile: str | None = None) -> Scenario:
@@ -260,7 +260,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
     data = _report(session)
-    assert request.find_result(data, word)["number"] == (13 if "nine" in word else 9)
+    assert names.find_result(data, word)["number"] == (13 if "nine" in word else 9)
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, message):
     data = _report(session)
     data["calls"] = 12 if word in ("T99", "0") else data["calls"]
     data["results"] = [row for row in data["results"] if row["number"] <= 12 or word not in ("T99", "0")]
-    with pytest.raises(request.NotFound) as error:
-        request.find_result(data, word)
+    with pytest.raises(names.NotFound) as error:
+        names.find_result(data, word)
     assert message in str(error.value)
 
 
@@ -290,8 +290,8 @@ def test_a_compacted_result_is_shown_as_out_of_the_context():
     session.read("/p/a.ts")
     session.compact()
     session.read("/p/b.ts")
-    with pytest.raises(request.NotFound, match="T1 is out of the context"):
-        request.find_result(_report(session), "T1")
+    with pytest.raises(names.NotFound, match="T1 is out of the context"):
+        names.find_result(_report(session), "T1")
 
 
 @pytest.mark.parametrize(

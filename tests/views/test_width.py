@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from hooks.utils import flag_parser, text
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.operations import CONTEXT, help_lines, request
+from hooks.utils.operations import CONTEXT, names
 from hooks.utils.operations.context_words import _mistake
+from hooks.utils.operations.help_text import help_lines
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.plans import Selection
@@ -128,8 +129,8 @@ def _clears(session: Scenario, profile: str, asked: Selection, found: dict, toke
 
 def _error_of(found: dict, word: str) -> list:
     try:
-        request.find_result(found, word)
-    except request.NotFound as error:
+        names.find_result(found, word)
+    except names.NotFound as error:
         return _mistake(str(error)).lines
     return []
 

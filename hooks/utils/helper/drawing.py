@@ -14,7 +14,8 @@ import sys
 from .. import efficiency_tracker as tracker
 from .. import text
 from ..io import processes, storage
-from ..operations import offers, reclaiming, switches
+from ..operations import auto_switch, offers
+from ..operations.receipts import receipts_of
 from ..operations.request import IN_CLIENT
 from ..policy import figures, masking
 from ..policy.limits import windows
@@ -124,13 +125,13 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     width = text.width_of(request.columns)
     view = outlook.look(site, transcript_path, now)
     current = report.build(view)
-    cold_now = switches.auto_compaction_of(site, view)
+    cold_now = auto_switch.auto_compaction_of(site, view)
     full = plan_limits.limits_line(windows(limit_readings.readings(site.home), now), now)
     question = compacting.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
     shown = page(request.page, current, request.chosen, width, request.rows, question, full)
     if shown["page"] == SAVED:
         saved = text.laid_out([*_saved(site, current, now), *_spent(usd)], width)
-        receipts = reclaiming.receipts_of(site, current)
+        receipts = receipts_of(site, current)
         shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
         room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
         shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved

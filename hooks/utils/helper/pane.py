@@ -8,7 +8,7 @@ from contextlib import suppress
 from .. import archive, text
 from ..hosts import OPENCODE, is_kept, kept_by, name_of
 from ..hosts.claude_code import compaction_point
-from ..operations import OF_SHELL, context_words, offers, request
+from ..operations import OF_SHELL, context_words, names, offers
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
 from ..state import limit_readings, status_line
@@ -146,12 +146,12 @@ class Pane:
         """Return the archived content of a result (T12) for a person. It is not booked as restored, as Claude does not see it."""
         current = report.build(outlook.look(site, self.transcript_path, now))
         try:
-            row = request.find_result(current, name)
+            row = names.find_result(current, name)
             handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
                 printed = restored.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
-        except (request.NotFound, access.Refused) as error:
+        except (names.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
         width = text.width_of(columns)
         lines = text.laid_out(printed, width)

@@ -11,8 +11,12 @@ from ..reclaim import access, restoring
 from ..state import journal, settling
 from ..views import memory_in_session, one_result, pinning, receipt
 from ..views import panel as views
-from . import CONTEXT, help_lines, of_shell_lines, reclaiming, switches
-from .request import COMMAND, IN_CLIENT, WITHOUT, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
+from . import CONTEXT, auto_switch, memory_switch, reclaiming
+from .changers import WITHOUT
+from .help_text import help_lines, of_shell_lines
+from .names import NotFound, Unknown, find_result, pin_target, profile_target, unpin_target
+from .receipts import find_receipt, receipts_of, receipts_of_agents
+from .request import COMMAND, IN_CLIENT, Answer, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Report
-    from .request import InPlace
+    from .changers import InPlace
 
 
 def answer(
@@ -71,9 +75,6 @@ def _mistake(message: str) -> Answer:
     return Answer(["", *text.wrap("PopKit: " + message)], {"error": message}, message)
 
 
-# --- one function a word ---
-
-
 def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
     lines: list[text.Line] = []
@@ -85,7 +86,9 @@ def _retention(request: Request) -> Answer:
         lines = ["", *text.wrap(views.profile_chosen(target, current["profile"]))]
     current = request.report()
     if "json" not in request.flags:
-        lines += switches.mark_lines(request.site, request.command, request.now) + switches.alert_lines(request.site, request.command)
+        lines += memory_switch.mark_lines(request.site, request.command, request.now) + memory_switch.alert_lines(
+            request.site, request.command
+        )
     return Answer([*lines, *views.panel(current, "details" in request.flags, "all" in request.flags, request.command)], current)
 
 
@@ -109,12 +112,12 @@ def _timeline(request: Request) -> Answer:
 
 def _why(request: Request) -> Answer:
     report = request.report()
-    left = reclaiming.receipts_of(request.site, report)
+    left = receipts_of(request.site, report)
     if not request.arguments:
-        of_agents = reclaiming.receipts_of_agents(request.site)
+        of_agents = receipts_of_agents(request.site)
         shown = receipt.lines(left, of_agents, request.now, "all" in request.flags, request.command)
         return Answer(shown, {"receipts": left, "agents": of_agents})
-    match = reclaiming.find_receipt(left, request.arguments[0])
+    match = find_receipt(left, request.arguments[0])
     try:
         row = find_result(report, request.arguments[0])
     except NotFound:
@@ -203,7 +206,7 @@ def _auto(request: Request) -> Answer:
         raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         auto_compaction.choose(request.site, act == "on")
-    cold = switches.auto_compaction_of(request.site, request.look())
+    cold = auto_switch.auto_compaction_of(request.site, request.look())
     lines = compacting.auto_lines(cold, request.command)
     if act != "show" and cold["setting"] != act:
         lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, which decides.")
@@ -213,10 +216,10 @@ def _auto(request: Request) -> Answer:
 def _memory(request: Request) -> Answer:
     words = [word for word in request.arguments if word != "--json"]
     if words in (["on"], ["off"]):
-        switched = switches.turn(words == ["on"], request.site, request.now)
+        switched = memory_switch.turn(words == ["on"], request.site, request.now)
         as_json = len(words) < len(request.arguments)
         return Answer(["", text.as_json(switched)] if as_json else memory_in_session.turned_lines(switched, request.command), switched)
-    code, output, errors = switches.ask(request.arguments, request.site, request.command)
+    code, output, errors = memory_switch.ask(request.arguments, request.site, request.command)
     lines = memory_in_session.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 

@@ -1,4 +1,4 @@
-"""The timeline of a session: a line for each call, with a bar from its call to its end on an axis of calls. A report in, lines out. Pure."""
+"""The timeline of a session: a line for each call, with a bar from its call to its end on an axis of calls. A report in, lines out."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import sys
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
-from hooks.utils.operations import help_lines
+from hooks.utils.operations.help_text import help_lines
 
 from .terminal import say_renamed, write_content, write_view
 

@@ -63,7 +63,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation on a session; Refused for anything that does not exist."""
     from hooks.utils.operations import context_words
-    from hooks.utils.operations.request import in_place_of
+    from hooks.utils.operations.changers import in_place_of
 
     from ..operations import session_lookup
 

@@ -9,7 +9,7 @@ import sys
 from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import switches
+from hooks.utils.operations import memory_switch
 from hooks.utils.state import jobs
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.memory import MOST_TOKENS
@@ -46,7 +46,7 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than the longest item
 
 def called(environ: Mapping[str, str]) -> str:
     """Return how the reader calls us, with which commands in an answer begin."""
-    return environ.get(switches.CALLED_AS) or MEMORY_COMMAND
+    return environ.get(memory_switch.CALLED_AS) or MEMORY_COMMAND
 
 
 class Request:
@@ -308,7 +308,7 @@ def _verify(request: Request) -> Answer:
 
 
 def _turn(request: Request) -> Answer:
-    result = switches.turn(request.word == "on", request.place.site, request.now)
+    result = memory_switch.turn(request.word == "on", request.place.site, request.now)
     request.place.refresh()
     return Answer(turned_lines(result, _CALLED), result)
 

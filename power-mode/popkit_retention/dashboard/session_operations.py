@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hooks.utils import flag_parser, text
 from hooks.utils.operations import CONTEXT, context_words, offers
-from hooks.utils.operations.request import IN_CLIENT, in_place_of
+from hooks.utils.operations.changers import in_place_of
+from hooks.utils.operations.request import IN_CLIENT
 from hooks.utils.policy import verdict
 from hooks.utils.policy.plans import Selection
 from hooks.utils.reclaim import outlook

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import request
+from hooks.utils.operations import names
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import session, store, stored_contexts
@@ -248,8 +248,8 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
 
 def _row(cached: CachedContext, number: int) -> ResultRow:
     try:
-        return request.find_result(cached.report, f"T{number}")
-    except request.NotFound as error:
+        return names.find_result(cached.report, f"T{number}")
+    except names.NotFound as error:
         raise NotThere(str(error)) from None
 
 
