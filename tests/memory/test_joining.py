@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import repository
+from hooks.utils.io.proof import are_one
 from hooks.utils.state import memory, memory_checkouts
 from popkit_retention.memory.memory import Memory
 from tests.cli.remembered import Remembered
@@ -157,7 +158,7 @@ def test_a_repository_within_one_that_claims_its_origin_is_asked_about(shop: Rem
 
 def test_a_link_to_the_checkout_is_the_checkout(shop: Remembering) -> None:
     (shop.work.parent / "link").symlink_to(shop.work)
-    assert repository.are_one(str(shop.work), str(shop.work.parent / "link"))
+    assert are_one(str(shop.work), str(shop.work.parent / "link"))
     assert memory.project_of(str(shop.home.path), str(shop.work.parent / "link")).is_on()
 
 

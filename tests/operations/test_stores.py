@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.hosts.opencode import host
-from hooks.utils.io import storage
+from hooks.utils.io import hook_log
 from hooks.utils.reclaim import auto_compaction
 from hooks.utils.state import limit_readings, prompt_breakdowns, sockets
 from hooks.utils.state.site import Site
@@ -51,7 +51,7 @@ def busy(house: Governed) -> None:
     house.run("statusline", "install", "--yes")
     house.run("budget", "set", "month_usd=50", "--yes")
     house.run("budget")
-    storage.log_failure(env, "post-tool-use", ValueError("a failure"))
+    hook_log.log_failure(env, "post-tool-use", ValueError("a failure"))
     house.run("doctor")
     house.memory("on")
     house.memory("admin", "learn", str(house.session("first")))

@@ -130,9 +130,9 @@ def _hint(site: Site, now: float) -> str:
         if not site.give_once("hinted", now, journal.advised(estimate_tokens(HINT), now)):
             return ""
     except (OSError, ValueError) as error:
-        from ..io import storage  # seldom
+        from ..io import hook_log
 
-        storage.log_failure(site.environ, "hints", error)
+        hook_log.log_failure(site.environ, "hints", error)
         return ""
     return HINT
 
@@ -268,8 +268,8 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
             os.dup2(nowhere, fd)  # the host waits for the end of our output
         work()
     except BaseException as error:  # noqa: BLE001  a child must not go on as the hook
-        from ..io import storage
+        from ..io import hook_log
 
-        storage.log_failure(environ, "session-end", error)
+        hook_log.log_failure(environ, "session-end", error)
     finally:
         os._exit(0)

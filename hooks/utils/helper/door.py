@@ -9,9 +9,10 @@ import os
 import time
 
 from .. import archive
+from ..archive.beside import leave_beside
 from ..hosts import protocol
 from ..hosts.claude_code import calls
-from ..io import files, home, storage
+from ..io import files, home, hook_log
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
@@ -239,7 +240,7 @@ class Door:
         path = home.archive_path(self.site.home)
         try:
             if self.is_archive_sound and os.path.exists(path):
-                archive.leave_beside(path, chain, new)
+                leave_beside(path, chain, new)
                 self.later(self._archive, path)
                 return True
             files.make_private_folder(self.site.home)
@@ -249,7 +250,7 @@ class Door:
             finally:
                 db.close()
         except errors() as error:
-            storage.log_failure(self.environ, "door", error)
+            hook_log.log_failure(self.environ, "door", error)
             self.is_archive_sound = False
         return self.is_archive_sound
 

@@ -13,7 +13,7 @@ import sys
 
 from .. import efficiency_tracker as tracker
 from .. import text
-from ..io import processes, storage
+from ..io import hook_log, processes
 from ..operations import auto_switch, offers
 from ..operations.receipts import receipts_of
 from ..operations.request import IN_CLIENT
@@ -89,7 +89,7 @@ def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | N
         try:
             return _drawn_elsewhere(site, transcript_path, request, usd, now)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            storage.log_failure(site.environ, "pane", error)
+            hook_log.log_failure(site.environ, "pane", error)
     return draw(site, transcript_path, request, usd, now)
 
 

@@ -9,7 +9,7 @@ import time
 
 from ..hosts.claude_code.calls import commits
 from ..hosts.opencode import host, row_of
-from ..io import files, processes
+from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..state import closed, delivery, jobs, live, memory, pending, reconciling, settling, store, sweeping
@@ -138,7 +138,7 @@ class Guest:
         has_committed = commits(call)
         if has_committed:
             output = request.get("output")
-            call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
+            call.committed = git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
         live.add_call(site, site.paths(agent_id), "" if agent_id else self.door.transcript_path, call, has_committed)
 
     def _prompted(self, agent_id: str) -> None:

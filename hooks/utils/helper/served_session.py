@@ -13,7 +13,7 @@ import time
 
 from ..hosts import OPENCODE
 from ..hosts.claude_code import compaction_point
-from ..io import storage
+from ..io import hook_log
 from ..io.codec import texts
 from ..io.system import now
 from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
@@ -54,7 +54,7 @@ class Session:
         self.lock = threading.Lock()
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
-        outlines = Outlines(lambda error: storage.log_failure(environ, "outlines", error))
+        outlines = Outlines(lambda error: hook_log.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         noted = Noted(self.door.site.home, session_id)
         self.compactions = Compactions(transcript_path, outlines.findings, noted)
@@ -86,7 +86,7 @@ class Session:
                 if site.enabled and not site.data_rules:
                     jobs.start(site, self.door.transcript_path, now(self.environ))
             except Exception as error:  # noqa: BLE001  the next hour tries again
-                storage.log_failure(self.environ, "hourly", error)
+                hook_log.log_failure(self.environ, "hourly", error)
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -96,7 +96,7 @@ class Session:
                 with self.stored:
                     work(*what)
             except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
-                storage.log_failure(self.environ, "serve", error)
+                hook_log.log_failure(self.environ, "serve", error)
             self.work.task_done()
 
     def settle(self) -> None:

@@ -82,6 +82,6 @@ def with_memory(site: Site, work: Callable[[memory.Project], None]) -> None:
             if project.is_on():
                 work(project)
     except (OSError, ValueError) as error:
-        from ..io import storage  # seldom
+        from ..io import hook_log
 
-        storage.log_failure(site.environ, _HOOK, error)
+        hook_log.log_failure(site.environ, _HOOK, error)

@@ -25,9 +25,9 @@ def start(site: Site, transcript_path: str, now: float) -> None:
         if is_collection_wanted(site.home) and is_collection_due(site.home, now):
             processes.start_popkit(COLLECT, site.environ)
     except (OSError, ValueError) as error:
-        from ..io import storage  # seldom
+        from ..io import hook_log
 
-        storage.log_failure(site.environ, COLLECTION_HOOK, error)
+        hook_log.log_failure(site.environ, COLLECTION_HOOK, error)
 
 
 def start_learning(site: Site, transcript_path: str, now: float) -> bool:

@@ -10,7 +10,7 @@ import time
 
 from ..io import files, home
 from ..io.codec import dumps, loads, texts
-from ..io.repository import are_one
+from ..io.proof import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS

@@ -6,7 +6,7 @@ The checkout in which memory was switched on (`root` of the settings) may use it
 from __future__ import annotations
 
 from ..io.codec import texts
-from ..io.repository import are_one
+from ..io.proof import are_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

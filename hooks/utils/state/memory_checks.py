@@ -77,11 +77,11 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     renames: dict[str, str] = {}
     if not commits:
         return renames
-    from ..io import processes  # seldom
+    from ..io import git
 
     for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
-        output = processes.ask_git(
+        output = git.ask_git(
             root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
             timeout_s=_GIT_S,
         )  # fmt: skip

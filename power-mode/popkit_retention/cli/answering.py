@@ -70,12 +70,14 @@ def run(
 
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Run work of a hook's child process, whose output and exit code nobody reads: an error is logged in the hooks' log, under a name."""
-    from hooks.utils.io import storage  # only needed here
+    from hooks.utils.io import (
+        hook_log,  # only needed here
+    )
 
     try:
         work()
     except Exception as error:  # noqa: BLE001  errors of any kind belong in the log
-        storage.log_failure(environ, name, error)
+        hook_log.log_failure(environ, name, error)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

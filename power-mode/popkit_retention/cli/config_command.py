@@ -17,7 +17,8 @@ from hooks.utils import text
 from hooks.utils.config import gone
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import Layer, layer_paths, merge, read_layer, read_layers, read_text, without_comments
-from hooks.utils.config.validation import json_schema, usable
+from hooks.utils.config.schema import json_schema
+from hooks.utils.config.validation import usable
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 

@@ -19,7 +19,7 @@ import time
 from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.hosts import is_kept
-from hooks.utils.io import files, foreign, home, storage
+from hooks.utils.io import files, foreign, home, hook_log
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
@@ -148,9 +148,9 @@ def _survey(popkit_home: str) -> tuple:
 
 def hook_errors(popkit_home: str) -> Check:
     """Return the failures of hooks since the last check, and where their log is."""
-    log = storage.log_path(popkit_home)
+    log = hook_log.log_path(popkit_home)
     try:
-        lines = [line for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
+        lines = [line for line in hook_log.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
     except OSError as error:
         return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Change its owner to you.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]

@@ -9,7 +9,7 @@ import os
 import sys
 
 from hooks.utils.hosts.claude_code import compaction_point, usage
-from hooks.utils.io import home, storage
+from hooks.utils.io import home, hook_log
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
@@ -86,7 +86,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
                 if ratio is None and tokens:
                     facts["ratio"] = tokens / usage.window_of(site.rules(), site.session, usage.Usage(tokens, 0.0, _model(payload)))[0]
     except Exception as error:  # noqa: BLE001  the line is drawn even where a file of ours cannot be read
-        storage.log_failure(environ, "statusline", error)
+        hook_log.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 

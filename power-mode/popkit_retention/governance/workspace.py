@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NamedTuple, TypeVar
 
 from hooks.utils.archive.holds import ITEM, SCOPES, Hold
-from hooks.utils.io import home, storage
+from hooks.utils.io import home, hook_log
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import marked
 
@@ -278,4 +278,4 @@ class Workspace:
         try:
             marked.replace_marked(home.popkit_home(self.environ), domain.name, lambda: marked.marked_rows(marks()))
         except OSError as error:
-            storage.log_failure(self.environ, "retention", error)
+            hook_log.log_failure(self.environ, "retention", error)

@@ -181,9 +181,9 @@ class Tools:
         message = _advice(error)
         if message:
             return message
-        from hooks.utils.io import storage
+        from hooks.utils.io import hook_log
 
-        storage.log_failure(self._environ, HOOK, error)
+        hook_log.log_failure(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
 
 

@@ -118,7 +118,7 @@ STORES = (
     "hooks.utils.config.fields",
     "hooks.utils.config.gone",
     "hooks.utils.hosts.opencode.host",
-    "hooks.utils.io.storage",
+    "hooks.utils.io.hook_log",
     "hooks.utils.reclaim.auto_compaction",
     "hooks.utils.state.limit_readings",
     "hooks.utils.state.prompt_breakdowns",
