@@ -25,7 +25,7 @@ from hooks.utils.state import journal, noting, receipts, reconciling, removals, 
 from hooks.utils.state.archived import content_of
 from hooks.utils.state.rebuild import Rebuilt
 from hooks.utils.state.site import Site
-from hooks.utils.text import chance
+from hooks.utils.units import chance
 from hooks.utils.views import report
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils import flag_parser, text
+from hooks.utils import flag_parser, text, units
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import CONTEXT, names
@@ -195,7 +195,7 @@ def test_no_line_of_a_list_replaces_a_single_item(have: int, shown: int, others:
 
 @pytest.mark.parametrize(("share", "words"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
 def test_no_chance_is_called_none(share: float, words: str):
-    assert text.chance(share) == words
+    assert units.chance(share) == words
 
 
 def test_what_fits_is_left_as_it_is():
@@ -205,16 +205,16 @@ def test_what_fits_is_left_as_it_is():
     assert text.cut("漢字漢字", 5) == "漢字…"
     assert text.wrapped("  one two three", 9, "  ") == ["  one two", "  three"]
     assert text.wrapped("          one", 8) == ["    one"], "words are within the columns, however far right they began"
-    assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
+    assert [units.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
         "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
     ]  # fmt: skip
-    assert [text.long_tokens(n) for n in (0, 1, 42, 15_234, 1_234_567)] == [
+    assert [units.long_tokens(n) for n in (0, 1, 42, 15_234, 1_234_567)] == [
         "~0 tokens", "~1 token", "~42 tokens", "~15,200 tokens", "~1,230,000 tokens",
     ]  # fmt: skip
-    assert [text.countdown(s) for s in (0, 45, 270, 300, 720, 3_600, 3_900)] == [
+    assert [units.countdown(s) for s in (0, 45, 270, 300, 720, 3_600, 3_900)] == [
         "0 s", "45 s", "4 min 30 s", "5 min", "12 min", "1 h", "1 h 5 min",
     ]  # fmt: skip
-    assert [text.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == (
+    assert [units.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == (
         "0 s, 0 s, 2 min, 10 min, 60 min, 2 h, 2 days".split(", ")
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import efficiency_tracker as tracker
-from hooks.utils import text
+from hooks.utils import text, units
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy import figures
@@ -136,7 +136,7 @@ def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_shown
         machine.ask(other)
     for other in others:
         machine.go_on(other)
-    monkeypatch.setattr(reconciling, "SETTLED_BYTES", 10)
+    monkeypatch.setattr(settling, "SETTLED_BYTES", 10)
     assert "Not included yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
     assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
 
@@ -193,7 +193,7 @@ def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_
     assert not any("$" in line for line in lines)
     assert [line.split() for line in lines if line.startswith("Net  ")] == [["Net", "-", "-", "-"]] * 2
     joined = " ".join(machine.ask(written, words="retention").split())
-    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
+    assert f"This session: kept out {units.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
 
 
 def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_shown_as_missing(machine: Machine) -> None:

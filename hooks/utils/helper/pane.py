@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from .. import archive, text
+from .. import archive, text, units
 from ..hosts import OPENCODE, is_kept, kept_by, name_of
 from ..hosts.claude_code import compaction_point
 from ..operations import OF_SHELL, context_words, names, offers
@@ -165,4 +165,4 @@ def _toast(site: Site, kept_out: float, now: float) -> str:
     """Return the notice of how much was kept out, once a session and once that is worth a word; "" otherwise. Claude does not see it."""
     if kept_out < _WORTH_TELLING or not site.claim("kept_out_told", now):
         return ""
-    return f"kept {text.tokens(kept_out).removeprefix('~')} tokens out of this session"
+    return f"kept {units.tokens(kept_out).removeprefix('~')} tokens out of this session"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 
-from .. import text
+from .. import text, units
 from ..views import bill, phrases, verdicts
 from . import CONTEXT
 
@@ -50,7 +50,7 @@ def of_context(report: Report) -> list[Offer]:
 def of_result(row: ResultRow, restores: bool) -> list[Offer]:
     """Return the offers for one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
     understood."""
-    name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
+    name, tokens = phrases.number(row), units.long_tokens(row["tokens"])
     offers = []
     if row["state"] == "cleared":
         if restores:

@@ -5,7 +5,7 @@ Money is what the API takes, which a subscription does not pay: it is said to be
 
 from __future__ import annotations
 
-from .. import text
+from .. import units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def tokens(number: float) -> str:
 
 def kept_out(figures: Figures) -> str:
     """Return the tokens that were kept out, as an estimate."""
-    return text.estimate(figures["kept_out_tokens"]) if figures["kept_out_tokens"] else "0"
+    return units.estimate(figures["kept_out_tokens"]) if figures["kept_out_tokens"] else "0"
 
 
 def short(amount: float) -> str:

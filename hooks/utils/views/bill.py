@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 
-from .. import text
+from .. import text, units
 from ..hosts import CLAUDE_CODE
 from .cache_lifetime import lifetime_lines, lifetime_phrases
 from .paid_for import MOST_KINDS, kind_words, part_words, parts_of, row_of_bill, whole_lines
@@ -38,18 +38,18 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
 
 def _hidden(row: dict[str, Any]) -> str:
     how = "deferred" if row.get("defer") else "hidden"
-    return f"{text.clean(row.get('name', ''))} ({text.short_tokens(row.get('tokens') or 0)}), {how} since {_day(row.get('at') or 0)}"
+    return f"{text.clean(row.get('name', ''))} ({units.short_tokens(row.get('tokens') or 0)}), {how} since {_day(row.get('at') or 0)}"
 
 
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
     estimated, pace, tokens = bill["estimated"], bill["pace"], bill["tokens"]
     known = (
-        f"{text.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
+        f"{units.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
     )
     if bill["first_prompt"]:
-        known += f" The newest session began with {text.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
+        known += f" The newest session began with {units.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
     lines = text.pair("Before", known)
-    at_pace = f", at your pace of {text.counted(pace['requests'], 'request')} a month" if pace["is_told"] else ""
+    at_pace = f", at your pace of {units.counted(pace['requests'], 'request')} a month" if pace["is_told"] else ""
     lines += text.pair("Costs", _monthly(tokens, pace) + at_pace)
     if estimated["missing"]:
         lines += text.pair("Partial", f"not understood in what Claude Code says: {', '.join(sorted(set(estimated['missing'])))}")
@@ -67,7 +67,7 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
 def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) -> text.Line:
     words = indent + _words(row, now)
     usd = row["tokens"] * bill["pace"]["usd"]
-    part = text.percent(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
+    part = units.percent(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
     return row_of_bill(
         f"{row['tokens']:,}" if row["tokens"] else "-", part, f"{usd:,.2f}" if bill["pace"]["usd"] and row["tokens"] else "", words
     )
@@ -80,7 +80,7 @@ def _words(row: dict[str, Any], now: float) -> str:
 
 def _name_and_demand(row: dict[str, Any]) -> str:
     words = _named(row)
-    return words + f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
+    return words + f": on demand, {units.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
 
 
 def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _phrase(row: dict[str, Any], words: Callable[[dict[str, Any]], str], now: fl
 def _named(row: dict[str, Any]) -> str:
     name = text.clean(row["name"])
     if row["kind"] == "server":
-        return f"MCP server {name} ({text.counted(len(row['parts']), 'tool')})"
+        return f"MCP server {name} ({units.counted(len(row['parts']), 'tool')})"
     if row["kind"] == "memory":
         return f"{name} ({text.clean(row['source'])})" if row["source"] else name
     if row["kind"] in ("skills", "agents"):
@@ -119,7 +119,7 @@ def _used(used: list[float] | None, now: float) -> str:
     if used is None:
         return ""
     times, at = used
-    return f"last used {text.span(now - at)} ago, {text.counted(int(times), 'time')} in all" if times else "never used"
+    return f"last used {units.span(now - at)} ago, {units.counted(int(times), 'time')} in all" if times else "never used"
 
 
 def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
@@ -140,7 +140,7 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
 
 def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
     """Return the saving of moving a section into a skill."""
-    worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line{_also_monthly(row['tokens'], pace)}"
+    worth = f"{units.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line{_also_monthly(row['tokens'], pace)}"
     return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
 
 
@@ -152,7 +152,7 @@ def draft_words(row: dict[str, Any]) -> str:
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
     """Return the saving of hiding or deferring a server or tool."""
-    worth = f"{text.long_tokens(row['tokens'])} less in each prompt{_also_monthly(row['tokens'], pace)}"
+    worth = f"{units.long_tokens(row['tokens'])} less in each prompt{_also_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
         worth = "nothing in a prompt until Claude loads it"
     return f"{_named(row)}: {worth}; {_used(row['used'], now)}."
@@ -172,7 +172,7 @@ def _monthly(tokens: int, pace: dict[str, Any]) -> str:
             if pace["requests"]
             else "dollars unknown, as there was no request in this time"
         )
-    more = f" ({text.counted(pace['unpriced'], 'request')} of models without a known price left out)" if pace["unpriced"] else ""
+    more = f" ({units.counted(pace['unpriced'], 'request')} of models without a known price left out)" if pace["unpriced"] else ""
     return f"${tokens * pace['usd']:,.2f} a month{more}"
 
 
@@ -181,7 +181,7 @@ def _unknown(bill: dict[str, Any]) -> list[text.Line]:
     lines: list[text.Line] = []
     if bill["first_prompt"]:
         tokens = bill["first_prompt"]
-        began = f"the newest session began with {text.long_tokens(tokens)} before your first word (its first prompt, less your words)"
+        began = f"the newest session began with {units.long_tokens(tokens)} before your first word (its first prompt, less your words)"
         lines += text.pair("Before", f"{began}: {_monthly(tokens, bill['pace'])}")
     return lines + text.pair("Of what", _unknown_words(bill))
 

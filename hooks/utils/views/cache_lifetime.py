@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ def _lifetime_setting(whose: str, pays: str) -> str:
 
 def _lifetime_words(whose: str, one: dict[str, Any]) -> str:
     """Return which lifetime pays, and by how much."""
-    who, pauses = _CHOSEN[whose][0], text.counted(one["pauses"], "pause")
+    who, pauses = _CHOSEN[whose][0], units.counted(one["pauses"], "pause")
     if not one["pays"]:
         return f"For {who} it does not matter whether it lives five minutes or an hour: the two differ by less than 1 %."
     other = "5m" if one["pays"] == "1h" else "1h"
-    share = text.percent(one["share"])
+    share = units.percent(one["share"])
     usd = f", ${one['usd_per_month']:,.2f} a month" if one["usd_per_month"] is not None else ""
     has = " You have that." if one["has"] == one["pays"] else f" Now it lives {_LIVES[one['has']]}." if one["has"] else ""
     return (
-        f"{_PAYS[one['pays']]} for {who}: {share} less than with {_LIVES[other]}{usd} ({text.counted(one['requests'], 'request')}, {pauses}"
-        f" between five minutes and an hour).{has}"
+        f"{_PAYS[one['pays']]} for {who}: {share} less than with {_LIVES[other]}{usd} ({units.counted(one['requests'], 'request')},"
+        f" {pauses} between five minutes and an hour).{has}"
     )

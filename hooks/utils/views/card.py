@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..policy import figures
 from . import amounts
 
@@ -37,7 +37,7 @@ def card(kind: str, ledger: LedgerFigures, worth: Mapping[str, Figures], session
     is_known = installed["net_usd"] is not None
     net = f"Net {amounts.usd(installed['net_usd'], True)}" if is_known else "Net unknown"
     net = net if figures.is_anything(installed) else "Nothing saved and nothing cost yet"
-    head = f"{text.counted(sessions, 'session')} since PopKit was installed, as of {day}"
+    head = f"{units.counted(sessions, 'session')} since PopKit was installed, as of {day}"
     method = _METHOD + (f" Prices of {dated}." if dated else "")
     if installed["unpriced"]:
         method += " Requests to a model without a known price are not in the money."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..reclaim import auto_compaction as cold
 from . import phrases
 
@@ -23,14 +23,14 @@ def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
     shown += text.wrap(bound_in_words(current))
     if current["tokens"]:
-        shown += text.wrap(f"Now {text.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
+        shown += text.wrap(f"Now {units.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
     other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 
 
 def bound_in_words(current: AutoCompaction) -> str:
     """Return the bound on what is looked up again, what that has been in this session, and what comes of it now."""
-    been = f"{text.counted(current['look_ups'], 'look-up')} in {text.counted(current['requests'], 'request')} because of PopKit"
+    been = f"{units.counted(current['look_ups'], 'look-up')} in {units.counted(current['requests'], 'request')} because of PopKit"
     words = f"So far: {been}; bound: {current['auto_misses']:g} in 100."
     if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
         return words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 
@@ -54,10 +54,10 @@ def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:
     """Return one line for losses, with what each cost in dollars and whether it is a subagent's; "" for none."""
     if not priced:
         return ""
-    head = "Cache miss" if len(priced) == 1 else text.counted(len(priced), "cache miss")
+    head = "Cache miss" if len(priced) == 1 else units.counted(len(priced), "cache miss")
     tokens, usd = sum(loss.tokens for loss, _, _ in priced), sum(usd for _, usd, _ in priced)
     causes = dict.fromkeys(_cause(loss, in_subagent) for loss, _, in_subagent in priced)
-    return f"{head}: {text.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
+    return f"{head}: {units.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
 
 
 def _cause(loss: Loss, in_subagent: bool) -> str:
@@ -65,7 +65,7 @@ def _cause(loss: Loss, in_subagent: bool) -> str:
     where = "in a subagent, " if in_subagent else ""
     if loss.cause == lost_cache.PAUSE:
         away = loss.spoke and not in_subagent
-        return f"you were away {text.span(loss.pause_s)}" if away else f"{where}{text.span(loss.pause_s)} went by"
+        return f"you were away {units.span(loss.pause_s)}" if away else f"{where}{units.span(loss.pause_s)} went by"
     what = CAUSES[loss.cause][0]
     words = where + what[0].lower() + what[1:]
     return f"{words}: {text.clean(loss.detail)}" if loss.detail else words

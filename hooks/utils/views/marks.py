@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..state import marked
 from . import phrases
 
@@ -15,11 +15,11 @@ def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> lis
     """Return the lines of a row that `state/marked.py` keeps."""
     count = int(row["count"])
     one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")
-    what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
+    what = units.counted(count, one) if count == 1 else f"{count:,} {several}"
     left = row["first"] - now
     words = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
     if left > 0:
-        words = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
+        words = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {units.span(left)}."
     keep, command = "To keep it:" if count == 1 else "To keep them:", f"{_RETENTION} undo --domain {part}"
     if part == marked.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
         command = f"{memory_command} undo {' '.join(row['ids'])}"

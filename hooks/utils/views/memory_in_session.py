@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..io.system import day_of
 
 TYPE_CHECKING = False
@@ -73,4 +73,4 @@ def terminal_lines(output: str) -> list[str]:
     """Return the lines of an output, as Claude Code may write them to a terminal."""
     lines = list(map(text.visible, output.split("\n")))
     more = len(lines) - _SHOWN_LINES
-    return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
+    return [*lines[:_SHOWN_LINES], f"… {units.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines

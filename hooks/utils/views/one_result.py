@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..policy import kinds, worth
 from . import phrases
 
@@ -75,11 +75,11 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
         words = f"it stays: {_REASONS[plan['reason']]}"
     lines = text.pair("Clear", words)
     if plan["need"] is not None:
-        lines += text.pair("Needed", f"a chance of {text.chance(plan['need'])} that it is needed again")
+        lines += text.pair("Needed", f"a chance of {units.chance(plan['need'])} that it is needed again")
     if plan["value"] is not None:
         without = ", not counting the rewrite" if report["context"] and report["context"]["cache"] == "warm" else ""
         verb = "saves" if plan["value"] >= 0 else "loses"
-        lines += text.pair("Worth", f"clearing it {verb} {text.long_tokens(abs(plan['value']))} of input{without}")
+        lines += text.pair("Worth", f"clearing it {verb} {units.long_tokens(abs(plan['value']))} of input{without}")
     return lines
 
 
@@ -87,7 +87,7 @@ def _entered(entered: Entered) -> list[text.Line]:
     """Return how much of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
         return text.pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
-    lines = text.pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
+    lines = text.pair("Entered", f"shorter, {units.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
     if entered["leans_on"]:
         lines += text.pair("", "it refers to " + ", ".join(f"T{number}" for number in entered["leans_on"]))
     return lines + text.pair("Whole", "popkit restore " + entered["handle"])
@@ -108,7 +108,7 @@ def _offer(name: str, content: str, command: str) -> list[text.Line]:
 def _what(row: ResultRow) -> str:
     family = row["kind"].partition(":")[2]
     words = kinds.of(row["kind"]).label + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
-    return f"{words}, {text.long_tokens(row['tokens'])} (estimate)"
+    return f"{words}, {units.long_tokens(row['tokens'])} (estimate)"
 
 
 def _shows(shown: ShownFile) -> str:
@@ -117,13 +117,13 @@ def _shows(shown: ShownFile) -> str:
 
 def _when(report: Report, row: ResultRow) -> str:
     age, quiet = row["age"], row["quiet_age"]
-    words = f"{text.counted(age, 'call')} ago" if age else "the newest call"
+    words = f"{units.counted(age, 'call')} ago" if age else "the newest call"
     passed = report["at"] - row["at"]
     if row["at"] and passed >= 1:
-        words += f" ({text.span(passed)})"
+        words += f" ({units.span(passed)})"
     words += f", in turn {row['turn']}"
     if quiet < age:
-        words += f"; last used {text.counted(quiet, 'call')} ago" if quiet else "; used by the newest call"
+        words += f"; last used {units.counted(quiet, 'call')} ago" if quiet else "; used by the newest call"
     return words
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from .phrases import agent_of
 
 TYPE_CHECKING = False
@@ -44,12 +44,12 @@ def whole_lines(
     """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
     first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
     lines = text.title("What the bill was made of")
-    more = f", and {text.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
-    spent = f"{text.counted(whole['sessions'], 'conversation')}, {text.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
+    more = f", and {units.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
+    spent = f"{units.counted(whole['sessions'], 'conversation')}, {units.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
     lines += text.pair("Covers", f"{of}: {spent}")
     if began:
         lines += text.pair(
-            "Before", f"{text.long_tokens(sum(began) / len(began))} came before the first word" + (", on average" if began[1:] else "")
+            "Before", f"{units.long_tokens(sum(began) / len(began))} came before the first word" + (", on average" if began[1:] else "")
         )
     if not whole["usd"]:
         return lines
@@ -65,7 +65,7 @@ def whole_lines(
 
 
 def _paid(usd: float, whole: dict[str, Any], words: str) -> text.Line:
-    return row_of_bill("", text.percent(usd / whole["usd"]), f"{usd:,.2f}", words)
+    return row_of_bill("", units.percent(usd / whole["usd"]), f"{usd:,.2f}", words)
 
 
 def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
@@ -98,8 +98,8 @@ def part_words(row: dict[str, Any]) -> str:
 
 def _counts(row: dict[str, Any]) -> str:
     """Return how many tools and calls the results of a row come from, where that is known."""
-    counts = [text.counted(len(row["parts"]), "tool")] if row["parts"] else []
-    counts += [text.counted(int(row["used"][0]), "call")] if row.get("used") else []
+    counts = [units.counted(len(row["parts"]), "tool")] if row["parts"] else []
+    counts += [units.counted(int(row["used"][0]), "call")] if row.get("used") else []
     return f" ({', '.join(counts)})" if counts else ""
 
 

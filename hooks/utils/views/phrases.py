@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..hosts import CLAUDE_CODE
 from ..hosts.tools import tool as tool_named
 from ..policy import kinds
@@ -182,7 +182,7 @@ def ends_until(row: ResultRow) -> str:
     if expires["at_call"] is not None:
         soon.append("T" + str(expires["at_call"]))
     if expires["seconds_left"] is not None:
-        soon.append(text.span(expires["seconds_left"]))
+        soon.append(units.span(expires["seconds_left"]))
     if not soon:
         soon = [_UNTIL[event] for event in on if event not in ("session_end", "reread") or len(on) == 1]
     return "until " + " or ".join(soon)
@@ -232,9 +232,9 @@ def ending_sentences(row: ResultRow) -> list[str]:
     expires = row["expires"]
     parts = []
     if expires["at_call"] is not None and expires["calls_left"] is not None:
-        parts.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
+        parts.append(f"at call T{expires['at_call']}, {units.counted(expires['calls_left'], 'call')} from now")
     if expires["seconds_left"] is not None:
-        parts.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
+        parts.append(f"in {units.span(expires['seconds_left'])}, if that comes first")
     parts += [_SENTENCES[event] for event in expires["on"]]
     return parts + ([f"not before T{expires['held_until']}, because it was restored"] if expires["held_until"] else [])
 
@@ -264,7 +264,7 @@ def sum_line(report: Report) -> str:
     rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
     counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
     line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or no_results(report).removeprefix("there are ")
-    return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
+    return line + (f" · {units.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
 def leaving(have: Takes, many: str) -> str:
@@ -281,7 +281,7 @@ def saves(usd: float | None) -> str:
 
 def pays(after: int | None, usd: float | None) -> str:
     """Return when it pays, or what it saves at once, as the end of a sentence."""
-    return f", which pays after {text.counted(after, 'request')}" if after else saves(usd)
+    return f", which pays after {units.counted(after, 'request')}" if after else saves(usd)
 
 
 def saving(usd: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from . import phrases
 from .report import matching
 
@@ -17,7 +17,7 @@ def pinned_lines(before: Report, after: Report, targets: list[str], command: str
     for target in targets:
         row = next((row for row in after["results"] if row["id"] == target), None)
         if row is None:
-            held = text.counted(len(matching(after, target)), "result")
+            held = units.counted(len(matching(after, target)), "result")
             lines += [
                 *text.wrap(target),
                 f"  holds {held} now, and every later one",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from . import phrases
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def begun_lines(many: int, later: bool, command: str) -> list[text.Line]:
     `command`: how the reader calls us."""
     when = f" {phrases.RESUMED}, before the first request" if later else ""
     words = "Puts" if later else "Putting"
-    lines = ["", *text.wrap(f"{words} {text.counted(many, 'content')} back in place{when}, as far as the window allows.")]
+    lines = ["", *text.wrap(f"{words} {units.counted(many, 'content')} back in place{when}, as far as the window allows.")]
     return lines + (["", "To cancel it before that:", *phrases.command_lines(f"{command} undo")] if later else [])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..policy.ruleset import TIERS
 from . import phrases
 from .report import matching
@@ -53,7 +53,7 @@ def result_line(row: ResultRow, note: str = "") -> text.Line:
 
 
 def _result_line(row: ResultRow, note: str, columns: int) -> str:
-    head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
+    head = f"  {phrases.number(row):>5} {units.tokens(row['tokens']):>6}  "
     label = max(min(_LABEL, columns - text.width(head)), (columns - text.width(head)) // 2 + 1)
     room = columns - text.width(head) - label - 1
     note = note or (phrases.ends_until(row) if row["state"] == "live" else phrases.how_ended(row, room))
@@ -67,7 +67,7 @@ def _partial_lines(report: Report, everything: bool) -> list[text.Line]:
     shown = files if everything else files[-_MOST:]
     lines: list[text.Line] = ["Files read in parts:"]
     for file in shown:
-        tail = f" {file['lines']} in {text.counted(len(file['reads']), 'read')}"
+        tail = f" {file['lines']} in {units.counted(len(file['reads']), 'read')}"
         lines.append(_path_line(file["path"], tail))
     if len(shown) < len(files):
         lines.append(f"  … {len(files) - len(shown)} more: add --all")
@@ -91,15 +91,15 @@ def _pin_lines(report: Report) -> list[text.Line]:
         if target in numbers:
             lines.append("  " + numbers[target])
             continue
-        tail = f" holds {text.counted(len(matching(report, target)), 'result')}{source}"
+        tail = f" holds {units.counted(len(matching(report, target)), 'result')}{source}"
         lines.append(_path_line(target, tail))
     return ["Pins:", *lines] if lines else []
 
 
 def _agent_lines(report: Report) -> list[text.Line]:
     lines = [
-        f"  {text.pad(text.clean(agent['agent']), 24)} {text.counted(agent['calls'], 'call')}, {agent['live']['items']} live"
-        f" {text.tokens(agent['live']['tokens'])}, {agent['expired']['items']} expired {text.tokens(agent['expired']['tokens'])}"
+        f"  {text.pad(text.clean(agent['agent']), 24)} {units.counted(agent['calls'], 'call')}, {agent['live']['items']} live"
+        f" {units.tokens(agent['live']['tokens'])}, {agent['expired']['items']} expired {units.tokens(agent['expired']['tokens'])}"
         for agent in report["agents"]
     ]
     return ["Subagents:", *map(text.fitted, lines)] if lines else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from .amounts import kept_out, short, tokens, usd
 
 TYPE_CHECKING = False
@@ -39,13 +39,13 @@ def ledger_in_words(figures: LedgerFigures) -> str:
     """Return the figures of a session's ledger in a sentence; they are not empty."""
     parts = []
     if figures["kept_out_tokens"]:
-        parts.append(f"kept out {text.long_tokens(figures['kept_out_tokens'])}")
+        parts.append(f"kept out {units.long_tokens(figures['kept_out_tokens'])}")
     if figures["cleared_tokens"]:
         parts.append(f"cleared {figures['cleared_tokens']:,} tokens")
     if figures["pending_tokens"]:
-        parts.append(f"{text.long_tokens(figures['pending_tokens'])} cleared, not counted until a request shows it")
+        parts.append(f"{units.long_tokens(figures['pending_tokens'])} cleared, not counted until a request shows it")
     if figures["spared"]:
-        parts.append(f"memory spared ~{text.counted(figures['spared'], 'look-up')}")
+        parts.append(f"memory spared ~{units.counted(figures['spared'], 'look-up')}")
     if figures["cost_usd"] or figures["saved_usd"] or figures["unpriced"]:
         parts += _money(figures)
     return "This session: " + (", ".join(parts) or "nothing kept out or cleared")
@@ -106,7 +106,7 @@ def ledger_notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
 
 def uncounted_note(sessions: int, more: str = "Ask again to include more.") -> list[text.Line]:
     """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
-    return text.wrap(f"Not included yet: what {text.counted(sessions, 'session')} did lately. {more}")
+    return text.wrap(f"Not included yet: what {units.counted(sessions, 'session')} did lately. {more}")
 
 
 def _fitting(words: str, number: float, columns: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..policy.ruleset import TIERS
 from . import amounts, savings
 
@@ -114,7 +114,7 @@ def _tier_rows(scopes: list[tuple[dict[str, int], dict[str, int]]]) -> list[text
     for tier in TIERS:
         counts = [(items.get(tier, 0), tokens.get(tier, 0)) for items, tokens in scopes]
         if any(count for count, _ in counts):
-            rows.append(_row("  " + tier, [f"{count:,} {text.tokens(size):>6}" for count, size in counts]))
+            rows.append(_row("  " + tier, [f"{count:,} {units.tokens(size):>6}" for count, size in counts]))
     return rows
 
 
@@ -132,6 +132,6 @@ def _false(metrics: EfficiencyMetrics) -> str:
 def _contexts(contexts: Mapping[str, EfficiencyMetrics]) -> list[text.Line]:
     lines: list[text.Line] = ["", "Contexts of this session:"]
     for name, each in contexts.items():
-        counts = f"{text.counted(each.results, 'result')}, {each.items_expired:,} expired, {each.false_expirations:,} false"
+        counts = f"{units.counted(each.results, 'result')}, {each.items_expired:,} expired, {each.false_expirations:,} false"
         lines.append(text.fitted(f"  {text.pad(text.clean(name) or 'main thread', 28)} {counts}"))
     return lines

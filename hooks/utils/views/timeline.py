@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from . import phrases
 
 TYPE_CHECKING = False
@@ -33,11 +33,11 @@ def timeline_lines(report: Report, last: int | None = LAST, folds: bool = False,
         lines.append(f"{_CLEARED} cleared: only a placeholder is left in the context")
     left = len(rows) - len(shown)
     if left:
-        lines += text.wrap(f"{text.counted(left, 'earlier result')} left out. {more} to see more.")
+        lines += text.wrap(f"{units.counted(left, 'earlier result')} left out. {more} to see more.")
     compacted = report["calls"] - len(rows)
     if compacted > 0:
         lines += text.wrap(
-            f"{text.counted(compacted, 'more call')} of this session {'is' if compacted == 1 else 'are'} no longer in the "
+            f"{units.counted(compacted, 'more call')} of this session {'is' if compacted == 1 else 'are'} no longer in the "
             "context (compacted)."
         )
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..hosts import KEEPS
 from .phrases import RESUMED, no_results, saves
 
@@ -28,29 +28,29 @@ def _clear_now(advice: Verdict, report: Report) -> str:
     context = report["context"]
     is_cold = context is not None and not context["cache_seconds_left"]
     why = "the cache is cold, so " if is_cold and (advice["usd"] or not advice["pays_after"]) else ""
-    tokens = text.short_tokens(advice["tokens"])
+    tokens = units.short_tokens(advice["tokens"])
     return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}"
 
 
 def _wait(advice: Verdict, _report: Report) -> str:
-    wait, tokens = text.countdown(advice["wait_s"] or 0), text.tokens(advice["tokens"])
+    wait, tokens = units.countdown(advice["wait_s"] or 0), units.tokens(advice["tokens"])
     return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}"
 
 
 def _full(advice: Verdict, _report: Report) -> str:
     if advice["wait_s"] is None:
         return "Full, and little to clear: /compact (what is dead goes first)"
-    tokens = text.tokens(advice["tokens"])
-    return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
+    tokens = units.tokens(advice["tokens"])
+    return f"Full: /compact (what is dead goes first); in {units.countdown(advice['wait_s'])} a clear takes {tokens}"
 
 
 def _noted(advice: Verdict, _report: Report) -> str:
-    return f"A clear is noted: {text.short_tokens(advice['tokens'])} leave {RESUMED}"
+    return f"A clear is noted: {units.short_tokens(advice['tokens'])} leave {RESUMED}"
 
 
 def _returning(advice: Verdict, _report: Report) -> str:
     comes = "comes" if advice["items"] == 1 else "come"
-    return f"A way back is noted: {text.counted(advice['items'], 'content')} {comes} back {RESUMED}"
+    return f"A way back is noted: {units.counted(advice['items'], 'content')} {comes} back {RESUMED}"
 
 
 def _nothing(advice: Verdict, report: Report) -> str:
@@ -61,7 +61,7 @@ def _nothing(advice: Verdict, report: Report) -> str:
     elif report["doubt"]:
         why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
     elif advice["tokens"]:
-        why = f"a clear would take only {text.short_tokens(advice['tokens'])}"
+        why = f"a clear would take only {units.short_tokens(advice['tokens'])}"
     elif advice["expired"]:
         many = f"none of the {advice['expired']:,} expired results is" if advice["expired"] > 1 else "the expired result is not"
         why = many + " worth clearing"
@@ -77,9 +77,9 @@ _VERDICTS = {
 
 def _price(advice: Verdict) -> str:
     if advice["pays_after"] and not advice["usd"]:
-        return f", pays after {text.counted(advice['pays_after'], 'request')}"
+        return f", pays after {units.counted(advice['pays_after'], 'request')}"
     return saves(advice["usd"])
 
 
 def _thinking(advice: Verdict) -> str:
-    return f" (with {text.tokens(advice['thinking'])} of reasoning)" if advice["thinking"] else ""
+    return f" (with {units.tokens(advice['thinking'])} of reasoning)" if advice["thinking"] else ""

@@ -15,7 +15,8 @@ from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import asking, data_rules, reconciling, sockets, store, stored_contexts
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.site import Site
-from hooks.utils.text import clean, counted, listed
+from hooks.utils.text import clean, listed
+from hooks.utils.units import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser, text
+from hooks.utils import flag_parser, text, units
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import memory_switch
@@ -286,7 +286,7 @@ def _export(request: Request) -> Answer:
     from . import memory_learning
 
     count = memory_learning.write_lines(path, lines) - 2  # of which the first is the head, the last the end
-    return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
+    return Answer(text.wrap(f"Wrote {units.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
 def _import(request: Request) -> Answer:
@@ -298,7 +298,7 @@ def _import(request: Request) -> Answer:
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
-    return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
+    return Answer(text.wrap(f"Imported {units.counted(count, 'item')}."), {"items": count})
 
 
 def _verify(request: Request) -> Answer:

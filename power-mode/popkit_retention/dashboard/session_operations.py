@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import flag_parser, text
+from hooks.utils import flag_parser, text, units
 from hooks.utils.operations import CONTEXT, context_words, offers
 from hooks.utils.operations.changers import in_place_of
 from hooks.utils.operations.request import IN_CLIENT
@@ -56,14 +56,14 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []
-    after = "It does not pay off" if sum.pays_after is None else f"It pays off after {text.counted(sum.pays_after, 'request')}"
-    again = f"{text.long_tokens(sum.rewritten)} must be written to the cache again"
-    costs = f"which costs as much as {text.long_tokens(sum.cost_now)} of input"
+    after = "It does not pay off" if sum.pays_after is None else f"It pays off after {units.counted(sum.pays_after, 'request')}"
+    again = f"{units.long_tokens(sum.rewritten)} must be written to the cache again"
+    costs = f"which costs as much as {units.long_tokens(sum.cost_now)} of input"
     return [
         Offer(
             id="clear --now",
             label="Clear anyway",
-            sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
+            sum=f"{units.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
             danger=_needs_confirmation("clear"),
         )
     ]

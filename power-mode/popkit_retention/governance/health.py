@@ -8,7 +8,8 @@ from contextlib import closing
 from hooks.utils.io import hook_log
 from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.state.jobs import COLLECTION_HOOK
-from hooks.utils.text import clean, counted, listed
+from hooks.utils.text import clean, listed
+from hooks.utils.units import counted
 
 from . import Busy, GovernanceError, revisions
 from .controller import Controller

@@ -7,7 +7,8 @@ from contextlib import closing
 from hooks.utils.io import hook_log
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.state import memory
-from hooks.utils.text import clean, counted, size, span
+from hooks.utils.text import clean
+from hooks.utils.units import counted, size, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
