@@ -14,7 +14,7 @@ from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import journal, reconciling, session, store, sweeping
+from hooks.utils.state import journal, reconciling, session, settling, store, sweeping
 from hooks.utils.state.rebuild import newest_days
 from hooks.utils.views import amounts, savings
 from hooks.utils.views.stats import stats_lines

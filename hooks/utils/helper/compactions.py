@@ -1,4 +1,4 @@
-"""Decide which compactions are answered without a model, and with what. A clear that the user has asked for waits here until the host asks
+"""Decide how compactions are answered without a model. A clear that the user has asked for waits here until the host asks
 how to compact; one that was noted while the session did not run is taken up as it is resumed.
 """
 

@@ -1,5 +1,6 @@
-"""Decide what enters of each row: a row in, a row out. Archive what stays outside before answering, and journal what the conversation does
-not record.
+"""Decide what enters of each row: a row in, a row out.
+
+What stays outside is archived before the answer, and journalled where the conversation does not record it.
 """
 
 from __future__ import annotations
@@ -112,8 +113,6 @@ class Door:
             return self.transcript_path
         return os.path.join(self.transcript_path.removesuffix(".jsonl"), "subagents", f"agent-{home.safe_name(agent_id)}.jsonl")
 
-    # --- what changes a context ---
-
     def keep(self, agent_id: str, ids: list[str]) -> None:
         """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
         known = self.contexts.get(agent_id)
@@ -157,8 +156,6 @@ class Door:
         """Journal that these have entered whole: the answer for them came too late."""
         for id in ids if self.site.enabled else ():
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
-
-    # --- a row ---
 
     def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
         """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
@@ -281,9 +278,6 @@ def _learn(call: dict[str, Any]) -> None:
         for name, text in redacted.items():
             if isinstance(text, str) and isinstance(tool_input.get(name), str):
                 masking.learn(tool_input[name], text)
-
-
-# --- a row as the client hands it: what is not understood is left as it came ---
 
 
 class Arrived:

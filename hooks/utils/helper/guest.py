@@ -1,5 +1,7 @@
-"""Serve a host that has no hooks of ours and whose records are its own: its plugin hands over each result and each message, and the helper
-does what hooks do elsewhere. The messages are kept as a transcript, from which everything else is read.
+"""Do for a host without hooks of ours what hooks do elsewhere.
+
+Its records are its own: its plugin hands over each result and each message. The messages are kept as a transcript, from which everything
+else is read.
 """
 
 from __future__ import annotations
@@ -106,8 +108,6 @@ class Guest:
         if settling.is_due(site, transcript_path):
             settling.settle(site, transcript_path)
         sweeping.sweep(site, now)
-
-    # --- put off ---
 
     def _begin(self, request: dict[str, Any]) -> None:
         """Remember the facts that hooks of other hosts receive at a session's start."""

@@ -1,4 +1,4 @@
-"""Hold one session: its door, its pane, its compactions and its work, and answer what the mod asks of it, one method a request.
+"""Answer what the mod asks of one session, one method a request.
 
 What the door knows is behind one lock, what is stored behind another; what people read waits for neither.
 """
@@ -143,8 +143,6 @@ class Session:
         """Return whether hooks and commands know what the client says: a start of the session makes them forget it."""
         is_told = not (rules or data_rules.is_asked(self.environ)) or data_rules.is_said(self.door.site.lasting_home, self.door.session_id)
         return rules == self.data_rules and is_told
-
-    # --- one method a request ---
 
     def row(self, request: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()

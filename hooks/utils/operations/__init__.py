@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .. import argument_types
 from ..argument_types import FILE, WHEN, choice, whole
-from ..flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
+from ..operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
 from ..policy.ruleset import DEFAULT, PROFILES, TIERS
 
 _LONGEST_ID = 200  # of an agent

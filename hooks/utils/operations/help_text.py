@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .. import text
-from ..flag_parser import ADMIN, Flag, Operation, Table, operations_of
+from ..flag_parser import operations_of
+from ..operation_tables import ADMIN, Flag, Operation, Table
 from . import OF_SHELL
 
 TYPE_CHECKING = False

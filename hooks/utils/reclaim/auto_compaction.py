@@ -1,6 +1,8 @@
-"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long: the user's choice, which
-is kept in a small file of our folder (a damaged one counts as empty); how much stays of it then; and the bound on what is looked up again.
-Writes nothing but that choice."""
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long.
+
+The user's choice decides, how much stays of it then, and the bound on what is looked up again. Writes nothing but that choice, into a small
+file of our folder (a damaged one counts as empty).
+"""
 
 from __future__ import annotations
 

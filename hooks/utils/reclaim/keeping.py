@@ -1,4 +1,4 @@
-"""Name what leaves a conversation and lay it beside the archive, before the host goes on without it."""
+"""Lay what leaves a conversation beside the archive, under its handles, before the host goes on without it."""
 
 from __future__ import annotations
 

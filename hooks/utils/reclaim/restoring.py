@@ -1,4 +1,4 @@
-"""Restore: find the archived contents that a person or the model means, and print them."""
+"""Print the archived contents that a person or the model means."""
 
 from __future__ import annotations
 

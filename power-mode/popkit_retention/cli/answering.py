@@ -6,6 +6,7 @@ import sys
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.operation_tables import HELP
 from hooks.utils.operations.help_text import help_lines
 
 from .terminal import say_renamed, write_content, write_view
@@ -14,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.flag_parser import Parsed, Table
+    from hooks.utils.flag_parser import Parsed
+    from hooks.utils.operation_tables import Table
     from hooks.utils.text import Line
 
 
@@ -51,7 +53,7 @@ def run(
         if parsed.former:
             own = called or table.name
             say_renamed(f"{own} {parsed.former}", f"{own} {table.renamed[parsed.former]}", environ)
-        if parsed.operation is flag_parser.HELP:
+        if parsed.operation is HELP:
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import flag_parser, text, units
+from hooks.utils.operation_tables import DESTROYS
 from hooks.utils.operations import CONTEXT, context_words, offers
 from hooks.utils.operations.changers import in_place_of
 from hooks.utils.operations.request import IN_CLIENT
@@ -83,7 +84,7 @@ def _shown(offered: Iterable[offers.Offer], cleared: str = "") -> list[Offer]:
 
 
 def _needs_confirmation(id: str) -> bool:
-    return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
+    return CONTEXT.by_name[id.partition(" ")[0]].effect == DESTROYS
 
 
 def _sum(offer: offers.Offer, cleared: str) -> str:

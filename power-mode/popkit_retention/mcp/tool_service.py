@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from typing import Any, NamedTuple
 
-from hooks.utils.flag_parser import DESTROYS, READS
+from hooks.utils.operation_tables import DESTROYS, READS
 
 from ..operations import data_tables
 from . import ToolCall, ToolError, json_rpc, schemas
