@@ -1,4 +1,4 @@
-"""Chain the rows of a table by their hashes, and read them as they were written."""
+"""The hash chain of a table's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores in our folder, and what each declares.
+"""Stores in our folder, as each declares itself.
 
 A store declares its files, how `popkit doctor` checks it and what a person may want to keep, in the constant STORAGE of a module of its
 own, and `popkit_retention/operations/stores.py` lists that module.
@@ -13,31 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    # (our folder, the project's folder, the environment, the time in seconds) -> a finding
-    Checker = Callable[[str, str, Mapping[str, str], float], "Check"]
+    from .findings import Check
 
-OK, WARNING, PROBLEM = "ok", "warning", "problem"
+    # (our folder, the project's folder, the environment, the time in seconds) -> a finding
+    Checker = Callable[[str, str, Mapping[str, str], float], Check]
+
 LOGS = "logs and the like"  # the title of small files that belong to no larger store
 # What SQLite, locks and atomic writes append to a name, and what they put between it and a process id.
 _ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
 _BEHIND = (".missed-", ".tmp-")
-
-
-class Check:
-    """A finding of `popkit doctor`: what was looked at, its level, what was seen, and what to do (`advice`, empty where nothing is to be
-    done). `facts`: the same for programs."""
-
-    __slots__ = ("advice", "facts", "level", "name", "text")
-
-    def __init__(self, name: str, level: str, text: str, advice: str = "", **facts: object):
-        self.name = name
-        self.level = level
-        self.text = text
-        self.advice = advice
-        self.facts = facts
-
-    def to_json(self) -> dict[str, object]:
-        return {"check": self.name, "level": self.level, "text": self.text, "advice": self.advice, **self.facts}
 
 
 class Storage:

@@ -21,7 +21,8 @@ from hooks.utils.config import layers
 from hooks.utils.hosts import is_kept
 from hooks.utils.io import files, foreign, home, hook_log
 from hooks.utils.io.codec import dumps, loads
-from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
+from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
+from hooks.utils.io.storage import LOGS, Storage
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import session, stored_contexts
 from hooks.utils.text import listed

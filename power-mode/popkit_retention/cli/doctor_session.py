@@ -10,7 +10,7 @@ import time
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home, hook_log, volatile
-from hooks.utils.io.storage import OK, WARNING, Check
+from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import asking, data_rules, reconciling, sockets, store, stored_contexts
 from hooks.utils.state.rebuild import rebuild

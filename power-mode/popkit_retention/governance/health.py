@@ -6,7 +6,8 @@ import os
 from contextlib import closing
 
 from hooks.utils.io import hook_log
-from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
+from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
+from hooks.utils.io.storage import Storage
 from hooks.utils.state.jobs import COLLECTION_HOOK
 from hooks.utils.text import clean, listed
 from hooks.utils.units import counted

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 
 from hooks.utils.io import hook_log
-from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io.findings import OK, WARNING, Check
+from hooks.utils.io.storage import Storage
 from hooks.utils.state import memory
 from hooks.utils.text import clean
 from hooks.utils.units import counted, size, span

@@ -11,7 +11,8 @@ from typing import Any
 from hooks.utils.config import layers
 from hooks.utils.config.cached import effective
 from hooks.utils.io import foreign, home, processes
-from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io.findings import OK, WARNING, Check
+from hooks.utils.io.storage import Storage
 from hooks.utils.io.system import day_of
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.text import clean
